@@ -1,0 +1,23 @@
+"""Who measures: the workers, each one process that owns one device of a machine."""
+
+from django.db import models
+
+
+class Worker(models.Model):
+    """One process that owns one device. It signs in with a token of which only the hash is kept."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="workers")
+    token_hash = models.CharField(max_length=64, unique=True)  # SHA-256: the token has 256 random bits, no salt is needed
+    boot_id = models.CharField(max_length=64, blank=True)  # changes when the process starts anew: its old claims are void
+    device = models.CharField(max_length=40, blank=True)  # cpu, cuda:0
+    facts = models.JSONField(default=dict)  # what it said of itself: host, versions, devices
+    paused = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_seen = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,113 @@
+"""What was found out: results, their environments, series and data, raw samples, artifacts, refusals.
+
+``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration; Django does not manage
+that table's partitions, services/partitions.py does.
+"""
+
+from django.db import models
+
+from dashboard.models.runs import Purpose, Status
+
+
+class Environment(models.Model):
+    """What a result ran on; equal fingerprints are equal environments."""
+
+    fingerprint = models.CharField(max_length=16, unique=True)
+    document = models.JSONField()  # result.v1's `environment`
+    first_seen = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+
+class Result(models.Model):
+    """The result document of a job, without its raw samples. At most one per job, whichever attempt brought it."""
+
+    job = models.OneToOneField("dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result")
+    attempt = models.PositiveIntegerField()
+    status = models.CharField(max_length=30, choices=Status)
+    document = models.JSONField()  # result.v1 without `samples`; for a job without one, {"outcome": ...}
+    digest = models.CharField(max_length=64)  # SHA-256 of the body: the same result twice is the same rows
+    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="results")
+    suite_version = models.CharField(max_length=40, blank=True)
+    benchmark_version = models.PositiveIntegerField(default=1)
+    received_at = models.DateTimeField(auto_now_add=True)
+
+
+class Samples(models.Model):
+    """Raw samples of one arm of one job: float64, little-endian, zlib. Kept shorter than the data made from them."""
+
+    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="samples")
+    arm = models.CharField(max_length=40)
+    unit = models.CharField(max_length=10, default="ms")
+    inner = models.PositiveIntegerField(default=1)  # steps in one sample
+    count = models.PositiveIntegerField()
+    values = models.BinaryField()
+    planned_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "arm"], name="samples_one_per_arm")]
+
+
+class Series(models.Model):
+    """case × machine × track × metric, with the rollup that overview pages read (kept at ingest)."""
+
+    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="series")
+    config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="series")
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="series")
+    track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="series")
+    metric = models.CharField(max_length=60)  # key of a row of dashboard/metrics.py
+    # rollup: the newest datum by planned_at, the one before it, and how many there are
+    count = models.PositiveIntegerField(default=0)
+    last_at = models.DateTimeField(null=True)
+    last_value = models.FloatField(null=True)
+    last_low = models.FloatField(null=True)
+    last_high = models.FloatField(null=True)
+    last_status = models.CharField(max_length=30, choices=Status, blank=True)
+    last_job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="+")
+    previous_value = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity")]
+
+
+class Datum(models.Model):
+    """One value of a series from one job, with its interval. value is NULL where the case failed: status says how."""
+
+    pk = models.CompositePrimaryKey("planned_at", "series_id", "job_id")
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data")
+    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data")
+    planned_at = models.DateTimeField()
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="+")
+    purpose = models.CharField(max_length=20, choices=Purpose)
+    status = models.CharField(max_length=30, choices=Status)
+    benchmark_version = models.PositiveIntegerField(default=1)
+    value = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    count = models.PositiveIntegerField(default=0)  # samples it was made from
+
+
+class Artifact(models.Model):
+    """A file that a job left: generated code, a trace. The bytes lie in the artifact storage."""
+
+    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="artifacts")
+    name = models.CharField(max_length=100)
+    file = models.FileField(upload_to="artifacts/%Y/%m/")
+    size_bytes = models.PositiveBigIntegerField()
+    digest = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "name"], name="artifact_one_per_name")]
+
+
+class RefusedResult(models.Model):
+    """A result that could not be taken in, kept as it came for inspection."""
+
+    job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results")
+    source = models.CharField(max_length=200)  # worker or file name
+    reason = models.TextField()
+    body = models.BinaryField()  # cut at the size limit
+    received_at = models.DateTimeField(auto_now_add=True)

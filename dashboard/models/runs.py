@@ -1,0 +1,124 @@
+"""What was asked for: schedules, runs and their jobs. States and invariants are drawn in docs/architecture.md."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Purpose(models.TextChoices):
+    SCHEDULED = "scheduled"
+    MANUAL = "manual"
+    CONFIRMATION = "confirmation"
+    BISECTION = "bisection"
+    IMPORT = "import"
+
+
+class RunState(models.TextChoices):
+    PLANNED = "planned"
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"  # no job of it brought a result
+    CANCELLED = "cancelled"
+
+
+class JobState(models.TextChoices):
+    PLANNED = "planned"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"  # a result document landed, whatever status it tells
+    FAILED = "failed"  # it ended without a usable result document
+    TIMED_OUT = "timed_out"
+    LOST = "lost"  # its worker fell silent and its retries are spent
+    CANCELLED = "cancelled"
+
+
+class Status(models.TextChoices):
+    """How a case ended. Stored as the suite writes it."""
+
+    PASS = "pass"  # noqa: S105 - a status word
+    FAIL_ACCURACY = "fail_accuracy"
+    EAGER_TWO_RUNS_DIFFER = "eager_two_runs_differ"
+    FAIL_TO_COMPILE = "fail_to_compile"
+    FAIL_TO_RUN = "fail_to_run"
+    OOM = "oom"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    UNSUPPORTED = "unsupported"
+
+
+class Run(models.Model):
+    """One trigger on one build: many jobs."""
+
+    label = models.CharField(max_length=200, blank=True)
+    purpose = models.CharField(max_length=20, choices=Purpose, default=Purpose.MANUAL)
+    state = models.CharField(max_length=20, choices=RunState, default=RunState.PLANNED, db_index=True)
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="runs")
+    track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
+    request = models.JSONField(default=dict)  # what was asked: families, benchmarks, configs, measure
+    schedule = models.ForeignKey("dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.label or f"run {self.pk}"
+
+
+class Job(models.Model):
+    """One case on one build on one machine, once, in one fresh process."""
+
+    uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
+    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="jobs")
+    config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="jobs")
+    position = models.PositiveIntegerField(default=0)  # order within the run
+    spec = models.JSONField(default=dict)  # the job file (job.v1) without attempt: what the worker is given
+    state = models.CharField(max_length=20, choices=JobState, default=JobState.PLANNED)
+    status = models.CharField(max_length=30, choices=Status, blank=True)  # empty until it ended
+    message = models.TextField(blank=True)  # why it failed, and what to do
+    attempt = models.PositiveIntegerField(default=1)  # the only attempt that is accepted
+    max_attempts = models.PositiveIntegerField(default=3)
+    worker = models.ForeignKey("dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
+    phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
+    log_tail = models.TextField(blank=True)
+    planned_at = models.DateTimeField(db_index=True)  # decides the partition of its data; never changes
+    dispatched_at = models.DateTimeField(null=True, blank=True)  # when its message was last sent
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "position"]
+        indexes = [
+            models.Index(fields=["state", "lease_until"], name="job_lease"),
+            models.Index(fields=["run", "state"], name="job_run_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark.name} {self.config.name}"
+
+
+class Schedule(models.Model):
+    """A run that triggers itself: what to measure, and the beat task that says when."""
+
+    name = models.CharField(max_length=100, unique=True)
+    enabled = models.BooleanField(default=True)
+    crontab = models.ForeignKey("django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+")
+    track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="schedules")
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="schedules")
+    families = models.JSONField(default=list, blank=True)  # [] = the default selection of the machine's size
+    benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
+    configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
+    periodic_task = models.OneToOneField("django_celery_beat.PeriodicTask", null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
