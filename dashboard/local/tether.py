@@ -1,0 +1,32 @@
+"""Run a command that is told to stop when the process which started it dies, however that one dies.
+
+    python -I tether.py SIGNAL PARENT_PID UID:GID|- COMMAND [ARGUMENT …]
+
+Changing the user clears the kernel's parent-death signal, so the user is changed first. A file of its own, run in a fresh
+interpreter, because code between fork and exec in a process that has threads can deadlock.
+"""
+
+import ctypes
+import os
+import sys
+
+PR_SET_PDEATHSIG = 1    # linux/prctl.h
+
+
+def main(signal_number: str, parent: str, account: str, *command: str) -> None:
+    """Become `command`; ends with exit code 1 and a message if the system refuses."""
+    if account != "-":
+        uid, gid = (int(part) for part in account.split(":"))
+        os.setgroups([])
+        os.setgid(gid)
+        os.setuid(uid)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, int(signal_number)) != 0:
+        sys.exit(f"prctl(PR_SET_PDEATHSIG) refused: {os.strerror(ctypes.get_errno())}")
+    if os.getppid() != int(parent):    # it died before the signal was asked for
+        sys.exit("the process that started this one is gone")
+    os.execvp(command[0], command)     # noqa: S606  # the command comes from our own supervisor, no shell
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
