@@ -1,18 +1,24 @@
 """What a model file hands to the harness: the whole interface between models/*.py and harness/.
 
 A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the module on the CPU in
-float32 with whatever weights the library gives; the harness refills the weights with its own generator (the same
-seed gives other weights in other torch releases), casts, moves and copies.
+float32. Weights that the library would draw at random are left as empty memory by ``registry.load`` (drawing billions of
+them takes minutes); the harness fills every parameter with its own generator, because the same seed gives other weights
+in other torch releases. Buffers (rotary tables, position ids, caches) hold their right values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 Inputs = Mapping[str, Any]
+
+
+class Unsupported(Exception):  # noqa: N818 - a named outcome (status `unsupported`), not an error of ours
+    """This machine, torch version or set of libraries cannot run the workload; its text says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,11 @@ class Workload:
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
     parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder": "encoder"}.
-    reset: called before each step where the module keeps state between calls (a KV cache); None where it keeps none.
+    reset: called before each step where the module keeps state between calls; None where a step needs none. A decode
+        step needs none: its input holds the position, so that the same input always gives the same output.
+    wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called once per arm, on the
+        device, after the weights were filled, cast and moved and, for the family ``distributed``, after torchrun's
+        process group is up; before torch.compile. None where the module is measured as it is.
     """
 
     module: nn.Module
@@ -43,3 +53,25 @@ class Workload:
     blocks: tuple[type[nn.Module], ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     reset: Callable[[nn.Module], None] | None = None
+    wrap: Callable[[nn.Module], nn.Module] | None = None
+
+
+_RANDOM_FILLS = frozenset({torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.erfinv_})
+
+
+class weights_left_empty(TorchFunctionMode):  # noqa: N801 - used as `with weights_left_empty():`
+    """While it is on, nothing is drawn at random in place: a billion weights are allocated and left as they are.
+
+    Constants (norms of one, biases of zero) and computed buffers are written as usual.
+    """
+
+    def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func in _RANDOM_FILLS or _is_random_init(func):
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **kwargs)
+
+
+def _is_random_init(func: Any) -> bool:
+    """Whether it is one of torch.nn.init's that draw; these reach the mode whole, before the fills inside them."""
+    return getattr(func, "__module__", None) == "torch.nn.init" and func.__name__.rstrip("_").endswith(("normal", "uniform"))

@@ -1,0 +1,34 @@
+"""A plain MLP: the smallest thing that fuses, and the first result of every run. Deep and narrow; see mlp_wide."""
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite.workload import Inputs, Workload
+
+CLASSES = 10
+WIDTH_AND_DEPTH = {"smoke": (256, 4), "standard": (1024, 16)}
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    width, depth = WIDTH_AND_DEPTH[size]
+    hidden = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.GELU())]
+
+    def inputs(index: int, generator: torch.Generator) -> Inputs:
+        return {
+            "x": torch.randn(batch_size, width, generator=generator),  # (batch, width)
+            "labels": torch.randint(CLASSES, (batch_size,), generator=generator),  # (batch,)
+        }
+
+    return Workload(
+        module=nn.Sequential(*hidden, nn.Linear(width, CLASSES)),  # (batch, width) -> (batch, CLASSES)
+        inputs=inputs,
+        items=lambda batch: len(batch["x"]),
+        item="samples",
+        call=lambda module, batch: module(batch["x"]),
+        loss=_loss,
+        blocks=(nn.Linear,),
+    )
+
+
+def _loss(logits: Tensor, batch: Inputs) -> Tensor:
+    return nn.functional.cross_entropy(logits.float(), batch["labels"])
