@@ -4,6 +4,24 @@ from dashboard.models.results import Artifact, Datum, Environment, RefusedResult
 from dashboard.models.runs import Job, JobState, Purpose, Run, RunState, Schedule, Status
 
 __all__ = [
-    "Artifact", "Benchmark", "Config", "Datum", "Environment", "Job", "JobState", "Machine", "Purpose",
-    "RefusedResult", "Result", "Run", "RunState", "Samples", "Schedule", "Series", "Status", "TorchBuild", "Track", "Worker",
+    "Artifact",
+    "Benchmark",
+    "Config",
+    "Datum",
+    "Environment",
+    "Job",
+    "JobState",
+    "Machine",
+    "Purpose",
+    "RefusedResult",
+    "Result",
+    "Run",
+    "RunState",
+    "Samples",
+    "Schedule",
+    "Series",
+    "Status",
+    "TorchBuild",
+    "Track",
+    "Worker",
 ]

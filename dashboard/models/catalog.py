@@ -4,10 +4,10 @@ from django.db import models
 
 
 class Benchmark(models.Model):
-    """What is fixed while the software under it changes. Filled from `python -m benchmarks_suite list --json`."""
+    """What is fixed while the software under it changes. From `python -m benchmarks_suite list --json`."""
 
     name = models.CharField(max_length=200, unique=True)  # model.size.mode.dtype.shapes.bN
-    version = models.PositiveIntegerField(default=1)  # changing what it does starts a new segment of its series
+    version = models.PositiveIntegerField(default=1)  # a change of what it does: a new segment of its series
     model = models.CharField(max_length=80, db_index=True)
     family = models.CharField(max_length=40, db_index=True)
     size = models.CharField(max_length=40)
@@ -16,8 +16,8 @@ class Benchmark(models.Model):
     shapes = models.CharField(max_length=40)
     batch_size = models.PositiveIntegerField()
     item = models.CharField(max_length=40, default="samples")  # the unit of throughput
-    position = models.PositiveIntegerField(default=0)  # its place in the registry: cheap and telling ones first
-    default_configs = models.JSONField(default=list)  # names of the configs that a default run measures; [] = not in it
+    position = models.PositiveIntegerField(default=0)  # its place in the registry: cheap, telling ones first
+    default_configs = models.JSONField(default=list)  # configs that a default run measures; [] = not in it
     retired = models.BooleanField(default=False)  # no longer in the registry; its history stays
 
     class Meta:
@@ -78,7 +78,7 @@ class TorchBuild(models.Model):
     triton = models.CharField(max_length=40, blank=True)
     channel = models.CharField(max_length=20, choices=Channel, default=Channel.RELEASE)
     released_on = models.DateField(null=True, blank=True)
-    adopted = models.BooleanField(default=False)  # an interpreter that the worker already has, never installed by it
+    adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -93,7 +93,9 @@ class Track(models.Model):
 
     key = models.SlugField(max_length=60, unique=True)  # local, stable, nightly, pinned-2.11
     label = models.CharField(max_length=200, blank=True)
-    build = models.ForeignKey(TorchBuild, null=True, blank=True, on_delete=models.PROTECT, related_name="tracks")  # where it stands now
+    build = models.ForeignKey(  # where it stands now
+        TorchBuild, null=True, blank=True, on_delete=models.PROTECT, related_name="tracks"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

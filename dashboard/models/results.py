@@ -1,7 +1,7 @@
 """What was found out: results, their environments, series and data, raw samples, artifacts, refusals.
 
-``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration; Django does not manage
-that table's partitions, services/partitions.py does.
+``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration. Django does not
+manage its partitions: services/partitions.py does.
 """
 
 from django.db import models
@@ -21,9 +21,11 @@ class Environment(models.Model):
 
 
 class Result(models.Model):
-    """The result document of a job, without its raw samples. At most one per job, whichever attempt brought it."""
+    """The result document of a job, without its raw samples. At most one per job."""
 
-    job = models.OneToOneField("dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result")
+    job = models.OneToOneField(
+        "dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result"
+    )
     attempt = models.PositiveIntegerField()
     status = models.CharField(max_length=30, choices=Status)
     document = models.JSONField()  # result.v1 without `samples`; for a job without one, {"outcome": ...}
@@ -33,20 +35,28 @@ class Result(models.Model):
     benchmark_version = models.PositiveIntegerField(default=1)
     received_at = models.DateTimeField(auto_now_add=True)
 
+    def __str__(self) -> str:
+        return f"{self.status} of job {self.job_id}"
+
 
 class Samples(models.Model):
-    """Raw samples of one arm of one job: float64, little-endian, zlib. Kept shorter than the data made from them."""
+    """Raw samples of one arm of one job: little-endian, zlib. Kept shorter than the data made from them."""
 
     job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="samples")
     arm = models.CharField(max_length=40)
     unit = models.CharField(max_length=10, default="ms")
     inner = models.PositiveIntegerField(default=1)  # steps in one sample
     count = models.PositiveIntegerField()
-    values = models.BinaryField()
+    values = models.BinaryField()  # float64: wall-clock per step
+    cpu_ms = models.BinaryField(null=True)  # float64: CPU time per step of the same samples
+    order = models.BinaryField(null=True)  # int32: place of each sample in the interleaved sequence
     planned_at = models.DateTimeField(db_index=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "arm"], name="samples_one_per_arm")]
+
+    def __str__(self) -> str:
+        return f"{self.count} samples of {self.arm}"
 
 
 class Series(models.Model):
@@ -68,18 +78,32 @@ class Series(models.Model):
     previous_value = models.FloatField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of series {self.pk}"
 
 
 class Datum(models.Model):
-    """One value of a series from one job, with its interval. value is NULL where the case failed: status says how."""
+    """One value of a series from one job, with its interval.
 
-    pk = models.CompositePrimaryKey("planned_at", "series_id", "job_id")
-    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data")
-    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data")
+    value is NULL where the case failed: status says how.
+    """
+
+    pk = models.CompositePrimaryKey("series_id", "planned_at", "job_id")  # also the order in which pages read
+    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data", db_index=False)
+    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False)
     planned_at = models.DateTimeField()
-    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
-    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="+")
+    build = models.ForeignKey(
+        "dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    environment = models.ForeignKey(
+        Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
     purpose = models.CharField(max_length=20, choices=Purpose)
     status = models.CharField(max_length=30, choices=Status)
     benchmark_version = models.PositiveIntegerField(default=1)
@@ -87,6 +111,12 @@ class Datum(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     count = models.PositiveIntegerField(default=0)  # samples it was made from
+
+    class Meta:
+        indexes = [models.Index(fields=["job"], name="datum_job")]
+
+    def __str__(self) -> str:
+        return f"{self.value} at {self.planned_at:%Y-%m-%d %H:%M}"
 
 
 class Artifact(models.Model):
@@ -102,12 +132,20 @@ class Artifact(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "name"], name="artifact_one_per_name")]
 
+    def __str__(self) -> str:
+        return self.name
+
 
 class RefusedResult(models.Model):
     """A result that could not be taken in, kept as it came for inspection."""
 
-    job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results")
+    job = models.ForeignKey(
+        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results"
+    )
     source = models.CharField(max_length=200)  # worker or file name
     reason = models.TextField()
     body = models.BinaryField()  # cut at the size limit
     received_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.reason[:100]

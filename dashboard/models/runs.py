@@ -1,4 +1,4 @@
-"""What was asked for: schedules, runs and their jobs. States and invariants are drawn in docs/architecture.md."""
+"""What was asked for: schedules, runs, jobs. docs/architecture.md draws their states and invariants."""
 
 import uuid
 
@@ -58,8 +58,12 @@ class Run(models.Model):
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
     request = models.JSONField(default=dict)  # what was asked: families, benchmarks, configs, measure
-    schedule = models.ForeignKey("dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs")
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    schedule = models.ForeignKey(
+        "dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -84,7 +88,9 @@ class Job(models.Model):
     message = models.TextField(blank=True)  # why it failed, and what to do
     attempt = models.PositiveIntegerField(default=1)  # the only attempt that is accepted
     max_attempts = models.PositiveIntegerField(default=3)
-    worker = models.ForeignKey("dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs")
+    worker = models.ForeignKey(
+        "dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
+    )
     phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
     log_tail = models.TextField(blank=True)
     planned_at = models.DateTimeField(db_index=True)  # decides the partition of its data; never changes
@@ -109,13 +115,22 @@ class Schedule(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
-    crontab = models.ForeignKey("django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+")
+    crontab = models.ForeignKey(
+        "django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+"
+    )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="schedules")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="schedules")
     families = models.JSONField(default=list, blank=True)  # [] = the default selection of the machine's size
     benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
     configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
-    periodic_task = models.OneToOneField("django_celery_beat.PeriodicTask", null=True, blank=True, editable=False, on_delete=models.SET_NULL, related_name="+")
+    periodic_task = models.OneToOneField(
+        "django_celery_beat.PeriodicTask",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
 
     class Meta:
         ordering = ["name"]

@@ -1,0 +1,40 @@
+"""The Celery app of the dashboard worker and the scheduler. Benchmark workers have the runner's own app."""
+
+import os
+
+from celery import Celery
+from celery.signals import setup_logging
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+from django.conf import settings  # after the settings are named
+
+REDIS_OPTIONS = {
+    # What nobody acknowledged for this long is delivered again: harmless, by the lease in the database.
+    "visibility_timeout": 3600,
+    "unacked_restore_interval": 5,
+    "socket_connect_timeout": 3,
+    "socket_timeout": 10,
+}
+
+app = Celery("dashboard")
+app.conf.update(
+    broker_url=settings.BROKER_URL,
+    broker_transport_options=REDIS_OPTIONS if settings.BROKER_URL.startswith("redis") else {},
+    broker_connection_retry_on_startup=True,
+    task_publish_retry_policy={"max_retries": 1, "interval_start": 0.2},  # the reaper sends again
+    task_serializer="json",
+    accept_content=["json"],
+    task_ignore_result=True,
+    task_acks_late=True,
+    task_default_queue="dashboard",
+    timezone=settings.TIME_ZONE,
+    beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
+    worker_hijack_root_logger=False,
+    imports=["dashboard.tasks"],
+)
+
+
+@setup_logging.connect
+def keep_our_logging(**_: object) -> None:
+    """A receiver of this signal keeps Celery from replacing the logging that Django has set up."""

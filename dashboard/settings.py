@@ -1,0 +1,180 @@
+"""Django's settings, read once from environment variables, typed; docs/architecture.md lists them.
+
+Where a variable is not set, VAR_DIR/local.env (written by `make up`) is asked; then a default, where there is a
+safe one. What is missing or wrong raises ImproperlyConfigured with the variable's name and what to do.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from celery.schedules import crontab
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
+from django.core.exceptions import ImproperlyConfigured
+
+from dashboard.logs import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = environ.Env()
+VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
+env.read_env(VAR_DIR / "local.env")
+
+
+def required(name: str, what_to_do: str) -> str:
+    """The variable's value; ImproperlyConfigured when it is missing or empty."""
+    value: str = env.str(name, default="").strip()
+    if not value:
+        raise ImproperlyConfigured(
+            f"{name} is not set: {what_to_do}, or start everything with `make up`, which writes it to "
+            f"{VAR_DIR / 'local.env'}"
+        )
+    return value
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's description of the Postgres server at `url`; anything but Postgres is refused."""
+    scheme = urlsplit(url).scheme
+    if scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(f"DATABASE_URL begins with {scheme!r}: only postgresql:// is supported")
+    description: dict[str, Any] = environ.Env.db_url_config(url)
+    return {**description, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+# --- Who we are --------------------------------------------------------------------------------------------
+SECRET_KEY = required("SECRET_KEY", "set it to 50 or more random characters and keep it")
+DEBUG = env.bool("DEBUG", default=False)
+SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
+if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).hostname:
+    raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: set it to the address people use, as https://host[:port]")
+PUBLIC_READ = env.bool("PUBLIC_READ", default=False)  # pages readable without signing in
+TIME_ZONE = env.str("TIME_ZONE", default="UTC")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", urlsplit(SITE_URL).hostname])
+CSRF_TRUSTED_ORIGINS = [SITE_URL]
+ROOT_URLCONF = "dashboard.urls"
+WSGI_APPLICATION = "dashboard.wsgi.application"
+LANGUAGE_CODE = "en-us"
+USE_I18N = False
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "unfold",  # before the admin, whose templates it replaces
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "django_celery_beat",
+    "django_filters",
+    "django_htmx",
+    "csp",
+    "dashboard",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dashboard.middleware.ContentSecurityPolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    *([] if PUBLIC_READ else ["django.contrib.auth.middleware.LoginRequiredMiddleware"]),
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "dashboard" / "templates"],  # before every app's: ours replace theirs
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+
+# --- Where data lies ---------------------------------------------------------------------------------------
+DATABASES = {"default": database(required("DATABASE_URL", "set it to postgresql://user:password@host/database"))}
+MEDIA_ROOT = VAR_DIR / "files"  # artifacts; never served by path
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS: list[Path] = []  # the app's own folder dashboard/static is found by its app
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "dashboard.staticfiles.PackageFileFinder",
+]
+PACKAGE_FILES = {"plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js")}  # URL: package, its file
+HASHED_STATIC = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC
+    },
+}
+
+# --- Celery: the scheduler and the dashboard worker; the benchmark workers are the runner's ----------------
+BROKER_URL = required("BROKER_URL", "set it to redis://host:6379/0 or amqp://host")
+HEARTBEAT_S = env.int("HEARTBEAT_S", default=3)  # how often a worker reports: a cancel takes this long
+LEASE_S = env.int("LEASE_S", default=30)  # a job whose worker is silent for this long is queued again
+BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tables, where the admin shows it
+    "Reap silent jobs": ("dashboard.tasks.reap", 5),
+    "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
+}
+
+# --- Security ----------------------------------------------------------------------------------------------
+IS_HTTPS = urlsplit(SITE_URL).scheme == "https"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_HTTPS else None  # TLS ends in a proxy
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked from inside, without TLS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
+SILENCED_SYSTEM_CHECKS = ["security.W021"]  # entering a browser's preload list is the domain owner's decision
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
+        "style-src-elem": [SELF, UNSAFE_INLINE],  # and writes its rules into a style element
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "worker-src": [SELF, "blob:"],
+        "object-src": [NONE],
+        "base-uri": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+ADMIN_SCRIPT_SRC = [SELF, UNSAFE_EVAL, UNSAFE_INLINE]  # unfold's Alpine.js evaluates attributes
+
+# --- Limits of what a worker may send ----------------------------------------------------------------------
+RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked
+ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
+ARTIFACTS_PER_JOB = 50
+
+# --- Logs --------------------------------------------------------------------------------------------------
+LOGGING = logging_config(as_json=env.str("LOG_FORMAT", default="text") == "json")
+
+UNFOLD = {
+    "SITE_TITLE": "Compilewatch",
+    "SITE_HEADER": "Compilewatch",
+    "SITE_URL": "/",
+    "SHOW_HISTORY": True,
+}

@@ -1,0 +1,42 @@
+"""Serves single files out of installed Python packages: others' JavaScript is never copied into ours."""
+
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import BaseFinder
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.storage import FileSystemStorage
+
+
+class PackageFileFinder(BaseFinder):
+    """Finds the files of settings.PACKAGE_FILES, {static path: (package, file inside it)}."""
+
+    def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
+        if path not in settings.PACKAGE_FILES:
+            return [] if find_all else None
+        found = str(package_file(*settings.PACKAGE_FILES[path]))
+        return [found] if find_all else found
+
+    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple[str, FileSystemStorage]]:
+        for path, (package, file) in settings.PACKAGE_FILES.items():
+            source = package_file(package, file)
+            if source.name != Path(path).name:
+                raise ImproperlyConfigured(f"PACKAGE_FILES: {path} must keep the file name {source.name}")
+            storage = FileSystemStorage(location=source.parent)
+            storage.prefix = str(Path(path).parent)  # type: ignore[attr-defined]  # as Django's own finders do
+            yield source.name, storage
+
+
+def package_file(package: str, file: str) -> Path:
+    """Where `file` of an installed package lies, without importing it.
+
+    Raises ImproperlyConfigured when it is not there.
+    """
+    spec = importlib.util.find_spec(package)
+    path = Path(spec.origin).parent / file if spec and spec.origin else None
+    if path is None or not path.is_file():
+        raise ImproperlyConfigured(f"{package} with its file {file} is not installed: run `make install`")
+    return path
