@@ -1,0 +1,252 @@
+"""Plotly figures as plain dicts of numpy arrays. Pure: data in, figure out.
+
+Colours are not decided here: a trace says in ``meta.slot`` which colour of the stylesheet it takes, so that one figure
+serves the light and the dark theme (static/compilewatch/charts.js paints it). The second cue besides colour is the
+dash of the line and the shape of the marker.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.metrics import Metric
+
+Floats = NDArray[np.float64]
+Figure = dict[str, Any]
+
+SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+# Purposes that are part of the trend; the others measure old builds again and would make the line go back and forth.
+TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
+PURPOSE_SYMBOLS = {"manual": "circle-open", "import": "square-open", "confirmation": "diamond-open", "bisection": "triangle-up-open"}
+_FEW_POINTS = 80  # up to this many the line carries a marker on each point
+_MOST_BUILD_LINES = 60
+_MOST_BUILD_LABELS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one config measured in one series, in time order; every sequence has one entry per datum.
+
+    position: the config's place in the registry; decides colour and dash, so a config looks the same everywhere.
+    at_ms: milliseconds since 1970, UTC. value, low, high: NaN where the case failed or no interval is known.
+    """
+
+    name: str
+    position: int
+    at_ms: NDArray[np.int64]
+    value: Floats
+    low: Floats
+    high: Floats
+    status: Sequence[str]
+    purpose: Sequence[str]
+    build: Sequence[str]
+    job: Sequence[str]
+
+    @property
+    def slot(self) -> int:
+        return self.position % SLOTS
+
+    @property
+    def dash(self) -> str:
+        return DASHES[self.position // SLOTS % len(DASHES)]
+
+
+def downsample(value: Floats, low: Floats, high: Floats, most: int) -> NDArray[np.intp]:
+    """Indices of at most about ``most`` points that draw the same picture as all of them.
+
+    Points are cut into equal buckets; of each bucket stay its first point, the lowest and highest value, and the
+    lowest and highest end of an interval. So no spike disappears, at any zoom of the page. A bucket's first NaN stays
+    too: a gap remains a gap. With ``most`` points or fewer, every index is returned.
+    """
+    size = len(value)
+    if size <= most:
+        return np.arange(size)
+    width = -(-size // max(most // 6, 1))
+    padded = -(-size // width) * width
+    keep = [np.arange(0, size, width), np.array([size - 1])]
+    for array, worst, pick in ((value, np.inf, np.argmin), (value, -np.inf, np.argmax), (low, np.inf, np.argmin), (high, -np.inf, np.argmax)):
+        filled = np.where(np.isnan(array), worst, array)
+        buckets = np.concatenate([filled, np.full(padded - size, worst)]).reshape(-1, width)
+        keep.append(pick(buckets, axis=1) + np.arange(0, padded, width))
+    gaps = np.flatnonzero(np.isnan(value))
+    keep.append(gaps[np.unique(gaps // width, return_index=True)[1]])
+    indices = np.unique(np.concatenate(keep))
+    return indices[indices < size]
+
+
+def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000) -> Figure:
+    """The trend of several configs: interval bands, lines, marks for what matters, a lane of failures, build marks."""
+    traces: list[dict[str, Any]] = []
+    for line in lines:
+        traces += _band(line, most_points)
+        traces.append(_trend(line, metric, most_points))
+        traces += _other_purposes(line, metric)
+    for row, line in enumerate(lines):
+        traces += _failures(line, row)
+    shapes, annotations = _build_marks(lines)
+    return {"data": traces, "layout": _trend_layout(metric, shapes, annotations, has_failures=any(np.isnan(line.value).any() for line in lines))}
+
+
+def _in_trend(line: Line) -> NDArray[np.intp]:
+    return np.flatnonzero(np.fromiter((purpose in TREND_PURPOSES for purpose in line.purpose), bool, len(line.purpose)))
+
+
+def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
+    trend = _in_trend(line)
+    return trend[downsample(line.value[trend], line.low[trend], line.high[trend], most_points)]
+
+
+def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
+    shown = _shown(line, most_points)
+    if np.isnan(line.low[shown]).all():
+        return []
+    common = {"type": "scatter", "mode": "lines", "x": line.at_ms[shown], "hoverinfo": "skip", "showlegend": False,
+              "legendgroup": line.name, "line": {"width": 0}, "meta": {"slot": line.slot, "role": "band"}}
+    return [common | {"y": line.low[shown]}, common | {"y": line.high[shown], "fill": "tonexty"}]
+
+
+def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
+    shown = _shown(line, most_points)
+    few = len(shown) <= _FEW_POINTS
+    return {
+        "type": "scatter", "mode": "lines+markers" if few else "lines", "name": line.name, "legendgroup": line.name,
+        "x": line.at_ms[shown], "y": line.value[shown], "customdata": [line.job[index] for index in shown],
+        "text": [line.build[index] for index in shown], "line": {"width": 2, "dash": line.dash}, "connectgaps": False,
+        "marker": {"size": 6, "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown] if few else "circle"},
+        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+        "meta": {"slot": line.slot, "role": "line"},
+    }
+
+
+def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
+    """Confirmations and bisections, as markers without a line: they measure old builds again."""
+    few = len(_in_trend(line)) <= _FEW_POINTS
+    other = [index for index, purpose in enumerate(line.purpose)
+             if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few)) and not np.isnan(line.value[index])]
+    if not other:
+        return []
+    return [{
+        "type": "scatter", "mode": "markers", "name": f"{line.name}, not scheduled", "legendgroup": line.name, "showlegend": False,
+        "x": line.at_ms[other], "y": line.value[other], "customdata": [line.job[index] for index in other],
+        "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
+        "marker": {"size": 9, "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other]},
+        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+        "meta": {"slot": line.slot, "role": "line"},
+    }]
+
+
+def _failures(line: Line, row: int) -> list[dict[str, Any]]:
+    """A failed case is data: a cross in the lane under the trend, with its status word."""
+    failed = np.flatnonzero(np.isnan(line.value))
+    if not len(failed):
+        return []
+    return [{
+        "type": "scatter", "mode": "markers", "name": f"{line.name} failed", "legendgroup": line.name, "showlegend": False, "yaxis": "y2",
+        "x": line.at_ms[failed], "y": np.full(len(failed), row), "customdata": [line.job[index] for index in failed],
+        "text": [f"{line.status[index]}<br>{line.build[index]}" for index in failed],
+        "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
+        "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>", "meta": {"slot": line.slot, "role": "failure"},
+    }]
+
+
+def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
+    """(milliseconds, build) where each build first appears in the trend, in time order: the build marks."""
+    seen: dict[str, int] = {}
+    for line in lines:
+        for index in _in_trend(line):
+            at = int(line.at_ms[index])
+            seen[line.build[index]] = min(at, seen.get(line.build[index], at))
+    return sorted((at, build) for build, at in seen.items())
+
+
+def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    marks = first_seen(lines)[-_MOST_BUILD_LINES:]
+    shapes = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 1, "dash": "dot"}}
+              for at, _ in marks]
+    labelled = marks if len(marks) <= _MOST_BUILD_LABELS else []
+    annotations = [{"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "left", "text": build, "showarrow": False, "font": {"size": 11}}
+                   for at, build in labelled]
+    return shapes, annotations
+
+
+def _trend_layout(metric: Metric, shapes: Sequence[Mapping[str, Any]], annotations: Sequence[Mapping[str, Any]], *, has_failures: bool) -> dict[str, Any]:
+    lane = 0.12 if has_failures else 0.0
+    title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
+    layout: dict[str, Any] = {
+        "hovermode": "closest", "showlegend": True, "legend": {"orientation": "h", "y": -0.16, "x": 0},
+        "margin": {"l": 64, "r": 16, "t": 28, "b": 40}, "shapes": shapes, "annotations": annotations,
+        "xaxis": {"type": "date", "anchor": "y2" if has_failures else "y"},
+        "yaxis": {"title": {"text": title}, "domain": [lane, 1], "automargin": True, "exponentformat": "power",
+                  "rangemode": "tozero" if metric.aggregate == "sum" else "normal"},
+    }
+    if has_failures:
+        layout["yaxis2"] = {"domain": [0, lane - 0.04], "showticklabels": False, "zeroline": False, "showgrid": False, "fixedrange": True,
+                            "title": {"text": "failed", "font": {"size": 11}}, "autorange": "reversed"}
+    return layout
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Raw samples of one arm of one job: milliseconds per step, in the order taken.
+
+    position: the config's place in the registry, as for Line.
+    """
+
+    name: str
+    position: int
+    values: Floats
+
+
+def distribution_figure(arms: Sequence[Arm]) -> Figure:
+    """Histograms of the arms over common bins, and each arm's median as a line."""
+    filled = [arm for arm in arms if len(arm.values)]
+    if not filled:
+        return {"data": [], "layout": {}}
+    edges = _bin_edges([arm.values for arm in filled])
+    centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
+    traces = [{
+        "type": "bar", "name": arm.name, "x": centres, "y": np.histogram(arm.values.clip(edges[0], edges[-1]), edges)[0], "width": np.full(len(centres), width),
+        "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>", "meta": {"slot": arm.position % SLOTS, "role": "bar"},
+    } for arm in filled]
+    medians = [{"type": "line", "x0": float(np.median(arm.values)), "x1": float(np.median(arm.values)), "yref": "paper", "y0": 0, "y1": 1,
+                "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled)]
+    layout = _sample_layout() | {"barmode": "overlay", "bargap": 0, "shapes": medians,
+                                 "xaxis": {"title": {"text": "ms per step (lines: medians)"}}, "yaxis": {"title": {"text": "samples"}}}
+    return {"data": traces, "layout": layout}
+
+
+def _bin_edges(arms: Sequence[Floats]) -> Floats:
+    """Common edges by the Freedman-Diaconis rule of the narrowest arm, from 10 to 120 bins, over 99.8 % of the samples.
+
+    What lies outside is counted in the first and the last bin.
+    """
+    low = min(float(np.quantile(arm, 0.001)) for arm in arms)
+    high = max(float(np.quantile(arm, 0.999)) for arm in arms)
+    if high <= low:
+        return np.linspace(low - 0.5, low + 0.5, 11)
+    spreads = [float(np.subtract(*np.quantile(arm, [0.75, 0.25]))) for arm in arms]
+    widths = [2 * spread / len(arm) ** (1 / 3) for arm, spread in zip(arms, spreads, strict=True) if spread > 0]
+    bins = int(np.clip((high - low) / min(widths), 10, 120)) if widths else 10
+    return np.linspace(low, high, bins + 1)
+
+
+def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
+    """Samples in the order taken: shows warm-up that did not end, two modes, interference."""
+    traces = []
+    for arm in arms:
+        shown = downsample(arm.values, arm.values, arm.values, most_points)
+        traces.append({
+            "type": "scatter", "mode": "lines+markers", "name": arm.name, "x": shown, "y": arm.values[shown], "line": {"width": 1},
+            "marker": {"size": 4}, "hovertemplate": f"sample %{{x}}: %{{y:.4~g}} ms<extra>{arm.name}</extra>",
+            "meta": {"slot": arm.position % SLOTS, "role": "line"},
+        })
+    layout = _sample_layout() | {"xaxis": {"title": {"text": "sample, in the order taken"}}, "yaxis": {"title": {"text": "ms per step"}}}
+    return {"data": traces, "layout": layout}
+
+
+def _sample_layout() -> dict[str, Any]:
+    return {"showlegend": True, "legend": {"orientation": "h", "y": 1.16, "x": 0}, "margin": {"l": 56, "r": 12, "t": 28, "b": 44}, "hovermode": "closest"}

@@ -1,0 +1,41 @@
+"""One job with everything that is known about it."""
+
+import zlib
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.charts import Arm
+from dashboard.models import Artifact, Config, Job, Samples
+from dashboard.selectors.rollup import EAGER
+
+
+def job(uuid: UUID) -> Job:
+    """The job with its run, case, worker, result and artifacts. Raises Job.DoesNotExist. Two queries."""
+    related = ("run__build", "run__track", "run__machine", "benchmark", "config", "worker", "result__environment")
+    return Job.objects.select_related(*related).prefetch_related("artifacts").get(pk=uuid)
+
+
+def has_samples(of: Job) -> bool:
+    """Whether raw samples are still kept: their retention is shorter than that of the data made from them."""
+    return Samples.objects.filter(job=of).exists()
+
+
+def arms(uuid: UUID) -> list[Arm]:
+    """The raw samples of a job, eager first; an arm named like a config has that config's colour. Two queries."""
+    rows = list(Samples.objects.filter(job=uuid).only("arm", "values").order_by("pk"))
+    position = dict(Config.objects.filter(name__in=[row.arm for row in rows]).values_list("name", "position"))
+    unknown = Job.objects.filter(pk=uuid).values_list("config__position", flat=True).first() or 1
+    found = [Arm(row.arm, position.get(row.arm, unknown), unpack(row.values)) for row in rows]
+    return sorted(found, key=lambda arm: arm.name != EAGER)
+
+
+def unpack(packed: bytes | memoryview) -> NDArray[np.float64]:
+    """Samples as they lie in the database (zlib over little-endian float64) -> milliseconds per step."""
+    return np.frombuffer(zlib.decompress(packed), "<f8")
+
+
+def artifact(pk: int) -> Artifact:
+    """One artifact. Raises Artifact.DoesNotExist."""
+    return Artifact.objects.get(pk=pk)

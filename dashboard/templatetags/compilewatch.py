@@ -1,0 +1,128 @@
+"""What templates say in numbers, times, words and small drawings. Every mark-up here is free of styles and scripts."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard import wording
+from dashboard.glossary import anchor, explain
+from dashboard.metrics import Metric
+from dashboard.selectors.runs import Counts
+
+register = template.Library()
+
+# word -> (tone, sign). The sign is the second cue beside colour.
+_SIGNS = {
+    "pass": ("good", "✓"),
+    "done": ("good", "✓"),
+    "completed": ("good", "✓"),
+    "measuring": ("active", "●"),
+    "running": ("active", "●"),
+    "idle": ("good", "○"),
+    "queued": ("quiet", "○"),
+    "planned": ("quiet", "○"),
+    "paused": ("warn", "‖"),
+    "cancelled": ("quiet", "–"),
+    "unsupported": ("quiet", "–"),
+    "timeout": ("warn", "!"),
+    "timed_out": ("warn", "!"),
+    "silent": ("bad", "✕"),
+}
+
+register.filter("duration", wording.duration)
+register.filter("number", wording.number)
+
+
+@register.simple_tag
+def word(text: str) -> SafeString:
+    """A status or state word with its sign and colour; explained where the glossary knows it."""
+    tone, sign = _SIGNS.get(text, ("bad", "✕"))
+    about = explain(text)
+    attribute = format_html(' title="{}"', about) if about else ""
+    return format_html('<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, text)
+
+
+@register.simple_tag
+def term(key: str, label: str = "") -> SafeString:
+    """A word of the glossary: a link to it, explained on hover and focus (static/compilewatch/site.js)."""
+    about = explain(key)
+    if not about:
+        raise template.TemplateSyntaxError(f"The glossary does not know {key!r}: add it to dashboard/glossary.py")
+    return format_html('<a class="term" href="{}#{}" data-about="{}">{}</a>', reverse("glossary"), anchor(key), about, label or key)
+
+
+@register.filter
+def anchored(key: str) -> str:
+    """The id of a word on the glossary page."""
+    return anchor(key)
+
+
+@register.simple_tag
+def quantity(metric: Metric | str, value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A value of a metric with its unit and the digits that its interval supports."""
+    return wording.quantity(wording.metric_of(metric) if isinstance(metric, str) else metric, value, low, high)
+
+
+@register.simple_tag
+def interval(metric: Metric | str, low: float | None, high: float | None) -> str:
+    """The ends of an interval, the unit once."""
+    return wording.interval(wording.metric_of(metric) if isinstance(metric, str) else metric, low, high)
+
+
+@register.simple_tag
+def changed(change: wording.Change | None) -> SafeString | str:
+    """A change in words, coloured by whether it is good."""
+    return format_html('<span class="change {}">{}</span>', change.tone, change.text) if change else "–"
+
+
+@register.simple_tag
+def when(at: datetime | None) -> SafeString | str:
+    """A time that the browser shows in the viewer's zone; without scripts, UTC."""
+    if at is None:
+        return "–"
+    utc = at.astimezone(UTC)
+    return format_html('<time datetime="{}">{} UTC</time>', utc.isoformat(timespec="seconds"), utc.strftime("%Y-%m-%d %H:%M"))
+
+
+@register.filter
+def heat_class(step: int) -> str:
+    """−4 … 4 -> the class of its colour."""
+    return f"heat-{'p' if step > 0 else 'n'}{abs(step)}" if step else "heat-0"
+
+
+@register.simple_tag
+def bar(share: float) -> SafeString:
+    """A horizontal bar, 0 … 100 of its cell, as SVG: its length needs no style attribute. The text beside it says the same."""
+    return format_html('<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="10"/></svg>', share)
+
+
+@register.simple_tag
+def progress(counts: Counts) -> SafeString:
+    """Jobs of a run by state, as one segmented bar with its text alternative."""
+    about = f"{counts.ended} of {counts.total} jobs ended, {counts.failed} failed, {counts.running} running, {counts.waiting} waiting"
+    segments = (("good", counts.passed), ("bad", counts.failed), ("quiet", counts.cancelled), ("active", counts.running))
+    return format_html(
+        '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" preserveAspectRatio="none">{}</svg>',
+        about, max(counts.total, 1), format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
+    )
+
+
+def _placed(segments: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    placed, x = [], 0
+    for tone, width in segments:
+        if width:
+            placed.append((tone, x, width))
+        x += width
+    return placed
+
+
+@register.simple_tag(takes_context=True)
+def absolute(context: dict[str, Any], path: str = "") -> str:
+    """The full address of this page or of ``path``, for link previews; empty on the page of a server error."""
+    request = context.get("request")
+    return request.build_absolute_uri(path or request.get_full_path()) if request else ""

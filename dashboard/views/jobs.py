@@ -1,0 +1,74 @@
+"""One job: its numbers, its samples, and everything that explains them."""
+
+import json
+import shlex
+from uuid import UUID
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard import charts, report
+from dashboard.models import Artifact, Job
+from dashboard.selectors import jobs, runs
+from dashboard.views.series import figure_response
+
+
+def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """The page; htmx asks for the live part alone while the job is not over."""
+    job = _job_or_404(uuid)
+    result = getattr(job, "result", None)
+    document = result.document if result else {}
+    context = {
+        "job": job,
+        "result": result,
+        "document": document,
+        "report": report,
+        "is_active": job.state not in runs.ENDED,
+        "has_samples": jobs.has_samples(job),
+        "groups": report.measured(document),
+        "absent": report.absent(document),
+        "starts": report.starts(document),
+        "phases": report.phases(document),
+        "memory": report.memory(document),
+        "stages": report.stages(document),
+        "drifts": report.drifts(document),
+        "distances": report.distances(document),
+        "environment": report.environment(document),
+        "start_details": report.start_details(document),
+        "compiler_facts": report.compiler_facts(document),
+        "command": command(job, document.get("reproduce", "")),
+    }
+    return render(request, "_job_live.html" if request.headers.get("HX-Request") else "job.html", context)
+
+
+def _job_or_404(uuid: UUID) -> Job:
+    try:
+        return jobs.job(uuid)
+    except Job.DoesNotExist:
+        raise Http404(f"There is no job {uuid}. Its run may have been deleted.") from None
+
+
+def command(job: Job, reproduce: str) -> str:
+    """What repeats the job by hand: the suite's own line, or, where no result says it, the job file itself."""
+    if reproduce:
+        return reproduce
+    document = json.dumps({**job.spec, "attempt": 1}, indent=2, sort_keys=True)
+    return f"echo {shlex.quote(document)} > job.json\npython -m benchmarks_suite run job.json result.json"
+
+
+def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
+    """The raw samples as a figure: their distribution, or in the order taken."""
+    arms = jobs.arms(uuid)
+    if not arms:
+        raise Http404("This job has no raw samples: it brought none, or their retention has ended.")
+    make = charts.distribution_figure if figure == "distribution" else charts.over_time_figure
+    return figure_response(make(arms))
+
+
+def artifact(request: HttpRequest, pk: int) -> FileResponse:
+    """A file that a job left, as a download: never shown in the page's own origin."""
+    try:
+        found = jobs.artifact(pk)
+        return FileResponse(found.file.open("rb"), as_attachment=True, filename=found.name, content_type="application/octet-stream")
+    except (Artifact.DoesNotExist, FileNotFoundError):
+        raise Http404("There is no such file any more: artifacts are kept for a limited time.") from None

@@ -1,0 +1,33 @@
+"""What several pages read from their address: the place, a filter, a page number."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest
+
+from dashboard.selectors.rollup import Place, choose
+
+
+def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
+    """The machine and track that the address names, or the one that reported last; None on a site without data.
+
+    Raises Http404 where the address names a place that has no data.
+    """
+    machine, track = request.GET.get("machine", ""), request.GET.get("track", "")
+    chosen = choose(known, machine, track)
+    if chosen is None and (machine or track) and known:
+        raise Http404(f"Nothing was measured on machine “{machine or 'any'}” for track “{track or 'any'}”.")
+    return chosen
+
+
+def one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:
+    """The parameter ``name`` where it is one of ``allowed``; else empty: an old link shows more, not an error."""
+    value = request.GET.get(name, "")
+    return value if value in allowed else ""
+
+
+def page(request: HttpRequest, rows: QuerySet[Any], size: int) -> Page[Any]:
+    """The page of ``rows`` that the address asks for; the last one where it asks for too many."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))

@@ -1,0 +1,145 @@
+"""The trend of one benchmark: the page, the figure's data, and the exports."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import orjson
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from dashboard import charts
+from dashboard.charts import Line
+from dashboard.metrics import METRICS, Metric
+from dashboard.models import Benchmark, Series
+from dashboard.selectors import rollup, trend
+from dashboard.views import parameters
+
+_DEFAULT_METRIC = "latency_ms"
+_MOST_DEFAULT_CONFIGS = 6
+_MOST_TABLE_ROWS = 200
+_FIELDS = ("at", "config", "build", "purpose", "status", "value", "low", "high", "job")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the address of a series page asks for."""
+
+    benchmark: Benchmark
+    places: list[rollup.Place]
+    place: rollup.Place | None
+    known: trend.Known
+    metric: Metric
+    series: list[Series]
+
+
+def select(request: HttpRequest, name: str) -> Selection:
+    """Reads the address. Raises Http404 for an unknown benchmark or place. Two to four queries."""
+    benchmark = get_object_or_404(Benchmark, name=name)
+    places = rollup.places(benchmark)
+    place = parameters.place(request, places)
+    known = trend.known_series(benchmark, place) if place else trend.Known([])
+    metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or _default_metric(known)]
+    wanted = request.GET.getlist("config")
+    chosen = known.choose(metric.key, wanted)
+    return Selection(benchmark, places, place, known, metric, chosen if wanted else chosen[:_MOST_DEFAULT_CONFIGS])
+
+
+def _default_metric(known: trend.Known) -> str:
+    measured = known.metrics()
+    return _DEFAULT_METRIC if _DEFAULT_METRIC in measured else next((key for key in METRICS if key in measured), _DEFAULT_METRIC)
+
+
+def show(request: HttpRequest, name: str) -> HttpResponse:
+    """The page; the figure comes from ``data`` in a second request."""
+    selection = select(request, name)
+    lines = trend.lines(selection.series) if selection.series else []
+    measured = selection.known.metrics()
+    context: dict[str, Any] = {
+        "selection": selection,
+        "metrics": [metric for metric in METRICS.values() if metric.key in measured],
+        "configs": selection.known.configs(selection.metric.key),
+        "chosen": {one.config.name for one in selection.series},
+        "summaries": [trend.summary(line, selection.metric) for line in lines],
+        "table": newest(lines, _MOST_TABLE_ROWS),
+        "total": sum(len(line.value) for line in lines),
+        "most_rows": _MOST_TABLE_ROWS,
+    }
+    return render(request, "series.html", context)
+
+
+def data(request: HttpRequest, name: str) -> HttpResponse:
+    """The figure as JSON: {"data": [traces], "layout": {…}}."""
+    selection = select(request, name)
+    figure = charts.series_figure(trend.lines(selection.series) if selection.series else [], selection.metric)
+    return figure_response(figure)
+
+
+def figure_response(body: Any) -> HttpResponse:
+    """numpy arrays straight to JSON; NaN becomes null."""
+    return HttpResponse(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY), content_type="application/json")
+
+
+def export(request: HttpRequest, name: str, form: str) -> HttpResponse | StreamingHttpResponse:
+    """All data of the selection, nothing left out, as a CSV or JSON file."""
+    selection = select(request, name)
+    lines = trend.lines(selection.series) if selection.series else []
+    file = f"{name}.{selection.metric.key}.{form}"
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    if form == "csv":
+        return StreamingHttpResponse(_csv(lines), content_type="text/csv; charset=utf-8", headers=headers)
+    place = selection.place
+    document = {
+        "benchmark": name,
+        "metric": selection.metric.key,
+        "unit": selection.metric.unit,
+        "lower_is_better": selection.metric.lower_is_better,
+        "machine": place.machine.key if place else None,
+        "track": place.track.key if place else None,
+        "data": [dict(zip(_FIELDS, row, strict=True)) for row in rows(lines)],
+    }
+    return HttpResponse(orjson.dumps(document), content_type="application/json", headers=headers)
+
+
+class _Echo:
+    """A file for csv.writer that hands each line back."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+def _csv(lines: Sequence[Line]) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    yield writer.writerow(_FIELDS)
+    for row in rows(lines):
+        yield writer.writerow(row)
+
+
+def rows(lines: Iterable[Line]) -> Iterator[tuple[Any, ...]]:
+    """Every datum as a row of _FIELDS; a missing number is None, a time ISO 8601 UTC."""
+    for line in lines:
+        for index in range(len(line.value)):
+            yield row(line, index)
+
+
+def row(line: Line, index: int) -> tuple[Any, ...]:
+    """The datum ``index`` of ``line`` as a row of _FIELDS."""
+    at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC).isoformat(timespec="milliseconds")
+    numbers = [None if np.isnan(array[index]) else float(array[index]) for array in (line.value, line.low, line.high)]
+    return (at, line.name, line.build[index], line.purpose[index], line.status[index], *numbers, line.job[index])
+
+
+def newest(lines: Sequence[Line], most: int) -> list[dict[str, Any]]:
+    """The newest ``most`` data of all lines, newest first, as the table below the chart shows them."""
+    order = sorted(((int(line.at_ms[index]), number, index) for number, line in enumerate(lines)
+                    for index in range(max(len(line.value) - most, 0), len(line.value))), reverse=True)[:most]
+    found = []
+    for at, number, index in order:
+        line = lines[number]
+        shown = dict(zip(_FIELDS, row(line, index), strict=True))
+        found.append(shown | {"at": datetime.fromtimestamp(at / 1000, UTC)})
+    return found
+

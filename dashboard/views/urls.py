@@ -1,0 +1,25 @@
+"""The pages' addresses. Every state of a page is in its address, so that a link shows what its sender saw."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path, re_path
+
+from dashboard.views import benchmarks, fleet, jobs, overview, runs, series
+
+urlpatterns = [
+    path("", overview.show, name="overview"),
+    path("benchmarks/", benchmarks.show, name="benchmarks"),
+    path("series/<str:name>/", series.show, name="series"),
+    path("series/<str:name>/data.json", series.data, name="series_data"),
+    re_path(r"^series/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", series.export, name="series_export"),
+    path("runs/", runs.listing, name="runs"),
+    path("runs/<int:pk>/", runs.show, name="run"),
+    path("runs/<int:pk>/cancel", runs.cancel, name="run_cancel"),
+    path("runs/<int:pk>/retry", runs.retry, name="run_retry"),
+    path("jobs/<uuid:uuid>/", jobs.show, name="job"),
+    re_path(r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"),
+    path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
+    path("fleet/", fleet.show, name="fleet"),
+    path("glossary/", fleet.glossary, name="glossary"),
+    path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign_in"),
+    path("sign-out/", LogoutView.as_view(next_page="/"), name="sign_out"),
+]

@@ -1,0 +1,135 @@
+"""Numbers and changes as people read them: units, sensible digits, and the direction in words. Pure."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dashboard.metrics import METRICS, Metric
+
+Tone = Literal["good", "bad", "none"]
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_THIN_SPACE = "\u2009"
+_ABSENT = "–"
+
+# unit of a metric -> (word for a smaller value, word for a larger one)
+_DIRECTIONS = {
+    "ms": ("faster", "slower"),
+    "s": ("faster", "slower"),
+    "µs": ("faster", "slower"),
+    "/s": ("slower", "faster"),
+    "GB": ("lighter", "heavier"),
+    "MB": ("lighter", "heavier"),
+    "steps": ("sooner", "later"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change between two values of one metric.
+
+    text: "3.2 % slower", "2 more", "unchanged".
+    tone: whether that is good or bad by the metric's direction.
+    percent: 100 × (new / old − 1); None where old is zero.
+    """
+
+    text: str
+    tone: Tone
+    percent: float | None
+
+
+def metric_of(key: str) -> Metric:
+    """The metric of ``key``; for a key that the table lacks (an old result), one that shows the bare key."""
+    return METRICS.get(key) or Metric(key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table.")
+
+
+def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4 in all.
+
+    Very small and very large numbers are written as 3.2×10⁻⁷; None and NaN as a dash.
+    """
+    if value is None or not math.isfinite(value):
+        return _ABSENT
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if magnitude < -4 or magnitude > 8:
+        exponent = str(magnitude).translate(_SUPERSCRIPTS)
+        return f"{value / 10**magnitude:.1f}×10{exponent}"
+    decimals = 3 - magnitude
+    if low is not None and high is not None and high > low:
+        decimals = min(decimals, 1 - math.floor(math.log10((high - low) / 2)))
+    decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
+    return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
+
+
+def is_count(metric: Metric) -> bool:
+    """True for metrics that count things (graph breaks): shown as whole numbers, compared by difference."""
+    return metric.aggregate == "sum"
+
+
+def quantity(metric: Metric, value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """``value`` of ``metric`` with its unit: "17.31 ms", "1.32×", "3 ", "–"."""
+    if value is None or not math.isfinite(value):
+        return _ABSENT
+    if is_count(metric):
+        return f"{value:,.0f}".replace(",", _THIN_SPACE)
+    text = number(value, low, high)
+    if metric.unit == "×":
+        return f"{text}×"
+    return f"{text} {metric.unit}".rstrip()
+
+
+def interval(metric: Metric, low: float | None, high: float | None) -> str:
+    """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is none."""
+    if low is None or high is None or is_count(metric):
+        return ""
+    return f"{number(low, low, high)} to {quantity(metric, high, low, high)}"
+
+
+def change(metric: Metric, old: float | None, new: float | None) -> Change | None:
+    """How ``new`` differs from ``old``, in words; None where one of them is missing."""
+    if old is None or new is None:
+        return None
+    percent = 100 * (new / old - 1) if old else None
+    tone: Tone = "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
+    if is_count(metric) or percent is None:
+        return Change(_difference(metric, new - old), tone, percent)
+    if abs(percent) < 0.05:
+        return Change("unchanged", "none", percent)
+    return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
+
+
+def _difference(metric: Metric, difference: float) -> str:
+    if difference == 0:
+        return "unchanged"
+    amount = quantity(metric, abs(difference))
+    return f"{amount} {'more' if difference > 0 else 'fewer'}"
+
+
+def _percent(percent: float) -> str:
+    return f"{percent:,.0f} %" if percent >= 100 else f"{percent:.1f} %"
+
+
+def _direction(metric: Metric, *, larger: bool) -> str:
+    if "drift" in metric.key:
+        return "further from fp64" if larger else "closer to fp64"
+    return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: "0.4 s", "48 s", "3 min 20 s", "2 h 5 min", "3 days"."""
+    if seconds is None:
+        return _ABSENT
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if seconds < 600 and round(seconds) % 60:
+        return f"{int(seconds) // 60} min {round(seconds) % 60} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+    return f"{minutes // 1440} days"
