@@ -1,0 +1,34 @@
+"""What `make lint` and the tests run: style, types, import rules, migrations, Django's deploy checks."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+
+from dashboard.local import project
+
+BIN = project.VENV / "bin"
+MANAGE = (str(project.VENV_PYTHON), "-W", "ignore:Got an error checking a consistent migration", "manage.py")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "style": (str(BIN / "ruff"), "check", "--no-cache", "."),
+    "types": (str(BIN / "mypy"), "--no-error-summary"),
+    "imports": (str(BIN / "lint-imports"), "--no-cache"),
+    "migrations": (*MANAGE, "makemigrations", "--check", "--dry-run"),
+    "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
+}
+# A site in production, with servers that are never asked: these checks read code and settings alone.
+PRODUCTION = {
+    "SECRET_KEY": "for-checks-only-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
+    "DATABASE_URL": "postgresql://nobody@/none?host=/nonexistent",
+    "BROKER_URL": "redis+socket:///nonexistent/broker.sock",
+    "SITE_URL": "https://compilewatch.example.org",
+    "DEBUG": "false",
+    "PUBLIC_READ": "false",
+}
+
+
+def run(name: str, environment: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
+    """Run one check from the top of the checkout; its output is what a person reads when it fails."""
+    return subprocess.run(
+        COMMANDS[name], cwd=project.ROOT, env={**environment, **PRODUCTION}, check=False,
+        text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )

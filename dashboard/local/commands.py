@@ -1,0 +1,102 @@
+"""One function for each command of the Makefile. Each makes the machine fit, then `.venv`, then acts."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+from dashboard.local import browser, checks, install, preflight, project, single
+from dashboard.local.console import complain, say
+
+USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | lint | lock"
+LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command; its exit code."""
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
+        "up": up,
+        "test": lambda rest: test("not gpu and not slow", rest),
+        "test-gpu": lambda rest: test("gpu", rest),
+        "test-slow": lambda rest: test("slow and not gpu", rest),
+        "test-bare": bare,
+        "lint": lint,
+        "lock": lock,
+    }
+    if not arguments or arguments[0] not in commands:
+        complain(f"usage: {USAGE}")
+        return 2
+    os.chdir(project.ROOT)
+    try:
+        return commands[arguments[0]](arguments[1:])
+    except KeyboardInterrupt:
+        complain("stopped; what is complete is kept, and starting again goes on from there")
+        return 130
+
+
+def up(_: Sequence[str]) -> int:
+    """Install what is missing and become the supervisor."""
+    running = single.running_at(project.var_dir())
+    if running:
+        say(f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there stops it)")
+        return 0
+    if not (preflight.make_fit(needs_port=True) and install.install(with_tests=False)):
+        return 1
+    return _become("-m", "dashboard.local.supervisor")
+
+
+def test(marker: str, rest: Sequence[str]) -> int:
+    """Install what the tests need and become pytest, whose exit code and last lines are ours."""
+    if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
+        return 1
+    chromium = browser.find_or_install()
+    if chromium is None:
+        return 1
+    os.environ["CHROMIUM"] = str(chromium)
+    return _become("-m", "pytest", "-m", marker, *rest)
+
+
+def lint(_: Sequence[str]) -> int:
+    """Run every check; 1 when one of them found something."""
+    if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
+        return 1
+    failed = []
+    for name in checks.COMMANDS:
+        done = checks.run(name)
+        say(f"{name}: {'ok' if done.returncode == 0 else 'FAILED'}")
+        if done.returncode != 0:
+            failed.append(name)
+            sys.stdout.write(done.stdout)
+    return 1 if failed else 0
+
+
+def lock(rest: Sequence[str]) -> int:
+    """Pin anew: requirements.txt for the site and the suite, then tests/requirements.txt to go with it.
+
+    Versions that are pinned already stay unless `--upgrade` is given.
+    """
+    if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
+        return 1
+    files = [
+        ("requirements.txt", ["--extra", "suite"]),
+        ("tests/requirements.txt", ["--extra", "dev", "-c", "requirements.txt"]),
+    ]
+    compile_one = [str(project.VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *LOCK_OPTIONS, *rest]
+    environment = {**os.environ, "UV_CUSTOM_COMPILE_COMMAND": "make lock"}
+    for name, options in files:
+        say(f"pinning {name}")
+        done = subprocess.run([*compile_one, *options, "-o", name], env=environment, check=False)
+        if done.returncode != 0:
+            return done.returncode
+    return 0
+
+
+def bare(rest: Sequence[str]) -> int:
+    """Prove `make up` on a machine that has nothing but make and python3."""
+    script = project.ROOT / "tests" / "end_to_end" / "bare_machine.py"
+    return subprocess.run([sys.executable, str(script), *rest], check=False).returncode
+
+
+def _become(*arguments: str) -> int:
+    sys.stdout.flush()
+    os.execv(project.VENV_PYTHON, [str(project.VENV_PYTHON), *arguments])    # noqa: S606
