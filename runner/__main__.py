@@ -1,0 +1,138 @@
+"""`python -m runner`: one worker, which owns one device and runs the site's jobs on it, one at a time.
+
+Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE, SUITE_PYTHON … (all in
+docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that runs is stopped and, later, measured again.
+
+ 1. read the settings; make sure that no other worker uses our folder
+ 2. end what a killed predecessor left behind
+ 3. look at the environment: torch build, catalog, GPU
+ 4. deliver what waits in the outbox, say hello, learn our queue; while paused, wait
+ 5. take jobs from the queue until told to stop
+"""
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from types import FrameType
+
+import structlog
+from celery import Celery, signals
+from kombu.exceptions import OperationalError
+
+from runner import environments, gpu, logs, settings
+from runner.celery import create_app
+from runner.keeper import Keeper
+from runner.outbox import Outbox
+from runner.shared import Flag
+from runner.site import Greeting, Site, SiteError
+from runner.worker import Worker
+
+PREDECESSOR_DIES_S = 10.0
+WRONG_SETTINGS = 2
+
+logger = structlog.get_logger("runner")
+
+
+def main() -> int:
+    """Run the worker; its exit code: 0 when it was told to stop, 2 when a setting is wrong."""
+    signal.signal(signal.SIGTERM, _stop_now)
+    try:
+        ours = settings.read()
+        logs.configure(ours.log_format)
+        _hold_folder(ours)
+        worker = _make_worker(ours)
+        greeting = _wait_until_wanted(worker)
+    except (settings.SettingsError, environments.UnfitEnvironment, gpu.DeviceError, SiteError) as error:
+        sys.stderr.write(f"the worker cannot start: {error}\n")
+        return WRONG_SETTINGS
+    except KeyboardInterrupt:
+        return 0
+    _take_jobs(worker, greeting)
+    worker.end_leftovers()
+    logger.info("stopped")
+    return 0
+
+
+def _stop_now(number: int, frame: FrameType | None) -> None:
+    """SIGTERM before Celery has taken over: nothing runs yet that would have to be ended."""
+    sys.exit(0)
+
+
+def _hold_folder(ours: settings.Settings) -> None:
+    """Lock the worker's folder until this process, and the one it forks, are gone. Raises SettingsError.
+
+    A killed predecessor's forked process dies a moment after it: wait for that.
+    """
+    try:
+        ours.worker_dir.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(ours.worker_dir / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise settings.SettingsError(
+            f"WORKER_DIR is {ours.worker_dir}, which cannot be written: {error.strerror}"
+        ) from error
+    deadline = time.monotonic() + PREDECESSOR_DIES_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise settings.SettingsError(
+                    f"WORKER_DIR is {ours.worker_dir}, which another worker uses: give each its own"
+                ) from None
+            time.sleep(0.2)
+
+
+def _make_worker(ours: settings.Settings) -> Worker:
+    stopping = Flag()
+    site = Site(ours.site_url, ours.token, stopping)
+    environment = environments.adopt(ours)
+    worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping)
+    worker.end_leftovers()
+    logger.info("adopted", python=ours.suite_python, torch=environment.label, device=str(ours.device))
+    return worker
+
+
+def _wait_until_wanted(worker: Worker) -> Greeting:
+    greeting = worker.greet()
+    logger.info("the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused)
+    while greeting.paused:
+        time.sleep(greeting.heartbeat_s)
+        greeting = worker.greet()
+    return greeting
+
+
+def _take_jobs(worker: Worker, greeting: Greeting) -> None:
+    """Consume our queue until SIGTERM or Ctrl-C."""
+    app = create_app(worker)
+    name = f"{greeting.worker}@{os.uname().nodename}"
+    keeper = Keeper(worker, greeting.heartbeat_s, lambda on: _consume(app, name, greeting.queue, on))
+    _connect(worker, keeper)
+    app.Worker(
+        hostname=name, queues=[greeting.queue], pool="prefork", concurrency=1, loglevel="INFO", quiet=True,
+        without_gossip=True, without_mingle=True, without_heartbeat=True,
+    ).start()  # fmt: skip
+
+
+def _connect(worker: Worker, keeper: Keeper) -> None:
+    """Have Celery's signals call us. weak=False: Celery would forget a receiver that nothing else refers to."""
+    signals.setup_logging.connect(lambda **_: None, weak=False)  # keeps Celery from replacing our logging
+    signals.worker_process_init.connect(lambda **_: worker.begin_process(), weak=False)
+    signals.worker_ready.connect(lambda **_: keeper.start(), weak=False)
+    signals.worker_shutting_down.connect(lambda **_: worker.stopping.set(), weak=False)
+
+
+def _consume(app: Celery, name: str, queue: str, on: bool) -> bool:
+    """Start or stop taking messages from our queue; whether the worker has answered that it does so."""
+    change = app.control.add_consumer if on else app.control.cancel_consumer
+    try:
+        return bool(change(queue, destination=[name], reply=True, timeout=5))
+    except (OperationalError, OSError) as error:
+        logger.warning("could not reach the broker to pause or resume; trying again", why=str(error))
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

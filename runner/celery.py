@@ -1,0 +1,48 @@
+"""The worker's Celery app: it carries (job id, attempt) and nothing else. The lease in the site's database decides."""
+
+from celery import Celery
+
+from runner.tasks import register
+from runner.worker import Worker
+
+LONGEST_JOB_S = 86_400  # timeout_s of job.v1.json, at most
+
+
+def create_app(worker: Worker) -> Celery:
+    """An app whose one task runs jobs for `worker`."""
+    app = Celery("runner", broker=worker.settings.broker_url, set_as_current=True)
+    app.conf.update(
+        broker_transport_options=transport_options(worker.settings.broker_url),
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,  # wait for the broker for as long as it takes
+        task_serializer="json",
+        accept_content=["json"],
+        task_acks_late=True,  # a message outlives the worker; its redelivery is answered 409 and does no harm
+        task_ignore_result=True,
+        worker_prefetch_multiplier=1,
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # the broker's outage is no reason to measure again
+        worker_proc_alive_timeout=60.0,  # a new process first ends what a killed one left
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+        worker_send_task_events=False,
+    )
+    register(app, worker)
+    return app
+
+
+def transport_options(broker_url: str) -> dict[str, object]:
+    """Options of kombu's Redis transport; none for AMQP, which has acknowledgements of its own."""
+    if not broker_url.startswith("redis"):
+        return {}
+    return {
+        "visibility_timeout": LONGEST_JOB_S
+        + 3600,  # sooner, and a long job's message would be delivered twice
+        "unacked_restore_interval": 5,
+        "unacked_restore_throttle": 1,
+        # of our own: consumers restore by *their* timeout whatever lies under the keys that they share
+        "unacked_key": "runner.unacked",
+        "unacked_index_key": "runner.unacked_index",
+        "unacked_mutex_key": "runner.unacked_mutex",
+        "priority_steps": list(range(10)),  # one list per priority: every step a sender may use is read
+        "queue_order_strategy": "priority",
+    }

@@ -1,0 +1,218 @@
+"""The life of one job on the worker, from its message to its delivered outcome."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from runner import evidence, gpu
+from runner.environments import import_path
+from runner.heartbeat import Heartbeat
+from runner.joblog import JobLog
+from runner.outbox import sendable
+from runner.outcome import Outcome, ResultFile, Scene, body, judge, read_result
+from runner.process import Ended, Suite, environment
+from runner.site import Claim, Refused, SiteError, Stale
+from runner.worker import Worker
+
+JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")  # it becomes part of a path
+DELIVERY_PATIENCE_S = 20.0  # then the outcome waits in the outbox and the next job may start
+DISK_AGAIN_S = 2.0
+
+logger = structlog.get_logger(__name__)
+
+
+class Unfit(Exception):
+    """This worker cannot run this job. The text says why."""
+
+
+class Dropped(Exception):
+    """The job ended without an outcome to tell: it is no longer ours, or the worker is stopping."""
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A claimed job: where its files lie, and the descriptor of the lock on its device."""
+
+    job_id: str
+    attempt: int
+    claim: Claim
+    folder: Path
+    lock: int
+    log: JobLog
+
+
+def run(worker: Worker, job_id: str, attempt: int) -> str:
+    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where there is none to tell.
+
+    1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and job file
+    5. run the suite under heartbeats   6. name the outcome   7. put it into the outbox, let go of the device   8. deliver
+    """
+    if not JOB_ID.fullmatch(job_id) or attempt < 1:
+        raise ValueError(f"a message names job {job_id!r}, attempt {attempt!r}: the site makes no such ids")
+    with structlog.contextvars.bound_contextvars(job=job_id, attempt=attempt):
+        try:
+            status = _run_on_device(worker, job_id, attempt)
+        except (SiteError, Dropped) as reason:
+            logger.warning("job dropped", why=str(reason))
+            return "dropped"
+        logger.info("job ended", status=status)
+        worker.outbox.deliver(worker.site, DELIVERY_PATIENCE_S)
+        return status
+
+
+def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
+    while not worker.greeted.wait(0.5):
+        _unless_stopping(worker)
+
+    def waiting_for_device(waited_s: float) -> None:
+        _unless_stopping(worker)
+        if waited_s % 60 == 0:
+            logger.warning(
+                "the device is in use by another worker, or by what is left of a job; waiting",
+                waited_s=waited_s,
+            )
+
+    with gpu.locked(worker.settings.lock_dir, worker.device_id, waiting_for_device) as lock:
+        claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
+        logger.info("job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config"))
+        folder = worker.jobs / f"{job_id}.{attempt}"
+        return _run_claimed(worker, Ticket(job_id, attempt, claim, folder, lock, JobLog(folder / "log.txt")))
+
+
+def _run_claimed(worker: Worker, ticket: Ticket) -> str:
+    try:
+        with Heartbeat(
+            worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log
+        ) as heartbeat:
+            outcome, result = _measure(worker, ticket, heartbeat)
+            _keep(
+                worker,
+                ticket,
+                heartbeat,
+                body(ticket.attempt, outcome, result.document),
+                _artifacts(ticket, result),
+            )
+        return outcome.status
+    finally:
+        shutil.rmtree(ticket.folder, ignore_errors=True)
+
+
+def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outcome, ResultFile]:
+    """Run the suite to its end and name the outcome. Raises Dropped."""
+    kills_before = evidence.oom_kills()
+    try:
+        suite = _start(worker, ticket)
+    except Unfit as reason:
+        return Outcome("fail_to_run", str(reason)), ResultFile()
+    except OSError as error:
+        full = evidence.full_disk(worker.settings.worker_dir)
+        return Outcome("fail_to_run", f"{full}The worker could not start the suite: {error}"), ResultFile()
+    ended = suite.watch(
+        ticket.claim.timeout_s, lambda: heartbeat.verdict or ("stopping" if worker.stopping.is_set() else "")
+    )
+    if ended.stopped_for in {"stale", "stopping"}:
+        raise Dropped(f"stopped: {ended.stopped_for}")
+    result = read_result(ticket.folder / "result.json")
+    return judge(ended, result, _scene(worker, ticket, ended, kills_before), ticket.log.tail()), result
+
+
+def _start(worker: Worker, ticket: Ticket) -> Suite:
+    """Make the job's folder and file, and start the suite. Raises Unfit and OSError."""
+    job = _for_this_worker(worker, ticket.claim.job)
+    shutil.rmtree(ticket.folder, ignore_errors=True)
+    ticket.folder.mkdir(parents=True)
+    job_file = ticket.folder / "job.json"
+    job_file.write_text(json.dumps(job, indent=1))
+    variables = environment(
+        os.environ,
+        ticket.folder.name,
+        {
+            "PYTHONPATH": import_path(),
+            "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
+        },
+    )
+    command = [*worker.environment.command, "run", str(job_file), str(ticket.folder / "result.json")]
+    return Suite(command, folder=ticket.folder, variables=variables, log=ticket.log, keep_open=[ticket.lock])
+
+
+def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
+    """The job with the device as its process will see it. Raises Unfit for another kind of device or another build."""
+    device, label = worker.settings.device, worker.environment.label
+    wanted = gpu.Device.parse(str(job.get("device", device.kind)))
+    if wanted.kind != device.kind:
+        raise Unfit(
+            f"The job is for {wanted.kind}, but this worker owns {device}. Plan it for another machine."
+        )
+    build = str(job.get("build", label))
+    if build != label and not ("variant" in job and build.startswith(label)):
+        raise Unfit(
+            f"The job is for the torch build {build}, but this worker has only {label}. Point SUITE_PYTHON at it."
+        )
+    return {
+        **job,
+        "device": "cpu" if device.kind == "cpu" else "cuda:0",
+    }  # CUDA_VISIBLE_DEVICES shows our GPU alone
+
+
+def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str, int]) -> Scene:
+    return Scene(
+        limit_s=ticket.claim.timeout_s,
+        words=ticket.log.words(),
+        phase=ticket.log.phase(),
+        oom=evidence.risen(kills_before, evidence.oom_kills()) if ended.signal else "",
+        full_disk=evidence.full_disk(worker.settings.worker_dir),
+    )
+
+
+def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
+    """What goes along with the outcome: the suite's artifacts, a result that cannot be read, a log longer than its tail."""
+    folder = ticket.folder / "artifacts"
+    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    files += [ticket.folder / "result.json"] if result.problem else []
+    if ticket.log.is_longer_than_tail():
+        files.append(ticket.log.path)
+    return sendable(files)
+
+
+def _keep(
+    worker: Worker, ticket: Ticket, heartbeat: Heartbeat, packed: bytes, artifacts: Sequence[Path]
+) -> None:
+    """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the lease, say so, and
+    offer it to the site directly."""
+    while True:
+        try:
+            worker.outbox.put(ticket.job_id, ticket.attempt, packed, artifacts)
+            return
+        except OSError as error:
+            logger.error("the outbox cannot be written: the outcome is held in memory", why=str(error))
+            heartbeat.note = "worker cannot write its outbox"
+        try:
+            worker.site.result(ticket.job_id, gzip.compress(packed, mtime=0))
+            logger.warning(
+                "the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts)
+            )
+            return
+        except (Stale, Refused) as answer:
+            raise Dropped(str(answer)) from answer
+        except SiteError as error:
+            logger.warning(
+                "the outcome could not be delivered from memory either; trying both again", why=str(error)
+            )
+        if worker.stopping.wait(DISK_AGAIN_S):
+            raise Dropped(
+                "the worker stops, and neither its disk nor the site takes the outcome: it will be measured again"
+            )
+
+
+def _unless_stopping(worker: Worker) -> None:
+    if worker.stopping.is_set():
+        raise Dropped("the worker is stopping")

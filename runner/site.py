@@ -1,0 +1,189 @@
+"""The site, as the worker sees it: one function per call of the worker API (docs/architecture.md).
+
+What the site answers is an exception where it is not "yes": Stale (409) means drop it, Refused (other 4xx) means never
+send it again, NotAllowed (401, 403, a redirect) means that a setting is wrong. 5xx, 429 and a connection that fails are
+tried again, with exponential backoff and full jitter, for as long as the call has patience; then it is Unreachable.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from runner.shared import Flag
+
+API = "/api/v1/worker"
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
+FOREVER_S = float("inf")
+TRY_AGAIN = {408, 425, 429}
+Answer = TypeVar("Answer")
+
+
+class SiteError(Exception):
+    """The site did not take a call. The text says which, and what it answered."""
+
+
+class Unreachable(SiteError):
+    """No answer, or only 5xx, for as long as the call had patience."""
+
+
+class Stale(SiteError):
+    """409: not the current attempt, or not to be had now. Drop it."""
+
+
+class Refused(SiteError):
+    """Another 4xx: the body is wrong or too large. Do not send it again."""
+
+
+class NotAllowed(SiteError):
+    """401, 403 or a redirect: the token or the address is wrong."""
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """The site's answer to hello."""
+
+    worker: str
+    machine: str
+    queue: str
+    paused: bool
+    heartbeat_s: float
+
+    @classmethod
+    def read(cls, answer: dict[str, Any]) -> Self:
+        names = ("worker", "machine", "queue")
+        return cls(
+            *(str(answer[name]) for name in names), bool(answer["paused"]), float(answer["heartbeat_s"])
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds."""
+
+    job: dict[str, Any]
+    heartbeat_s: float
+    timeout_s: float
+
+    @classmethod
+    def read(cls, answer: dict[str, Any]) -> Self:
+        return cls(dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]))
+
+
+class Site:
+    """A client with one connection pool. A forked process makes its own: connections cannot be shared."""
+
+    def __init__(self, url: str, token: str, stopping: Flag) -> None:
+        self.url = url
+        self._token = token
+        self._stopping = stopping
+        self._client = httpx.Client(
+            base_url=url + API,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(30.0, connect=5.0),
+            trust_env=urlsplit(url).hostname
+            not in {"127.0.0.1", "::1", "localhost"},  # no proxy for this computer
+        )
+
+    def anew(self) -> "Site":
+        """The same site for a process that was just forked."""
+        return Site(self.url, self._token, self._stopping)
+
+    def hello(self, introduction: dict[str, Any], patience_s: float = 0) -> Greeting:
+        return _read(Greeting.read, self._ask("POST", "hello", patience_s, json=introduction))
+
+    def alive(self, boot_id: str) -> bool:
+        """The idle heartbeat; whether a person has paused this worker."""
+        return bool(self._ask("POST", "alive", 0, json={"boot_id": boot_id}).get("paused"))
+
+    def claim(self, job_id: str, attempt: int, boot_id: str) -> Claim:
+        """Waits for the site for as long as it takes. Stale: the job is not to be had."""
+        body = {"attempt": attempt, "boot_id": boot_id}
+        return _read(Claim.read, self._ask("POST", _job(job_id, "claim"), FOREVER_S, json=body))
+
+    def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
+        """Whether the job is to be cancelled. log_tail: at most 16 kB."""
+        body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
+        return bool(self._ask("POST", _job(job_id, "heartbeat"), 0, json=body).get("cancel"))
+
+    def result(self, job_id: str, packed: bytes, patience_s: float = 0) -> str:
+        """Deliver a gzipped result body; the state in which the job is then."""
+        headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+        answer = self._ask("POST", _job(job_id, "result"), patience_s, content=packed, headers=headers)
+        return str(answer.get("state", ""))
+
+    def artifact(self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0) -> None:
+        headers = {"Content-Type": "application/octet-stream"}
+        path = _job(job_id, f"artifacts/{quote(name, safe='')}")
+        self._ask("PUT", path, patience_s, params={"attempt": attempt}, content=content, headers=headers)
+
+    def _ask(self, method: str, path: str, patience_s: float, **request: Any) -> dict[str, Any]:
+        deadline = time.monotonic() + patience_s
+        longest = FIRST_PAUSE_S
+        while True:
+            try:
+                return self._once(method, path, **request)
+            except Unreachable:
+                if time.monotonic() >= deadline or self._stopping.wait(random.uniform(0.05, longest)):  # noqa: S311
+                    raise
+                longest = min(longest * 2, LONGEST_PAUSE_S)
+
+    def _once(self, method: str, path: str, **request: Any) -> dict[str, Any]:
+        try:
+            response = self._client.request(method, path, **request)
+        except httpx.HTTPError as error:
+            raise Unreachable(f"{method} {self.url}{API}/{path}: {error or type(error).__name__}") from error
+        if response.status_code != 200:
+            raise _refusal(response)
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise Unreachable(
+                f"{response.url} answered 200 without JSON: is SITE_URL the address of Compilewatch?"
+            )
+        return answer
+
+
+def _read(read: Callable[[dict[str, Any]], Answer], answer: dict[str, Any]) -> Answer:
+    try:
+        return read(answer)
+    except (KeyError, TypeError, ValueError) as error:
+        raise SiteError(
+            f"the site's answer is not as agreed ({error!r}): are worker and site of one version?"
+        ) from error
+
+
+def _job(job_id: str, call: str) -> str:
+    return f"jobs/{quote(job_id, safe='')}/{call}"
+
+
+def _refusal(response: httpx.Response) -> SiteError:
+    """The exception that a status other than 200 means."""
+    status = response.status_code
+    said = f"{response.request.method} {response.url} answered {status}: {_detail(response)}"
+    if response.is_redirect:
+        return NotAllowed(f"{said}. Set SITE_URL to the address that it names")
+    if status in {401, 403}:
+        return NotAllowed(
+            f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one"
+        )
+    if status == 409:
+        return Stale(said)
+    if status >= 500 or status in TRY_AGAIN:
+        return Unreachable(said)
+    return Refused(said)
+
+
+def _detail(response: httpx.Response) -> str:
+    if response.is_redirect:
+        return response.headers.get("location", "")
+    try:
+        return str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        return response.text[:500]

@@ -1,0 +1,92 @@
+"""What one worker is made of, and what it does when it, or the process that runs its jobs, starts."""
+
+import os
+import shutil
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from runner import facts, gpu
+from runner.environments import Environment
+from runner.outbox import Outbox
+from runner.process import end_leftover
+from runner.settings import Settings
+from runner.shared import BootId, Flag
+from runner.site import FOREVER_S, Greeting, Site, SiteError
+
+AGAIN_S = 5.0
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass
+class Worker:
+    """One worker: made in the main process, inherited by the forked process that runs the jobs.
+
+    stopping: set when the worker is told to stop; greeted: set when the site knows this process's boot id.
+    """
+
+    settings: Settings
+    environment: Environment
+    site: Site
+    outbox: Outbox
+    stopping: Flag
+    boot_id: BootId = field(default_factory=BootId)
+    greeted: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self.gpu = gpu.facts(self.settings.device, os.environ)
+
+    @property
+    def jobs(self) -> Path:
+        """The folder of the folders of running jobs."""
+        return self.settings.worker_dir / "jobs"
+
+    @property
+    def device_id(self) -> str:
+        """What the device's lock is named after: two workers that call one GPU by different numbers share its lock."""
+        return str(self.gpu["uuid"]) if self.gpu else "cpu"
+
+    def introduction(self) -> dict[str, Any]:
+        """The body of hello."""
+        catalog = dict(self.environment.catalog)
+        return {
+            "boot_id": str(self.boot_id),
+            "device": str(self.settings.device),
+            "facts": {**facts.computer(), "gpu": self.gpu, "suite_version": catalog.pop("suite_version", "")},
+            "catalog": catalog,
+            "builds": [self.environment.build],
+        }
+
+    def greet(self) -> Greeting:
+        """Say hello until the site answers. What a killed predecessor left in the outbox goes first: hello with a new
+        boot id voids the claims that those results belong to."""
+        while True:
+            try:
+                self.outbox.deliver(self.site)
+                greeting = self.site.hello(self.introduction(), FOREVER_S)
+            except SiteError as error:
+                logger.error("the site does not take our hello; trying again", why=str(error))
+                if self.stopping.wait(AGAIN_S):
+                    raise
+            else:
+                self.greeted.set()
+                return greeting
+
+    def end_leftovers(self) -> None:
+        """End the processes, and remove the folders, of jobs whose worker process was killed."""
+        for folder in self.jobs.glob("*"):
+            ended = end_leftover(folder)
+            logger.warning("cleaned up after a killed worker", job=folder.name, every_process_ended=ended)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def begin_process(self) -> None:
+        """The first act of a newly forked process that runs jobs: its predecessor, if there was one, was killed."""
+        self.site = self.site.anew()
+        self.greeted = threading.Event()
+        self.end_leftovers()
+        self.boot_id.renew()
+        threading.Thread(target=self.greet, daemon=True).start()

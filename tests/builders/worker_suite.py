@@ -1,0 +1,141 @@
+"""A suite that does one thing, which the job's config names: python worker_suite.py run JOB_FILE RESULT_FILE.
+
+Standard library only. As `SUITE_PYTHON` (see `as_interpreter` in tests/runner/conftest.py) it also answers what the
+worker asks an interpreter when it starts.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+CATALOG = {
+    "suite_version": "0.1.0",
+    "benchmarks": [{"name": "mlp.smoke.inference.float32.static.b64"}],
+    "configs": [],
+}
+BUILD = {
+    "label": "2.13.0+cpu",
+    "version": "2.13.0+cpu",
+    "git_sha": "cf30153",
+    "cuda": "",
+    "triton": "",
+    "python": "3.11",
+}
+
+
+def say(text: str) -> None:
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def write_result(folder: Path, **more: Any) -> None:
+    (folder / "result.json").write_text(json.dumps({"schema": "result.v1", "status": "pass", **more}))
+
+
+def spawn(code: str, **options: Any) -> None:
+    """A child that runs `code`; its pid is added to the file `children` in $HOME."""
+    child = subprocess.Popen([sys.executable, "-c", code], **options)
+    with Path(os.environ["HOME"], "children").open("a") as file:
+        file.write(f"{child.pid}\n")
+
+
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+
+
+def eager(folder: Path) -> None:
+    say("phase: sampling")
+    write_result(folder, environment=dict(os.environ), found=sorted(os.listdir()))
+
+
+def sleep(folder: Path) -> None:
+    say("phase: sampling")
+    time.sleep(600)
+
+
+def nap(folder: Path) -> None:
+    time.sleep(1.5)
+    write_result(folder)
+
+
+def deaf_children(folder: Path) -> None:
+    """One child in our group, one that left it; both ignore SIGTERM, and so do we."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    spawn(DEAF)
+    spawn(DEAF, start_new_session=True)
+    time.sleep(600)
+
+
+def orphans(folder: Path) -> None:
+    """Ends well, but leaves a child behind."""
+    spawn(DEAF, start_new_session=True)
+    write_result(folder)
+
+
+def segfault(folder: Path) -> None:
+    say("phase: compile")
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def killed(folder: Path) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse(folder: Path) -> None:
+    say("phase: job\nunknown benchmark mlp.huge: `list` shows the known ones")
+    sys.exit(2)
+
+
+def fail(folder: Path) -> None:
+    raise RuntimeError("the model fell over")
+
+
+def malformed(folder: Path) -> None:
+    (folder / "result.json").write_text('{"schema": "result.v1", "metrics": {')
+
+
+def not_a_number(folder: Path) -> None:
+    (folder / "result.json").write_text('{"metrics": {"latency_ms": {"value": NaN}}}')
+
+
+def flood(folder: Path) -> None:
+    line = b"x" * 1023 + b"\n"
+    for _ in range(40 * 1024):
+        os.write(2, line)
+    say("phase: sampling\nthe last line")
+    time.sleep(1)
+    sys.exit(3)
+
+
+def hang_after_result(folder: Path) -> None:
+    write_result(folder)
+    time.sleep(600)
+
+
+def artifacts(folder: Path) -> None:
+    (folder / "artifacts").mkdir()
+    (folder / "artifacts" / "code.py").write_text("generated")
+    write_result(folder)
+
+
+def binary_noise(folder: Path) -> None:
+    os.write(2, b"\xff\x00\xfe caf\xc3\xa9\n")
+    sys.exit(1)
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["-c"]:
+        print(json.dumps(BUILD))
+    elif "list" in arguments:
+        print(json.dumps(CATALOG))
+    else:
+        job = json.loads(Path(arguments[-2]).read_text())
+        globals()[job["config"]](Path(arguments[-1]).parent)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

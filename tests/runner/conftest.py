@@ -1,0 +1,49 @@
+"""A worker with a fake suite and a site of its own; nothing is mocked: real processes, real HTTP, real files."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runner.environments import Environment
+from runner.gpu import Device
+from runner.outbox import Outbox
+from runner.settings import Settings
+from runner.shared import Flag
+from runner.site import Site
+from runner.worker import Worker
+from tests.builders import worker_suite
+from tests.builders.worker import TOKEN, SiteServer
+
+
+@pytest.fixture
+def site() -> Iterator[SiteServer]:
+    server = SiteServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
+    """A worker of the CPU that the site knows, whose suite is tests/builders/worker_suite.py."""
+    monkeypatch.setenv("HOME", str(tmp_path))  # where the fake suite notes the pids of its children
+    settings = Settings(
+        site_url=site.url,
+        token=TOKEN,
+        broker_url="redis://nowhere",
+        worker_dir=tmp_path / "worker",
+        lock_dir=tmp_path,
+        device=Device("cpu"),
+        suite_python=sys.executable,
+        log_format="text",
+    )
+    environment = Environment(
+        (sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG
+    )
+    stopping = Flag()
+    made = Worker(
+        settings, environment, Site(site.url, TOKEN, stopping), Outbox(settings.worker_dir), stopping
+    )
+    made.greet()
+    return made
