@@ -33,9 +33,12 @@ class Workload:
     output: picks the tensor to compare and to reduce from what ``call`` returned.
     loss: ``loss(output_of_call, inputs)``, a scalar; None where the model has no training mode.
     items: how many of ``item`` one batch holds (padding not counted).
+        Distributed: of this rank's batch; every rank has its own.
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
     parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder": "encoder"}.
+    dynamic: name of an input -> its dimensions that vary under the dynamic profile, for ``inductor_mark_dynamic``. It may
+        name inputs that this mode lacks. Where the profile is static, these may still be marked.
     reset: called before each step where the module keeps state between calls; None where a step needs none. A decode
         step needs none: its input holds the position, so that the same input always gives the same output.
     wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called once per arm, on the
@@ -52,11 +55,15 @@ class Workload:
     loss: Callable[[Any, Inputs], Tensor] | None = None
     blocks: tuple[type[nn.Module], ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
+    dynamic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reset: Callable[[nn.Module], None] | None = None
     wrap: Callable[[nn.Module], nn.Module] | None = None
 
 
-_RANDOM_FILLS = frozenset({torch.Tensor.normal_, torch.Tensor.uniform_, torch.Tensor.erfinv_})
+_RANDOM_FILLS = frozenset(
+    {"normal_", "uniform_", "erfinv_", "trunc_normal_"}
+    | {"kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_"}
+)  # by name: libraries put their own functions in the place of torch.nn.init's while they build
 
 
 class weights_left_empty(TorchFunctionMode):  # noqa: N801 - used as `with weights_left_empty():`
@@ -67,11 +74,6 @@ class weights_left_empty(TorchFunctionMode):  # noqa: N801 - used as `with weigh
 
     def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in _RANDOM_FILLS or _is_random_init(func):
+        if getattr(func, "__name__", "") in _RANDOM_FILLS:
             return args[0] if args else kwargs["tensor"]
         return func(*args, **kwargs)
-
-
-def _is_random_init(func: Any) -> bool:
-    """Whether it is one of torch.nn.init's that draw; these reach the mode whole, before the fills inside them."""
-    return getattr(func, "__module__", None) == "torch.nn.init" and func.__name__.rstrip("_").endswith(("normal", "uniform"))

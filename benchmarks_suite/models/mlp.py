@@ -1,4 +1,4 @@
-"""A plain MLP: the smallest thing that fuses, and the first result of every run. Deep and narrow; see mlp_wide."""
+"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every run. See mlp_wide too."""
 
 import torch
 from torch import Tensor, nn
@@ -9,9 +9,16 @@ CLASSES = 10
 WIDTH_AND_DEPTH = {"smoke": (256, 4), "standard": (1024, 16)}
 
 
+class Layer(nn.Sequential):
+    """One repeated block: linear, then GELU."""
+
+
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    width, depth = WIDTH_AND_DEPTH[size]
-    hidden = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.GELU())]
+    return classifier(*WIDTH_AND_DEPTH[size], batch_size)
+
+
+def classifier(width: int, depth: int, batch_size: int) -> Workload:
+    hidden = [Layer(nn.Linear(width, width), nn.GELU()) for _ in range(depth)]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         return {
@@ -26,7 +33,8 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         item="samples",
         call=lambda module, batch: module(batch["x"]),
         loss=_loss,
-        blocks=(nn.Linear,),
+        blocks=(Layer,),
+        dynamic={"x": (0,)},
     )
 
 

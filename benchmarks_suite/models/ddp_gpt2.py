@@ -1,0 +1,12 @@
+"""GPT-2, its gradients averaged over all ranks by DistributedDataParallel."""
+
+from dataclasses import replace
+
+from torch.nn.parallel import DistributedDataParallel
+
+from benchmarks_suite.models import gpt2
+from benchmarks_suite.workload import Workload
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    return replace(gpt2.build(size, mode, shapes, batch_size), wrap=DistributedDataParallel)

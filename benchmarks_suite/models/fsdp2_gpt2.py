@@ -1,0 +1,26 @@
+"""GPT-2, its parameters, gradients and optimizer state sharded over all ranks by FSDP2, block by block."""
+
+from dataclasses import replace
+
+from torch import nn
+from transformers.models.gpt2.modeling_gpt2 import GPT2Block
+
+from benchmarks_suite.models import gpt2
+from benchmarks_suite.workload import Unsupported, Workload
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    return replace(gpt2.build(size, mode, shapes, batch_size), wrap=_shard)
+
+
+def _shard(module: nn.Module) -> nn.Module:
+    """Shards in place; each block's parameters are gathered just before it runs. The mesh is all ranks."""
+    try:
+        from torch.distributed.fsdp import fully_shard
+    except ImportError as error:
+        raise Unsupported("this torch has no torch.distributed.fsdp.fully_shard (FSDP2); it came with 2.6") from error
+    for block in module.modules():
+        if isinstance(block, GPT2Block):
+            fully_shard(block)
+    fully_shard(module)
+    return module

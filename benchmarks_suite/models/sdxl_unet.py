@@ -1,0 +1,79 @@
+"""The UNet of Stable Diffusion XL, 2.57 billion parameters at standard size (diffusers). One denoising step."""
+
+from typing import Any
+
+import torch
+from diffusers import UNet2DConditionModel
+from diffusers.models.attention import BasicTransformerBlock
+from diffusers.models.resnet import ResnetBlock2D
+from torch import Tensor, nn
+
+from benchmarks_suite.workload import Inputs, Workload
+
+TEXT_LENGTH = 77
+POOLED_WIDTH = {"smoke": 32, "standard": 1280}  # of the whole prompt's embedding
+CONFIGS: dict[str, dict[str, Any]] = {
+    "smoke": {
+        "sample_size": 16,
+        "block_out_channels": (32, 64),
+        "layers_per_block": 1,
+        "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+        "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+        "transformer_layers_per_block": (1, 2),
+        "attention_head_dim": (2, 4),
+        "cross_attention_dim": 64,
+        "addition_time_embed_dim": 8,
+        "projection_class_embeddings_input_dim": 8 * 6 + 32,
+        "norm_num_groups": 8,
+    },
+    "standard": {
+        "sample_size": 128,  # latents of a 1024 x 1024 image
+        "block_out_channels": (320, 640, 1280),
+        "layers_per_block": 2,
+        "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
+        "up_block_types": ("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
+        "transformer_layers_per_block": (1, 2, 10),
+        "attention_head_dim": (5, 10, 20),
+        "cross_attention_dim": 2048,
+        "addition_time_embed_dim": 256,
+        "projection_class_embeddings_input_dim": 256 * 6 + 1280,
+    },
+}
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    config = CONFIGS[size]
+    side = config["sample_size"]
+
+    def inputs(index: int, generator: torch.Generator) -> Inputs:
+        return {
+            "sample": torch.randn(batch_size, 4, side, side, generator=generator),
+            "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
+            "text": torch.randn(batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator),
+            "text_embeds": torch.randn(batch_size, POOLED_WIDTH[size], generator=generator),
+            "time_ids": torch.tensor([8.0 * side, 8.0 * side, 0, 0, 8.0 * side, 8.0 * side]).repeat(batch_size, 1),
+            "noise": torch.randn(batch_size, 4, side, side, generator=generator),
+        }
+
+    return Workload(
+        module=UNet2DConditionModel(
+            **config, use_linear_projection=True, addition_embed_type="text_time"
+        ),
+        inputs=inputs,
+        items=lambda batch: len(batch["sample"]),
+        item="images",
+        call=_denoise,
+        output=lambda result: result.sample,  # (batch, 4, side, side): the noise that the model sees
+        loss=_noise_loss,
+        blocks=(BasicTransformerBlock, ResnetBlock2D),
+        dynamic={name: (0,) for name in ("sample", "timestep", "text", "text_embeds", "time_ids")},
+    )
+
+
+def _denoise(module: nn.Module, batch: Inputs) -> Any:
+    added = {"text_embeds": batch["text_embeds"], "time_ids": batch["time_ids"]}
+    return module(batch["sample"], batch["timestep"], batch["text"], added_cond_kwargs=added)
+
+
+def _noise_loss(result: Any, batch: Inputs) -> Tensor:
+    return nn.functional.mse_loss(result.sample.float(), batch["noise"].float())

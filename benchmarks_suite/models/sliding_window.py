@@ -1,0 +1,83 @@
+"""Causal attention in a sliding window by FlexAttention, with its projections.
+
+Compiled it is one kernel that visits only the blocks inside the window. Eager computes every score: (heads, length, length)
+in float32 is 69 GB at standard size, so that the eager arm runs out of memory where the compiled one needs little.
+"""
+
+from collections.abc import Callable
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
+
+from benchmarks_suite.workload import Inputs, Workload
+
+BLOCK = 128  # rows and columns of one block of the mask
+SHAPES = {  # heads, width of a head, length, window: positions that a query sees, itself included
+    "smoke": (4, 32, 512, 128),
+    "standard": (16, 64, 32768, 1024),
+}
+
+
+class SlidingWindow(nn.Module):
+    def __init__(self, heads: int, width: int, length: int, window: int) -> None:
+        super().__init__()
+        self.heads, self.width = heads, width
+        self.project = nn.Linear(heads * width, 3 * heads * width, bias=False)
+        self.back = nn.Linear(heads * width, heads * width, bias=False)
+        self.mask = block_mask(length, window)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """The mask is no tensor: it has to be told when the module moves."""
+        super()._apply(fn, recurse)
+        self.mask = self.mask.to(self.back.weight.device)
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (batch, length, heads * width)."""
+        query, key, value = self.project(x).unflatten(-1, (3 * self.heads, self.width)).transpose(1, 2).chunk(3, dim=1)
+        attended = flex_attention(query, key, value, block_mask=self.mask)  # (batch, heads, length, width)
+        assert isinstance(attended, Tensor)
+        return self.back(attended.transpose(1, 2).flatten(2))
+
+
+def block_mask(length: int, window: int) -> BlockMask:
+    """Made from the blocks' numbers; the library's create_block_mask would first write down all length**2 positions."""
+
+    def visible(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        return (query >= key) & (query - key < window)
+
+    blocks = length // BLOCK
+    query = torch.arange(blocks)[:, None]
+    key = torch.arange(blocks)[None, :]
+    nearest = (query - key) * BLOCK - (BLOCK - 1)  # smallest query - key in the block; the largest: + 2 (BLOCK - 1)
+    full = (nearest >= 0) & (nearest + 2 * (BLOCK - 1) < window)
+    partial = (key <= query) & (nearest < window) & ~full
+    return BlockMask.from_kv_blocks(*_numbered(partial), *_numbered(full), BLOCK_SIZE=BLOCK, mask_mod=visible)
+
+
+def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
+    """(rows, columns) of bool -> how many are set in each row, and their column numbers first; both (1, 1, rows, …)."""
+    order = blocks.int().argsort(dim=1, descending=True, stable=True).int()
+    return blocks.sum(1).int()[None, None], order[None, None]
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    heads, width, length, window = SHAPES[size]
+
+    def inputs(index: int, generator: torch.Generator) -> Inputs:
+        return {
+            "x": torch.randn(batch_size, length, heads * width, generator=generator),
+            "target": torch.randn(batch_size, length, heads * width, generator=generator),
+        }
+
+    return Workload(
+        module=SlidingWindow(heads, width, length, window),
+        inputs=inputs,
+        items=lambda batch: batch["x"].shape[0] * batch["x"].shape[1],
+        item="tokens",
+        call=lambda module, batch: module(batch["x"]),
+        loss=lambda output, batch: nn.functional.mse_loss(output.float(), batch["target"].float()),
+        dynamic={"x": (0,)},
+    )

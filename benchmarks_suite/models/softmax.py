@@ -1,0 +1,21 @@
+"""Softmax over long rows as plain torch; eager has a kernel of its own for it. Its hand-written rival: softmax_triton."""
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite.models.rms_norm import rows_workload
+from benchmarks_suite.workload import Workload
+
+WIDTHS = {"smoke": 256, "standard": 8192}
+
+
+class Softmax(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        """x (rows, width), computed in float32 or wider."""
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        raised = torch.exp(wide - wide.amax(-1, keepdim=True))
+        return (raised / raised.sum(-1, keepdim=True)).to(x.dtype)
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    return rows_workload(Softmax(), WIDTHS[size], batch_size)

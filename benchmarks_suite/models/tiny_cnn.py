@@ -1,0 +1,50 @@
+"""Three convolutions with batch norm on 32 x 32 images: small enough that launching kernels is most of the time."""
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite.workload import Inputs, Workload
+
+CLASSES = 10
+CHANNELS = {"smoke": (16, 32, 64), "standard": (32, 64, 128)}
+
+
+class Stage(nn.Sequential):
+    """Convolution, batch norm, ReLU; halves the height and the width."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        convolution = nn.Conv2d(inputs, outputs, 3, stride=2, padding=1, bias=False)
+        super().__init__(convolution, nn.BatchNorm2d(outputs), nn.ReLU())
+
+
+def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    first, second, third = CHANNELS[size]
+    module = nn.Sequential(  # (batch, 3, 32, 32)
+        Stage(3, first),  # (batch, first, 16, 16)
+        Stage(first, second),  # (batch, second, 8, 8)
+        Stage(second, third),  # (batch, third, 4, 4)
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),  # (batch, third)
+        nn.Linear(third, CLASSES),
+    )
+
+    def inputs(index: int, generator: torch.Generator) -> Inputs:
+        return {
+            "images": torch.randn(batch_size, 3, 32, 32, generator=generator),
+            "labels": torch.randint(CLASSES, (batch_size,), generator=generator),  # (batch,)
+        }
+
+    return Workload(
+        module=module,
+        inputs=inputs,
+        items=lambda batch: len(batch["images"]),
+        item="images",
+        call=lambda module, batch: module(batch["images"]),
+        loss=_loss,
+        blocks=(Stage,),
+        dynamic={"images": (0,)},
+    )
+
+
+def _loss(logits: Tensor, batch: Inputs) -> Tensor:
+    return nn.functional.cross_entropy(logits.float(), batch["labels"])
