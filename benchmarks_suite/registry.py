@@ -181,12 +181,12 @@ BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _
 def load(benchmark: Benchmark) -> Workload:
     """Builds the benchmark's model on the CPU, in seconds even for billions of parameters.
 
-    Its random weights are *not* drawn (see ``workload.weights_left_empty``): fill them before use.
+    Its random weights are zero, not drawn (see ``workload.weights_not_drawn``): fill them before use.
     Raises workload.Unsupported where a library, device or version that the model needs is missing.
     """
-    from benchmarks_suite.workload import weights_left_empty
+    from benchmarks_suite.workload import weights_not_drawn
 
     module = importlib.import_module(f"benchmarks_suite.models.{benchmark.model}")
-    with weights_left_empty():
+    with weights_not_drawn():
         workload: Workload = module.build(benchmark.size, benchmark.mode, benchmark.shapes, benchmark.batch_size)
     return workload

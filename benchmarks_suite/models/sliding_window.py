@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
-from benchmarks_suite.workload import Inputs, Workload
+from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
 BLOCK = 128  # rows and columns of one block of the mask
 SHAPES = {  # heads, width of a head, length, window: positions that a query sees, itself included
@@ -64,6 +64,8 @@ def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    if mode == "training" and not torch.cuda.is_available():
+        raise Unsupported("FlexAttention has no backward pass on the CPU; measure its training on a GPU")
     heads, width, length, window = SHAPES[size]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
