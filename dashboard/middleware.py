@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from csp.middleware import CSPMiddleware
-from csp.utils import PolicyParts
+from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
