@@ -213,7 +213,7 @@ def distribution_figure(arms: Sequence[Arm]) -> Figure:
         "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>", "meta": {"slot": arm.position % SLOTS, "role": "bar"},
     } for arm in filled]
     medians = [{"type": "line", "x0": float(np.median(arm.values)), "x1": float(np.median(arm.values)), "yref": "paper", "y0": 0, "y1": 1,
-                "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled)]
+                "name": f"slot-{arm.position % SLOTS}", "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled)]
     layout = _sample_layout() | {"barmode": "overlay", "bargap": 0, "shapes": medians,
                                  "xaxis": {"title": {"text": "ms per step (lines: medians)"}}, "yaxis": {"title": {"text": "samples"}}}
     return {"data": traces, "layout": layout}

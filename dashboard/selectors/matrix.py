@@ -42,6 +42,10 @@ class Matrix:
     measured: int
     failed: int
 
+    @property
+    def width(self) -> int:
+        return 1 + len(self.configs)
+
 
 def read(place: Place, **only: str) -> list[Case]:
     """The cases of the place that fit the filters. One query."""
@@ -52,7 +56,8 @@ def matrix(found: Sequence[Case], status: str = "") -> Matrix:
     """The table of ``found``; ``status`` keeps the benchmarks of which a case has it ("failed": any but pass)."""
     configs = [config for _, config in sorted({(case.config_position, case.config) for case in found})]
     by_benchmark: dict[str, dict[str, Case]] = {}
-    for case in found:
+    families = list(dict.fromkeys(case.family for case in found))
+    for case in sorted(found, key=lambda case: families.index(case.family)):
         by_benchmark.setdefault(case.benchmark, {})[case.config] = case
     rows = [_row(by_config, configs) for by_config in by_benchmark.values() if _has(by_config.values(), status)]
     shown = [cell.case for row in rows for cell in row.cells if cell]

@@ -21,6 +21,12 @@ class Place:
 
     machine: Machine
     track: Track
+    at: datetime
+
+    @property
+    def query(self) -> str:
+        """It as part of an address; keys are slugs and need no quoting."""
+        return f"machine={self.machine.key}&track={self.track.key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +96,16 @@ def places(benchmark: Benchmark | None = None) -> list[Place]:
     rows = list(found.filter(count__gt=0).values_list("machine", "track").annotate(at=Max("last_at")).order_by("-at"))
     machines = Machine.objects.in_bulk([row[0] for row in rows])
     tracks = Track.objects.in_bulk([row[1] for row in rows])
-    return [Place(machines[machine], tracks[track]) for machine, track, _ in rows]
+    return [Place(machines[machine], tracks[track], at) for machine, track, at in rows]
 
 
 def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
-    """The place of that machine and track key; empty keys choose the first that fits. None where none fits."""
-    return next((place for place in known if machine in {"", place.machine.key} and track in {"", place.track.key}), None)
+    """The place of that machine and track key, or the first that has as much of it as any: the machine counts more.
+
+    So choosing another machine in a form works where the track that was chosen before has no data on it.
+    """
+    ranked = sorted(known, key=lambda place: (machine not in {"", place.machine.key}, track not in {"", place.track.key}))
+    return ranked[0] if ranked else None
 
 
 _CASE_FIELDS = ("benchmark__name", "benchmark__family", "benchmark__mode", "benchmark__dtype", "benchmark__size",

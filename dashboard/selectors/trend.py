@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.charts import Line
 from dashboard.metrics import Metric
-from dashboard.models import Benchmark, Series
+from dashboard.models import Benchmark, Config, Series
 from dashboard.selectors.rollup import Place
 from dashboard.wording import Change, change
 
@@ -33,8 +33,8 @@ class Known:
     def metrics(self) -> set[str]:
         return {series.metric for series in self.series}
 
-    def configs(self, metric: str) -> list[str]:
-        return [series.config.name for series in self.series if series.metric == metric]
+    def configs(self, metric: str) -> list[Config]:
+        return [series.config for series in self.series if series.metric == metric]
 
     def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
         """The series of ``metric`` for ``configs``, in registry order; all configs where none is named."""

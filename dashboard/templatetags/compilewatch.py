@@ -6,12 +6,15 @@ from typing import Any
 
 from django import template
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard import wording
+from dashboard import charts, wording
 from dashboard.glossary import anchor, explain
 from dashboard.metrics import Metric
+from dashboard.models import Job
+from dashboard.selectors.matrix import heat
 from dashboard.selectors.runs import Counts
 
 register = template.Library()
@@ -36,6 +39,7 @@ _SIGNS = {
 
 register.filter("duration", wording.duration)
 register.filter("number", wording.number)
+register.filter("heat", heat)
 
 
 @register.simple_tag
@@ -93,6 +97,25 @@ def when(at: datetime | None) -> SafeString | str:
 def heat_class(step: int) -> str:
     """−4 … 4 -> the class of its colour."""
     return f"heat-{'p' if step > 0 else 'n'}{abs(step)}" if step else "heat-0"
+
+
+@register.filter
+def took(job: Job) -> float | None:
+    """Seconds from the claim of a job's last attempt to its end, or until now."""
+    return ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds() if job.claimed_at else None
+
+
+_DASH_ARRAYS = {"solid": "none", "dash": "8 4", "dot": "2 3", "dashdot": "8 3 2 3", "longdash": "13 4", "longdashdot": "13 3 2 3"}
+
+
+@register.simple_tag
+def swatch(position: int) -> SafeString:
+    """How the config at ``position`` looks in every chart: its colour and its dash."""
+    dash = charts.DASHES[position // charts.SLOTS % len(charts.DASHES)]
+    return format_html(
+        '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false"><line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
+        position % charts.SLOTS, _DASH_ARRAYS[dash],
+    )
 
 
 @register.simple_tag

@@ -22,7 +22,6 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "job": job,
         "result": result,
         "document": document,
-        "report": report,
         "is_active": job.state not in runs.ENDED,
         "has_samples": jobs.has_samples(job),
         "groups": report.measured(document),
@@ -38,7 +37,11 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "compiler_facts": report.compiler_facts(document),
         "command": command(job, document.get("reproduce", "")),
     }
-    return render(request, "_job_live.html" if request.headers.get("HX-Request") else "job.html", context)
+    if not request.headers.get("HX-Request"):
+        return render(request, "job.html", context)
+    if not context["is_active"]:
+        return HttpResponse(headers={"HX-Refresh": "true"})  # it ended: the page has more to show than its live part
+    return render(request, "_job_live.html", context)
 
 
 def _job_or_404(uuid: UUID) -> Job:

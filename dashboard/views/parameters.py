@@ -13,13 +13,14 @@ from dashboard.selectors.rollup import Place, choose
 def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
     """The machine and track that the address names, or the one that reported last; None on a site without data.
 
-    Raises Http404 where the address names a place that has no data.
+    Raises Http404 where the address names a machine or a track without data.
     """
     machine, track = request.GET.get("machine", ""), request.GET.get("track", "")
-    chosen = choose(known, machine, track)
-    if chosen is None and (machine or track) and known:
-        raise Http404(f"Nothing was measured on machine “{machine or 'any'}” for track “{track or 'any'}”.")
-    return chosen
+    if known and machine not in {"", *(place.machine.key for place in known)}:
+        raise Http404(f"Nothing was measured on a machine “{machine}”.")
+    if known and track not in {"", *(place.track.key for place in known)}:
+        raise Http404(f"Nothing was measured for a track “{track}”.")
+    return choose(known, machine, track)
 
 
 def one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:

@@ -1,0 +1,100 @@
+// Draws the page's figures with Plotly. The server sends what is to be drawn; the colours come from the stylesheet's
+// tokens, so that a figure follows the theme. A click on a point opens the job that measured it.
+
+const probe = document.createElement("span");
+probe.hidden = true;
+document.body.append(probe);
+
+function token(name, alpha = 1) {
+  probe.style.color = `var(${name})`;
+  const [red, green, blue] = getComputedStyle(probe).color.match(/[\d.]+/g);
+  return `rgba(${red}, ${green}, ${blue}, ${alpha})`;
+}
+
+const painters = {
+  line(trace, color) {
+    trace.line = { ...trace.line, color };
+    trace.marker = { ...trace.marker, color };
+  },
+  band(trace, _, slot) {
+    trace.fillcolor = token(slot, 0.16);
+    trace.line = { ...trace.line, color: "rgba(0, 0, 0, 0)" };
+  },
+  failure(trace, color) {
+    trace.marker = { ...trace.marker, color, line: { ...trace.marker.line, color } };
+  },
+  bar(trace, _, slot) {
+    trace.marker = { color: token(slot, 0.55), line: { color: token(slot), width: 1 } };
+  },
+};
+
+function painted(figure) {
+  const copy = structuredClone(figure);
+  for (const trace of copy.data) {
+    const slot = `--series-${trace.meta.slot}`;
+    painters[trace.meta.role](trace, token(slot), slot);
+  }
+  const ink = token("--ink");
+  const soft = token("--ink-soft");
+  const rule = token("--rule");
+  const layout = copy.layout;
+  const font = { family: getComputedStyle(document.body).fontFamily, color: soft, size: 12 };
+  Object.assign(layout, { paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)", font });
+  layout.hoverlabel = { bgcolor: token("--surface"), bordercolor: token("--rule-strong"), font: { ...font, color: ink } };
+  layout.legend = { ...layout.legend, font: { ...font, color: ink } };
+  layout.modebar = { bgcolor: "rgba(0, 0, 0, 0)", color: soft, activecolor: ink };
+  for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+    layout[name] = { gridcolor: rule, linecolor: token("--rule-strong"), zerolinecolor: rule, ...layout[name] };
+  }
+  for (const shape of layout.shapes ?? []) {
+    shape.line = { ...shape.line, color: shape.name ? token(shape.name.replace("slot", "--series")) : token("--rule-strong") };
+  }
+  return copy;
+}
+
+const settings = {
+  responsive: true,
+  displaylogo: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+};
+
+function draw(plot) {
+  const { data, layout } = painted(plot.figure);
+  return Plotly.react(plot, data, layout, settings);
+}
+
+function nothing(plot, text) {
+  plot.innerHTML = "";
+  const note = document.createElement("p");
+  note.className = "failed-to-load";
+  note.setAttribute("role", "alert");
+  note.textContent = text;
+  plot.append(note);
+}
+
+async function load(plot) {
+  plot.dataset.loaded = "";
+  try {
+    const answer = await fetch(plot.dataset.figure, { headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(`the site answered ${answer.status}`);
+    plot.figure = await answer.json();
+    await draw(plot);
+    plot.on("plotly_click", ({ points }) => {
+      const job = points.find((point) => point.customdata)?.customdata;
+      if (job) location.assign(plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
+    });
+  } catch (error) {
+    nothing(plot, `The chart could not be drawn: ${error.message}. The numbers are in the table; reload the page to try again.`);
+  }
+  plot.removeAttribute("aria-busy");
+}
+
+function loadAll() {
+  for (const plot of document.querySelectorAll("[data-figure]:not([data-loaded])")) load(plot);
+}
+
+loadAll();
+document.addEventListener("htmx:afterSettle", loadAll);
+document.addEventListener("themechange", () => {
+  for (const plot of document.querySelectorAll("[data-figure]")) if (plot.figure) draw(plot);
+});
