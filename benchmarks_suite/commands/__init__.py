@@ -1,0 +1,22 @@
+"""The commands of ``python -m benchmarks_suite``: one file each, with what it declares and what it does."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks_suite.commands import listing, run
+
+
+@dataclass(frozen=True)
+class Command:
+    """help: one line. declare: adds the options. run: does it and returns the exit code."""
+
+    help: str
+    declare: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], int]
+
+
+COMMANDS = {
+    "list": Command("what can be measured, and with which configs", listing.declare, listing.run),
+    "run": Command("measure one case", run.declare, run.run),
+}

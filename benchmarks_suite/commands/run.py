@@ -1,0 +1,102 @@
+"""``run``: one case, from a job file to a result file, or from options to a table."""
+
+import json
+import shutil
+import uuid
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.harness import contract, job, progress, result, table
+from benchmarks_suite.harness.measure import measure
+
+OK, FAILED_TO_WRITE, WRONG_INPUT = 0, 1, 2
+
+
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("job_file", nargs="?", type=Path, help="a job file; leave it out to give the case by options")
+    parser.add_argument("result_file", nargs="?", type=Path, help="where the result goes")
+    parser.add_argument("--benchmark", help="name of the benchmark, as `list` shows it")
+    parser.add_argument("--config", help="name of the config")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
+    parser.add_argument("--out", type=Path, help="also write the result file here, and the generated code beside it")
+    parser.add_argument("--inductor", action="append", default=[], metavar="KEY=JSON", help="an attribute of torch._inductor.config; repeatable")
+    for name, rule in _measure_fields().items():
+        kind = str if rule["type"] in ("array", "boolean") else {"integer": int, "number": float}[rule["type"]]
+        shown = ",".join(rule["default"]) if rule["type"] == "array" else json.dumps(rule["default"])
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="VALUE", help=f"{rule['title']} (default: {shown})")
+
+
+def run(options: Namespace) -> int:
+    try:
+        wanted, result_file = _wanted(options)
+    except job.JobError as error:
+        progress.note(f"benchmarks_suite: {error}")
+        return WRONG_INPUT
+    found = measure(wanted, result_file.parent / "artifacts" if result_file else None)
+    document = found.document()
+    if result_file is None or options.job_file is None:
+        print(table.rendered(document))  # noqa: T201 - the answer to the person who asked
+    return _written(document, result_file) if result_file else OK
+
+
+def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
+    """The job, and where its result goes (None: only onto the terminal)."""
+    if options.job_file and options.result_file and not (options.benchmark or options.config):
+        return job.read(options.job_file), options.result_file.absolute()
+    if options.job_file or not (options.benchmark and options.config):
+        raise job.JobError("give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME; `python -m benchmarks_suite list` shows the names")
+    return job.parse(_document(options)), options.out.absolute() if options.out else None
+
+
+def _document(options: Namespace) -> dict[str, Any]:
+    """The job document that the options mean."""
+    given = {name: getattr(options, name) for name in _measure_fields() if getattr(options, name) is not None}
+    if "starts" in given:
+        given["starts"] = [word for word in given["starts"].split(",") if word]
+    if "keep_code" in given:
+        given["keep_code"] = given["keep_code"] == "true"
+    return {
+        "schema": "job.v1",
+        "job_id": str(uuid.uuid4()),
+        "attempt": 1,
+        "benchmark": options.benchmark,
+        "config": options.config,
+        "device": options.device,
+        "measure": given,
+        "variant": {"inductor": dict(map(_setting, options.inductor))},
+    }
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, separator, value = text.partition("=")
+    try:
+        return key, contract.read_json(value)
+    except ValueError as error:
+        raise job.JobError(f"--inductor {text}: write KEY=JSON, for example shape_padding=true") from error
+
+
+def _written(document: dict[str, Any], path: Path) -> int:
+    """Writes the result; on a full disk what fits: the same without what takes room, and with the reason."""
+    try:
+        result.write(document, path)
+        return OK
+    except OSError as error:
+        reason = f"the result could not be written to {path}: {error.strerror}; free some space there"
+    progress.note(f"benchmarks_suite: {reason}")
+    shutil.rmtree(path.parent / "artifacts", ignore_errors=True)
+    kept = {**document, "samples": {}, "status": "fail_to_run", "stage": "write", "message": reason[:4000]}
+    for section in ("compile", "starts", "ablation"):
+        kept.pop(section, None)
+    try:
+        result.write(kept, path)
+        return OK
+    except OSError:
+        return FAILED_TO_WRITE
+
+
+def _measure_fields() -> dict[str, dict[str, Any]]:
+    fields: dict[str, dict[str, Any]] = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    return fields
+
+

@@ -1,0 +1,50 @@
+"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.configs import ABLATION
+from benchmarks_suite.harness import caches
+from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.result import Result
+
+EXPLAINED = ("fail_to_compile", "fail_accuracy", "crashed")
+_STAGES = {"dynamo_only": "dynamo", "aot_eager": "AOTAutograd", "inductor": "Inductor"}
+
+
+def run(job: Job, result: Result, folder: Path) -> None:
+    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the stage named."""
+    if result.status not in EXPLAINED or not job.config.compiles:
+        return
+    found: dict[str, Any] = {}
+    for name in ABLATION:
+        if name == job.config.name:
+            found[name] = {"status": result.status, "message": result.message}
+        else:
+            found[name] = _measured(job, name, folder)
+        if found[name]["status"] != "pass":
+            break
+    failing = next((name for name in found if found[name]["status"] != "pass"), None)
+    stage = _STAGES[failing] if failing else f"what {job.config.name} adds to inductor"
+    result.sections["ablation"] = {**found, "stage": stage}
+    result.message = f"{result.message} [ablation: {stage}]"[-4000:]
+
+
+def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:
+    """Status and message of the case with another config: a job without starts, and with next to no sampling."""
+    measure = {**job.document["measure"], "starts": [], "budget_s": 0.001, "single_steps": 0, "keep_code": False}
+    document = {**job.document, "config": config, "measure": measure}
+    job_file, result_file = folder / f"ablation-{config}.json", folder / f"ablation-{config}.result.json"
+    job_file.write_text(json.dumps(document))
+    command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
+    try:
+        subprocess.run(command, env=caches.child_environment(), timeout=job.timeout_s / 3, check=False)
+    except subprocess.TimeoutExpired:
+        return {"status": "timeout", "message": f"not done after {job.timeout_s / 3:.0f} s"}
+    if not result_file.exists():
+        return {"status": "crashed", "message": "the process ended without a result; the log has its last words"}
+    answer = json.loads(result_file.read_text())
+    return {"status": answer["status"], "message": answer["message"]}

@@ -1,0 +1,197 @@
+"""Drift and accuracy by our own fixed definition, the same in every torch release.
+
+Reference: the same weights and inputs in float64, in eager, on the same device; what a model casts to a narrower type by hand
+is kept at float64 too. Each arm gets the same restored state, dropout 0, and the matmul precision of the timing.
+
+Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest error relative to the largest
+|r|, and 1 - cosine. Compared are the output of one forward pass; in training the gradients of the first step (over all
+parameters together, and for the worst single one), and the loss after k steps.
+
+Rule: an arm passes where its relative L2 is at most RATIO times eager's own (what the dtype alone costs), or at most FLOOR of
+the dtype (eager can be closer to float64 by luck, and is, where it is one exact operation). RATIO and FLOOR were chosen so
+that another order of summation, or one rounding to the benchmark's own dtype more, passes, and a dropped term, a stale input,
+or a rounding to a narrower dtype than the benchmark's fails: tests/suite/test_harness_accuracy.py compiles such wrong
+functions.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
+from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.workload import Inputs
+
+RATIO = 3.0
+FLOOR = {torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # 32 eps of float32, 4 eps of the half types
+LOSS_FLOOR = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 3e-2}  # k optimizer steps amplify rounding
+WORST_FLOOR = 10  # a single parameter's gradient is a short sum, and so noisier than all of them together
+NEGLIGIBLE = 1e-3  # a parameter's gradient below this share of the whole is judged against that share, not its own size
+RULE = f"relative L2 to float64 at most {RATIO:g} x eager's own, or at most the dtype's floor (float32 4e-6, float16 4e-3, bfloat16 3e-2; loss 1e-4, 1e-2, 3e-2)"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one arm computed from the restored state.
+
+    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the first step, by parameter;
+    losses: of each of k training steps; both empty for inference.
+    """
+
+    output: Tensor | None
+    gradients: Mapping[str, Tensor] = field(default_factory=dict)
+    losses: Sequence[float] = ()
+
+    @property
+    def finite(self) -> bool:
+        tensors = [*self.gradients.values(), *([self.output] if self.output is not None else [])]
+        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors) and all(map(math.isfinite, self.losses))
+
+
+def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
+    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps after which losses are compared."""
+    with restored_state(arm):
+        output = None
+        if arm.forward is not None:
+            output = prepared.workload.output(arm.forward(batches[0])).detach().clone()
+    if not prepared.training:
+        return Observed(output)
+    with restored_state(arm):
+        losses = [float(arm.step(batches[0]))]
+        named = arm.module.named_parameters()
+        gradients = {name: parameter.grad.detach().clone() for name, parameter in named if parameter.grad is not None}
+        losses += [float(arm.step(batches[index % len(batches)])) for index in range(1, steps)]
+    return Observed(output, gradients, losses)
+
+
+def observe_reference(prepared: Prepared, steps: int) -> Observed:
+    """The same in float64 and eager. Raises torch's out-of-memory error where the device has no room for it."""
+    wide = prepared.in_float64()
+    with Float64Everywhere():
+        return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke the rule."""
+
+    tensors: dict[str, dict[str, Any]]
+    failures: list[str]
+
+
+def judge(observed: Observed, eager: Observed | None, reference: Observed, dtype: torch.dtype) -> Verdict:
+    """Compares ``observed`` with the reference by the rule; ``eager`` None: the dtype's floor alone decides."""
+    tensors: dict[str, dict[str, Any]] = {}
+    failures: list[str] = []
+
+    def compare(name: str, drift: float, eager_drift: float | None, floor: float, **details: Any) -> None:
+        tensors[name] = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
+        if not passes(drift, eager_drift or 0.0, floor):
+            failures.append(f"{name}: {drift:.2g} from float64, eager {_shown(eager_drift)}, allowed {max(RATIO * (eager_drift or 0), floor):.2g}")
+
+    if observed.output is not None and reference.output is not None:
+        found = distances(observed.output, reference.output)
+        eager_drift = relative_l2(eager.output, reference.output) if eager and eager.output is not None else None
+        compare("outputs", found.pop("relative_l2"), eager_drift, FLOOR[dtype], **found)
+    if reference.gradients:
+        of_eager = gradient_distance(eager.gradients, reference.gradients) if eager else None
+        compare("gradients", gradient_distance(observed.gradients, reference.gradients), of_eager, FLOOR[dtype])
+        compare("worst_gradient", **_worst_gradient(observed, eager, reference), floor=WORST_FLOOR * FLOOR[dtype])
+    if reference.losses:
+        of_eager = _loss_distance(eager, reference) if eager else None
+        compare("loss", _loss_distance(observed, reference), of_eager, LOSS_FLOOR[dtype], steps=len(reference.losses))
+    return Verdict(tensors, failures)
+
+
+def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
+    """Says how far two runs of the same arm are apart, where that is more than the dtype's floor; else empty."""
+    verdict = judge(second, None, first, dtype)
+    return "; ".join(verdict.failures)
+
+
+def _worst_gradient(observed: Observed, eager: Observed | None, reference: Observed) -> dict[str, Any]:
+    """The parameter whose gradient is furthest from what the rule allows it."""
+    of_eager = gradient_distances(eager.gradients, reference.gradients) if eager else {}
+    drifts = gradient_distances(observed.gradients, reference.gradients)
+    name = max(drifts, key=lambda name: drifts[name] - RATIO * of_eager.get(name, 0.0))
+    return {"drift": drifts[name], "eager_drift": of_eager.get(name), "parameter": name}
+
+
+def _loss_distance(observed: Observed, reference: Observed) -> float:
+    """Relative distance of the last loss."""
+    loss, expected = observed.losses[-1], reference.losses[-1]
+    return abs(loss - expected) / (abs(expected) or 1.0) if math.isfinite(loss) else math.inf
+
+
+def _shown(drift: float | None) -> str:
+    return "not measured" if drift is None else f"{drift:.2g}"
+
+
+class Float64Everywhere(TorchFunctionMode):
+    """Keeps a reference run in float64 where the model asks for a narrower floating type by hand (norms, softmax, rotary)."""
+
+    _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
+    _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
+
+    def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+        if func in self._CASTS:
+            return args[0].double()
+        widened = [torch.float64 if self._narrow(value) else value for value in args]
+        return func(*widened, **{key: torch.float64 if self._narrow(value) else value for key, value in (kwargs or {}).items()})
+
+    def _narrow(self, value: Any) -> bool:
+        return isinstance(value, torch.dtype) and value in self._NARROW
+
+
+def relative_l2(value: Tensor, reference: Tensor) -> float:
+    """|value - reference| / |reference|, in float64. Infinite where value is not finite."""
+    if not bool(torch.isfinite(value).all()):
+        return math.inf
+    reference = reference.to(torch.float64)
+    distance = (value.to(torch.float64) - reference).norm()
+    return float(distance / reference.norm()) if float(distance) else 0.0
+
+
+def distances(value: Tensor, reference: Tensor) -> dict[str, float]:
+    """relative_l2, max_error (relative to the largest reference) and one_minus_cosine."""
+    wide, reference = value.to(torch.float64).flatten(), reference.to(torch.float64).flatten()
+    largest = float(reference.abs().max()) or 1.0
+    norms = float(wide.norm() * reference.norm())
+    return {
+        "relative_l2": relative_l2(wide, reference),
+        "max_error": float((wide - reference).abs().max()) / largest,
+        "one_minus_cosine": 1 - float(wide @ reference) / norms if norms else 0.0,
+    }
+
+
+def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> float:
+    """Relative L2 over all parameters together."""
+    if any(not bool(torch.isfinite(gradient).all()) for gradient in gradients.values()):
+        return math.inf
+    squares = sum(float((gradients[name].to(torch.float64) - r).square().sum()) for name, r in reference.items())
+    return math.sqrt(squares) / (_whole_norm(reference) or 1.0)
+
+
+def gradient_distances(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
+    """Relative L2 of each parameter's gradient; one that is negligible in the whole is measured against NEGLIGIBLE of it."""
+    least = NEGLIGIBLE * _whole_norm(reference) or 1.0
+    return {name: float((gradients[name].to(torch.float64) - r).norm()) / max(float(r.norm()), least) for name, r in reference.items()}
+
+
+def _whole_norm(tensors: Mapping[str, Tensor]) -> float:
+    return math.sqrt(sum(float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values()))
+
+
+def passes(drift: float, eager_drift: float, floor: float) -> bool:
+    """The rule."""
+    return drift <= max(RATIO * eager_drift, floor)
+
+
+def matmul_precision() -> str:
+    """The precision of float32 matmuls in every arm; torch's default unless the variant sets another."""
+    return str(torch.get_float32_matmul_precision())

@@ -1,0 +1,118 @@
+"""The arms of a comparison: what one step is, in eager and around whatever a config compiled."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.workload import Inputs
+
+LEARNING_RATE = 1e-4
+Step = Callable[[Inputs], Any]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a comparison.
+
+    module: the module object whose weights a step uses; never the compiled wrapper around it.
+    step: one step on a batch. In inference a forward pass without gradients; in training zeroed gradients, forward pass,
+        loss, backward, optimizer; it returns the loss, and the gradients stay until the next step.
+    forward: the forward pass as ``step`` runs it; None where it cannot be had apart from the step.
+    forget: sets the optimizer's state to zero, in place.
+    """
+
+    name: str
+    module: nn.Module
+    step: Step
+    forward: Step | None
+    forget: Callable[[], None]
+
+
+def eager_arm(prepared: Prepared, dropout: bool = True) -> Arm:
+    """The control. dropout: False sets every dropout rate to 0."""
+    module = prepared.twin(dropout)
+    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+
+
+def new_optimizer(prepared: Prepared, module: nn.Module) -> torch.optim.Optimizer | None:
+    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its step changes its flags."""
+    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if prepared.training else None
+
+
+def arm_around(
+    name: str,
+    prepared: Prepared,
+    module: nn.Module,
+    callee: Any,
+    optimizer: torch.optim.Optimizer | None,
+    optimizer_step: Callable[[], Any] | None = None,
+) -> Arm:
+    """An arm whose forward pass calls ``callee``, made from ``module`` and using its weights.
+
+    optimizer_step: what a training step ends with; ``optimizer.step`` if not given.
+    """
+    forward = _forward(prepared, callee)
+    step = forward
+    if optimizer is not None:
+        step = training_step(prepared, module, forward, optimizer_step or optimizer.step)
+    return Arm(name, module, step, forward, lambda: forget_state(optimizer))
+
+
+def _forward(prepared: Prepared, callee: Any) -> Step:
+    workload = prepared.workload
+
+    def forward(batch: Inputs) -> Any:
+        if workload.reset is not None:
+            workload.reset(callee)
+        with torch.set_grad_enabled(prepared.training), prepared.autocast():
+            return workload.call(callee, batch)
+
+    return forward
+
+
+def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]) -> Step:
+    """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
+    parameters, loss_of = list(module.parameters()), prepared.workload.loss
+    assert loss_of is not None  # checked when the workload was prepared
+
+    def step(batch: Inputs) -> Tensor:
+        for parameter in parameters:
+            parameter.grad = None
+        with prepared.autocast():
+            loss = loss_of(forward(batch), batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer_step()
+        return loss.detach()
+
+    return step
+
+
+def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
+    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its structure."""
+    for state in optimizer.state.values() if optimizer else ():
+        for value in state.values():
+            if isinstance(value, Tensor):
+                value.zero_()
+
+
+@contextmanager
+def restored_state(arm: Arm) -> Iterator[None]:
+    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the block ends."""
+    kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for name, tensor in _state(arm.module).items():
+                tensor.copy_(kept[name])
+                tensor.grad = None
+        arm.forget()
+
+
+def _state(module: nn.Module) -> Mapping[str, Tensor]:
+    return {**dict(module.named_parameters()), **dict(module.named_buffers())}

@@ -1,0 +1,104 @@
+"""Folders of one job: private compiler caches, each begun as a copy of a prepared base.
+
+The first compilation on a machine also pays for one-time checks of the toolchain (which vector instructions compile, the
+precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once, here, and every start gets the same copy, or they
+would drown the model's own compile time. The precompiled header lies under the temporary folder, which therefore is the
+base's for every process that compiles.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks_suite.harness.environment import package_version
+
+PACKAGE_PARENT = str(Path(__file__).parents[2])
+
+
+@dataclass(frozen=True)
+class CompilerCaches:
+    """The two folders that decide whether a start is cold."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"), "TRITON_CACHE_DIR": str(self.folder / "triton")}
+
+
+@dataclass(frozen=True)
+class Base:
+    """The prepared base of one torch build on one machine. toolchain_s: what making it took."""
+
+    folder: Path
+    toolchain_s: float
+
+    @property
+    def temporary_folder(self) -> Path:
+        return self.folder / "tmp"
+
+    def copied_to(self, folder: Path) -> CompilerCaches:
+        """Fresh caches that hold the base and nothing else."""
+        for name in ("inductor", "triton"):
+            shutil.copytree(self.folder / name, folder / name)
+        return CompilerCaches(folder)
+
+
+def base(device: str) -> Base:
+    """The base for this interpreter's torch, made now if it is the first time. Raises subprocess.CalledProcessError."""
+    folder = _cache_home() / f"toolchain-{_key(device)}"
+    if not (folder / "toolchain.json").exists():
+        _make(folder, device)
+    return Base(folder, float(json.loads((folder / "toolchain.json").read_text())["toolchain_s"]))
+
+
+def _make(folder: Path, device: str) -> None:
+    """Prepares in place, because the header keeps its path; the mark of completeness is written last."""
+    for name in ("inductor", "triton", "tmp"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    environment = {**child_environment(), **CompilerCaches(folder).environment, "TMPDIR": str(folder / "tmp")}
+    command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device]
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    partial = folder / f"toolchain.{os.getpid()}.partial"
+    partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
+    partial.replace(folder / "toolchain.json")
+
+
+def child_environment() -> dict[str, str]:
+    """This process's variables, with which a child finds this package wherever it is started, and hashes as its siblings do."""
+    path = os.pathsep.join(filter(None, [PACKAGE_PARENT, os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+
+
+def _cache_home() -> Path:
+    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be written."""
+    home = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    places = [Path(home)] if home else []
+    places += [Path.home() / ".cache"] if os.environ.get("HOME") else []
+    for place in places:
+        folder = place / "compilewatch"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.gettempdir()) / f"compilewatch-{os.getuid()}"
+
+
+def _key(device: str) -> str:
+    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler."""
+    try:
+        processor = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
+    except OSError:
+        processor = platform.processor()
+    words = [package_version("torch"), sys.prefix, sys.version, processor, os.environ.get("CXX", ""), device.partition(":")[0]]
+    digest = hashlib.sha256("\n".join(map(str, words)).encode()).hexdigest()[:12]
+    return f"{package_version('torch')}-{device.partition(':')[0]}-{digest}"

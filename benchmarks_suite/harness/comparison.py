@@ -1,0 +1,130 @@
+"""What happens in the measuring process itself: stages 4 to 9 of measure.py, each a method, in that order."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from benchmarks_suite import registry
+from benchmarks_suite.harness import accuracy, compiling, outcome, report, timing, torch_versions
+from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
+from benchmarks_suite.harness.interference import Watch
+from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.memory import PeakMemory
+from benchmarks_suite.harness.prepared import Prepared, settle_process
+from benchmarks_suite.harness.result import Result
+from benchmarks_suite.harness.timing import Stopwatch
+
+PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
+MEMORY_STEPS = 3
+
+
+class Comparison:
+    """One case in this process: the eager arm, and the compiled one where the config compiles."""
+
+    def __init__(self, job: Job, result: Result) -> None:
+        self._job, self._result = job, result
+        settle_process(job)
+        self._device = torch.device(job.device)
+        self._workload = registry.load(job.benchmark)
+        torch_versions.import_compiler()  # by every arm alike: eager's optimizer, too, imports parts of dynamo
+        self._memory = PeakMemory(self._device)
+        self._eager: Arm | None = None
+        self._compiled: Arm | None = None
+        self._eager_seen: accuracy.Observed | None = None
+        self._reference: accuracy.Observed | None = None
+
+    def build(self) -> None:
+        """4. Weights, batches, the state that is gone back to."""
+        prepared = self._prepared = Prepared(self._job.benchmark, self._workload, self._job.device, self._job.measure.seed)
+        self._stopwatch = Stopwatch(self._device, prepared.batches)
+        self._result.benchmark |= {"item": self._workload.item, "items_per_step": prepared.items_per_step, "parameters": prepared.parameters}
+
+    def run_eager(self) -> None:
+        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out of memory is survived."""
+        try:
+            self._run_eager()
+        except Exception as error:
+            ended = outcome.of(error, "eager")
+            if ended.status != "oom" or not self._job.config.compiles:
+                raise
+            self._result.arms["eager"] = {"status": "oom", "message": ended.message}
+            self._eager = self._eager_seen = None
+        if self._eager is None:
+            self._free()
+
+    def _run_eager(self) -> None:
+        self._eager = eager_arm(self._prepared)
+        self._memory.reset()
+        with restored_state(self._eager):
+            self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
+        report.eager_memory(self._job, self._result, self._memory)
+        self._eager_seen = self._observe(self._without_dropout(self._eager))
+        second = self._observe(self._without_dropout(self._eager))
+        report.two_runs(self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype))
+
+    def run_reference(self) -> None:
+        """6. The same in float64; where the device has no room for it there is no verdict, and the reason is told."""
+        try:
+            self._reference = accuracy.observe_reference(self._prepared, self._job.measure.loss_steps)
+        except Exception as error:
+            reason = outcome.of(error, "reference").message
+            report.no_reference(self._result, f"float64 could not be had: {reason}")
+        if self._reference is None:
+            self._free()
+        elif not self._reference.finite:
+            self._reference = None
+            report.no_reference(self._result, "the float64 run itself is not finite: the benchmark overflows or divides by zero")
+
+    def compile(self) -> None:
+        """7. The compiled arm and its first step."""
+        torch_versions.set_options("inductor", self._job.inductor)
+        self._compiled = compiling.compiled_arm(self._prepared, self._job.config)
+        with restored_state(self._compiled):
+            self._stopwatch.time(self._compiled, 1)
+
+    def check_accuracy(self) -> None:
+        """8. Drift of the compiled arm, judged by the rule of accuracy.py."""
+        if self._reference is None or self._compiled is None:
+            return
+        arm = self._compiled
+        if self._prepared.has_dropout:
+            arm = compiling.compiled_arm(self._prepared, self._job.config, dropout=False)
+        verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, self._dtype)
+        report.verdict(self._result, verdict, self._prepared.training)
+        self._reference = self._eager_seen = None
+
+    def sample(self) -> None:
+        """9. Warm-up, interleaved sampling, single steps."""
+        measure = self._job.measure
+        arms = [arm for arm in (self._eager, self._compiled) if arm is not None]
+        for arm in arms:
+            self._stopwatch.warm_up(arm)
+        start = time.perf_counter()
+        with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
+            taken, stop = timing.sample(self._stopwatch, arms, measure.budget_s * PAIRS_SHARE, measure.target_percent, measure.seed)
+            measured = arms[-1]
+            left_s = measure.budget_s - (time.perf_counter() - start)
+            single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
+        report.sampling(self._job, self._result, taken, stop, self._prepared.items_per_step)
+        report.percentiles(self._result, measured.name, taken[measured.name], single, measure)
+        report.interference(self._result, watch)
+
+    def _observe(self, arm: Arm) -> accuracy.Observed:
+        return accuracy.observe(self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps)
+
+    def _without_dropout(self, arm: Arm) -> Arm:
+        return eager_arm(self._prepared, dropout=False) if self._prepared.has_dropout else arm
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self._prepared.autocast_dtype or self._prepared.dtype
+
+    def _free(self) -> None:
+        """Gives back what a step that ran out of memory held."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+            torch.cuda.empty_cache()
+
+

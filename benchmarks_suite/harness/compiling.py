@@ -1,0 +1,169 @@
+"""How each config is applied: from a prepared workload and a row of configs.py to an arm that runs compiled.
+
+What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before anything is compiled.
+Nothing is compiled here: that happens in the arm's first step, which is what a start measures.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from benchmarks_suite.configs import Config
+from benchmarks_suite.harness import torch_versions
+from benchmarks_suite.harness.arms import LEARNING_RATE, Arm, Step, arm_around, new_optimizer
+from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.workload import Inputs, Unsupported
+
+
+def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Arm:
+    """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to 0."""
+    check_supported(prepared, config)
+    for area in ("inductor", "dynamo", "functorch"):
+        torch_versions.set_options(area, getattr(config, area))
+    if config.mark_dynamic:
+        mark_varying_sizes(prepared)
+    module = prepared.twin(dropout)
+    for block in _blocks(prepared, module)[: config.disable_blocks]:
+        block.forward = torch.compiler.disable(block.forward)
+    arm = _TARGETS[config.target](prepared, module, config)
+    return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
+
+
+def check_supported(prepared: Prepared, config: Config) -> None:
+    """Raises Unsupported where this config cannot say anything about this benchmark here."""
+    benchmark, blocks, parts = prepared.benchmark, prepared.workload.blocks, prepared.workload.parts
+    if torch_versions.release() < config.since:
+        raise Unsupported(f"{config.name} needs torch {config.since[0]}.{config.since[1]} or newer; this is {torch.__version__}")
+    if config.modes and benchmark.mode not in config.modes:
+        raise Unsupported(f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}")
+    if config.shapes and benchmark.shapes not in config.shapes:
+        raise Unsupported(f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}")
+    if config.gpu_only and prepared.device.type != "cuda":
+        raise Unsupported(f"{config.name}: {config.gpu_only}")
+    if (config.target == "blocks" or config.disable_blocks) and not blocks:
+        raise Unsupported(f"{config.name} needs repeated blocks, and models/{benchmark.model}.py names none")
+    if config.target == "parts" and len(parts) != len(config.part_modes):
+        raise Unsupported(f"{config.name} needs {len(config.part_modes)} parts, and models/{benchmark.model}.py names {len(parts)}")
+    if config.target == "aot_inductor" and benchmark.shapes != "static":
+        raise Unsupported(f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary")
+    if config.compiles and config.target != "aot_inductor" and config.backend not in _backends():
+        raise Unsupported(f"torch {torch.__version__} has no backend {config.backend!r}; it has {', '.join(_backends())}")
+
+
+def _backends() -> list[str]:
+    return list(torch._dynamo.list_backends(exclude_tags=()))
+
+
+def compile_arguments(config: Config) -> dict[str, Any]:
+    """The keyword arguments of torch.compile; what is not set stays torch's default."""
+    arguments: dict[str, Any] = {"backend": config.backend, "fullgraph": config.fullgraph, "dynamic": config.dynamic}
+    return arguments | ({"mode": config.compile_mode} if config.compile_mode else {})
+
+
+def mark_varying_sizes(prepared: Prepared) -> None:
+    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the batch's)."""
+    for name, example in prepared.batches[0].items():
+        if not isinstance(example, torch.Tensor) or example.dim() == 0:
+            continue
+        shapes = {batch[name].shape for batch in prepared.batches}
+        varying = [axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1]
+        for batch in prepared.batches:
+            for axis in varying or [0]:
+                if batch[name].shape[axis] > 1:
+                    torch._dynamo.mark_dynamic(batch[name], axis)
+
+
+# One function for each target: (prepared, module, config) -> the arm
+
+
+def _nothing(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+
+
+def _whole_module(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    compiled = torch.compile(module, **compile_arguments(config))
+    return arm_around("compiled", prepared, module, compiled, new_optimizer(prepared, module))
+
+
+def _each_block(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    for block in _blocks(prepared, module):
+        block.compile(**compile_arguments(config))
+    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+
+
+def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    for path, mode in zip(prepared.workload.parts.values(), config.part_modes, strict=True):
+        module.get_submodule(path).compile(**compile_arguments(config), **({"mode": mode} if mode else {}))
+    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+
+
+def _module_and_optimizer(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    optimizer = new_optimizer(prepared, module)
+    compiled = torch.compile(module, **compile_arguments(config))
+    return arm_around("compiled", prepared, module, compiled, optimizer, torch.compile(optimizer.step) if optimizer else None)
+
+
+def _module_and_foreach_map(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    from benchmarks_suite.harness.foreach_map import ForeachMapAdam
+
+    adam = ForeachMapAdam(list(module.parameters()), LEARNING_RATE)
+    compiled = torch.compile(module, **compile_arguments(config))
+    arm = arm_around("compiled", prepared, module, compiled, new_optimizer(prepared, module), adam.step)
+    return replace(arm, forget=adam.forget)
+
+
+def _whole_step(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    arm = arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+    return replace(arm, step=torch.compile(arm.step, **compile_arguments(config)), forward=None)
+
+
+def _ahead_of_time(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    from benchmarks_suite.harness.ahead_of_time import Packaged
+
+    return arm_around("compiled", prepared, module, Packaged(module), None)
+
+
+def _float8(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+    try:
+        from torchao.float8 import convert_to_float8_training
+    except ImportError as error:
+        raise Unsupported(f"{config.name} needs torchao: {error}") from error
+    if torch.cuda.get_device_capability(prepared.device) < (8, 9):
+        raise Unsupported(f"{config.name}: {config.gpu_only}")
+    return _whole_module(prepared, convert_to_float8_training(module), config)
+
+
+_TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
+    "nothing": _nothing,
+    "module": _whole_module,
+    "blocks": _each_block,
+    "parts": _each_part,
+    "optimizer": _module_and_optimizer,
+    "foreach_map": _module_and_foreach_map,
+    "train_step": _whole_step,
+    "aot_inductor": _ahead_of_time,
+    "float8": _float8,
+}
+
+
+def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
+    return [child for child in module.modules() if isinstance(child, prepared.workload.blocks)]
+
+
+def _with_stance(step: Step, config: Config, batches: int) -> Step:
+    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two passes."""
+    if not config.stance:
+        return step
+    remaining = 1 if config.stance.get("stance") == "fail_on_recompile" else 2 * batches
+
+    def stepped(batch: Inputs) -> Any:
+        nonlocal remaining
+        if remaining == 0:
+            torch_versions.enter_stance(config.stance)
+        remaining -= 1
+        return step(batch)
+
+    return stepped

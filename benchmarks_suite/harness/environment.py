@@ -1,0 +1,119 @@
+"""What a job runs on: torch, libraries, machine, settings; and the fingerprint by which equal environments are known."""
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.harness import nvml
+from benchmarks_suite.harness.job import Job
+
+LIBRARIES = ("transformers", "diffusers", "torchvision", "torchao", "triton", "accelerate")
+SHOWN_VARIABLES = re.compile(r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*")
+PRIVATE_FOLDERS = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})  # another one for each job
+_OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
+
+
+def describe(job: Job) -> dict[str, Any]:
+    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a failure tells it too."""
+    document: dict[str, Any] = {
+        "torch": _torch(),
+        "python": platform.python_version(),
+        "libraries": {name: version for name in LIBRARIES if (version := package_version(name))},
+        "machine": _machine(job),
+        "settings": _settings(job),
+    }
+    return {"fingerprint": fingerprint(document), **document}
+
+
+def fingerprint(document: dict[str, Any]) -> str:
+    """SHA-256 (first 16 hex digits) of the environment without the names of the single machine and device."""
+    machine = {key: value for key, value in document["machine"].items() if key not in _OF_ONE_MACHINE}
+    stable = {**document, "machine": machine}
+    return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def package_version(name: str) -> str | None:
+    """The installed version of a distribution, without importing it; None where it is not installed."""
+    try:
+        return importlib.metadata.version(name)[:80]
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _torch() -> dict[str, Any]:
+    try:
+        import torch
+    except ImportError:
+        return {"version": package_version("torch") or "not installed"}
+    cudnn = torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None
+    return {
+        "version": torch.__version__,
+        "git_sha": torch.version.git_version,
+        "cuda": torch.version.cuda,
+        "cudnn": str(cudnn) if cudnn else None,
+        "triton": package_version("triton") or package_version("pytorch-triton"),
+    }
+
+
+def _machine(job: Job) -> dict[str, Any]:
+    machine = {
+        "cpu": _cpu_name(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+        "host": socket.gethostname()[:200],
+    }
+    return machine | (_gpu(int(job.device.partition(":")[2])) if job.on_gpu else {"gpu": None})
+
+
+def _gpu(index: int) -> dict[str, Any]:
+    """What torch and NVML say of the device; nothing where torch sees none (the case then ends ``unsupported``)."""
+    try:
+        import torch
+
+        properties = torch.cuda.get_device_properties(index)
+    except (ImportError, RuntimeError, AssertionError):
+        return {"gpu": None}
+    device = nvml.Device.of(index)
+    return {
+        "gpu": properties.name[:200],
+        "gpu_memory_gb": round(properties.total_memory / 1e9, 1),
+        "capability": f"{properties.major}.{properties.minor}",
+        "driver": device.driver() if device else None,
+        "device_id": device.uuid() if device else None,
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    except OSError:
+        found = None
+    return (found[1] if found else platform.processor() or platform.machine())[:200]
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries read."""
+    settings: dict[str, Any] = {
+        "threads": job.measure.threads,
+        "compile_threads": job.measure.compile_threads,
+        **{f"inductor.{key}": value for key, value in sorted(job.inductor.items())},
+        **{f"env.{key}": value[:200] for key, value in sorted(os.environ.items()) if _shown(key)},
+    }
+    try:
+        import torch
+    except ImportError:
+        return settings
+    settings["float32_matmul_precision"] = torch.get_float32_matmul_precision()
+    settings["cudnn.allow_tf32"] = torch.backends.cudnn.allow_tf32
+    settings["cudnn.benchmark"] = torch.backends.cudnn.benchmark
+    return dict(list(settings.items())[:100])
+
+
+def _shown(variable: str) -> bool:
+    return variable not in PRIVATE_FOLDERS and SHOWN_VARIABLES.fullmatch(variable) is not None

@@ -1,0 +1,101 @@
+"""The job file: one case, to be measured once. Contract: schema/job.v1.json."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite import configs, registry
+from benchmarks_suite.harness import contract
+
+
+class JobError(ValueError):
+    """The job file cannot be used; the text says which field and what is allowed there."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How to measure. Units and limits: schema/job.v1.json, ``measure``."""
+
+    budget_s: float
+    target_percent: float
+    starts: tuple[str, ...]
+    single_steps: int
+    loss_steps: int
+    threads: int
+    compile_threads: int
+    seed: int
+    keep_code: bool
+
+
+@dataclass(frozen=True)
+class Job:
+    """A checked job.
+
+    document: the job file with its defaults filled in, as the result repeats it.
+    device: ``cpu`` or ``cuda:N``.
+    env, inductor: the variant: environment variables, attributes of torch._inductor.config.
+    """
+
+    document: dict[str, Any]
+    benchmark: registry.Benchmark
+    config: configs.Config
+    device: str
+    env: dict[str, str]
+    inductor: dict[str, Any]
+    measure: Measure
+    timeout_s: float
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device.startswith("cuda")
+
+
+def read(path: Path) -> Job:
+    """Reads and checks a job file. Raises JobError, also where the file cannot be read."""
+    try:
+        return parse(contract.read_json(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise JobError(f"cannot read the job file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path} is not UTF-8 text: {error}") from error
+    except JobError:
+        raise
+    except ValueError as error:
+        raise JobError(f"{path} is not JSON: {error}") from error
+
+
+def parse(document: Any) -> Job:
+    """Checks a job document against the contract and the registry. Raises JobError naming the field."""
+    try:
+        contract.check(document, "job.v1")
+    except contract.ContractError as error:
+        raise JobError(str(error)) from error
+    filled = contract.with_defaults(document, contract.schema("job.v1"))
+    measure = filled["measure"]
+    variant = filled["variant"]
+    return Job(
+        document=filled,
+        benchmark=registry.BENCHMARKS[_known("benchmark", filled["benchmark"], registry.BENCHMARKS)],
+        config=configs.CONFIGS[_known("config", filled["config"], configs.CONFIGS)],
+        device="cuda:0" if filled["device"] == "cuda" else filled["device"],
+        env=variant.get("env", {}),
+        inductor=variant.get("inductor", {}),
+        measure=Measure(**{**_integers(measure), "starts": tuple(measure["starts"])}),
+        timeout_s=filled["timeout_s"],
+    )
+
+
+def _integers(measure: dict[str, Any]) -> dict[str, Any]:
+    """JSON has one kind of number: 5.0 is an integer there, and must be one here."""
+    fields = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    return {key: int(value) if fields[key].get("type") == "integer" else value for key, value in measure.items()}
+
+
+def _known(field: str, name: str, names: Iterable[str]) -> str:
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, list(names), n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`python -m benchmarks_suite list` shows all"
+    raise JobError(f"{field}: this suite has no {field} {name!r}; {hint}")

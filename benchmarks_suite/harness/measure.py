@@ -1,0 +1,126 @@
+"""The order of one job. Read this first.
+
+ 1. job: threads, the variant's environment variables and the private compiler caches are set, before torch is imported.
+ 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py). They say what compiling costs, what
+    the compiler did, and what memory the compiled arm needs by itself. This process has not touched the device yet.
+ 3. import: torch and the harness, in this process.
+ 4. build: the model, its weights and batches from our own generator, on the device.
+ 5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
+ 6. reference: the same in float64.
+ 7. compile: the first step of the compiled arm, on the caches that the cold start left.
+ 8. accuracy: drift of the compiled arm from the reference, beside eager's own.
+ 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps for percentiles.
+10. memory: both peaks side by side.
+11. write: what follows from several stages; the file itself is written by __main__.
+
+A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case that fails to
+compile or drifts is run again with one stage of the compiler more each time (ablation.py), which names the stage.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks_suite.harness import ablation, environment, outcome, report, starts
+from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.result import Result
+
+if TYPE_CHECKING:
+    from benchmarks_suite.harness.comparison import Comparison
+
+Answers = dict[str, dict[str, Any]]
+
+
+class StartFailed(Exception):
+    """A start did not get to its end; its own answer says why."""
+
+    def __init__(self, answer: dict[str, Any]) -> None:
+        super().__init__(answer["message"])
+        self.answer = answer
+
+
+def measure(job: Job, artifacts: Path | None) -> Result:
+    """Measures one job in this process and its children. Whatever a case can do wrong is a status, never an exception.
+
+    artifacts: folder for the generated code; None: it is not kept.
+    """
+    result = Result(job)
+    with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as folder:
+        try:
+            _measure(job, result, Path(folder), artifacts if job.measure.keep_code else None)
+        except StartFailed as failure:
+            result.failed(outcome.Outcome(failure.answer["status"], failure.answer["message"]))
+            result.error = failure.answer.get("error")
+        except Exception as error:
+            result.failed(outcome.of(error, result.stage), error)
+        if job.measure.starts:
+            ablation.run(job, result, Path(folder))
+    result.environment = result.environment or environment.describe(job)
+    report.conclude(job, result)
+    return result
+
+
+def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> None:
+    with result.in_stage("job"):
+        _set_variables(job)
+    with result.in_stage("starts"):
+        answers = _run_starts(job, result, folder, artifacts) if job.config.compiles else {}
+    with result.in_stage("import"):
+        from benchmarks_suite.harness.comparison import Comparison
+
+        comparison = Comparison(job, result)
+        result.environment = environment.describe(job)
+    with result.in_stage("build"):
+        comparison.build()
+    with result.in_stage("eager"):
+        comparison.run_eager()
+    if job.config.compiles:
+        _compare(comparison, result, answers)
+    with result.in_stage("sampling"):
+        comparison.sample()
+
+
+def _compare(comparison: Comparison, result: Result, answers: Answers) -> None:
+    """Stages 6 to 8, if the starts got to their end: eager has run by now, so that a failure is known to be the compiler's."""
+    for kind, answer in answers.items():
+        if kind == "cold" and answer["status"] != "pass":
+            result.stage = "compile"
+            raise StartFailed(answer)
+    with result.in_stage("reference"):
+        comparison.run_reference()
+    with result.in_stage("compile"):
+        comparison.compile()
+    with result.in_stage("accuracy"):
+        comparison.check_accuracy()
+
+
+def _set_variables(job: Job) -> None:
+    """What torch and its libraries read from the environment when they are imported; children inherit it."""
+    threads = str(job.measure.threads)
+    os.environ.update({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads})
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(job.measure.compile_threads)
+    os.environ.update(job.env)
+
+
+def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None) -> Answers:
+    """The starts that the job asks for, in the one order in which each finds what it needs.
+
+    From then on this process uses the caches that they leave.
+    """
+    deadline = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
+    process = starts.Starts(job, folder, artifacts, deadline)
+    os.environ["TMPDIR"] = str(process.base.temporary_folder)  # the precompiled header lies there
+    tempfile.tempdir = None  # so that it is read again
+    os.environ.update(process.caches.environment)
+    answers: Answers = {}
+    for kind in starts.KINDS:
+        if kind in job.measure.starts:
+            answers[kind] = process.run(kind)
+            report.start(result, kind, answers[kind], process.base.toolchain_s)
+            if kind == "cold" and answers[kind]["status"] != "pass":
+                break
+    return answers

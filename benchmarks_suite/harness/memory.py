@@ -1,0 +1,61 @@
+"""Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its own.
+
+On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in what they load, and that
+is not the model's. 1 GB = 1e9 bytes.
+"""
+
+import ctypes
+import gc
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import torch
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+class PeakMemory:
+    """Made just after the imports, before anything of the model exists in the process."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._after_imports = 0.0 if device.type == "cuda" else _resident_gb("VmRSS")
+        self.why_absent = "" if device.type == "cuda" else _why_not_resettable()
+
+    def reset(self) -> None:
+        """Gives back what is free, then forgets the peak so far."""
+        gc.collect()
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats(self._device)
+            return
+        with suppress(OSError, AttributeError):  # another C library than glibc has nothing to trim
+            ctypes.CDLL(None).malloc_trim(0)
+        with suppress(OSError):
+            _CLEAR.write_text("5")  # resets the peak resident set: proc(5), Linux 4.0
+
+    def peak_gb(self) -> float:
+        """The peak since ``reset``, GB."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+            return torch.cuda.max_memory_allocated(self._device) / 1e9
+        return _resident_gb("VmHWM") - self._after_imports
+
+
+def _resident_gb(field: str) -> float:
+    try:
+        found = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) * 1024 / 1e9 if found else 0.0
+
+
+def _why_not_resettable() -> str:
+    """Why the resident set's peak cannot be measured here; empty where it can."""
+    try:
+        _CLEAR.write_text("5")
+    except OSError as error:
+        return f"the peak resident set cannot be reset here ({_CLEAR}: {error.strerror})"
+    return "" if _resident_gb("VmHWM") else f"{_STATUS} has no VmHWM"

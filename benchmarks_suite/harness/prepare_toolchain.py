@@ -1,0 +1,8 @@
+"""``python -m benchmarks_suite.harness.prepare_toolchain DEVICE``: makes the base of caches.py; prints the seconds it took."""
+
+import sys
+
+from benchmarks_suite.harness import torch_versions
+
+if __name__ == "__main__":
+    print(torch_versions.prepare_toolchain(sys.argv[1]))  # noqa: T201 - the answer to the process that asked

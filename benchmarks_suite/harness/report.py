@@ -1,0 +1,214 @@
+"""From what was seen to metrics, sections and reasons of absence in the result. Keys are those of dashboard/metrics.py."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from benchmarks_suite.harness import statistics
+from benchmarks_suite.harness.job import Job, Measure
+from benchmarks_suite.harness.outcome import Outcome
+from benchmarks_suite.harness.result import Result
+
+if TYPE_CHECKING:
+    from benchmarks_suite.harness.accuracy import Verdict
+    from benchmarks_suite.harness.interference import Watch
+    from benchmarks_suite.harness.memory import PeakMemory
+    from benchmarks_suite.harness.timing import Samples, Stop
+
+_OF_A_COMPILED_CASE = (
+    "speedup", "eager_latency_ms", "cold_start_s", "warm_start_s", "restored_start_s", "steady_after_s", "compile_cpu_s",
+    "compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s", "artifact_size_mb",
+    "break_even_steps", "eager_peak_memory_gb", "compile_peak_memory_gb", "compression_ratio", "graph_breaks",
+    "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us", "drift", "eager_drift",
+)  # fmt: skip
+_OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
+_OF_EVERY_CASE = ("latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "peak_memory_gb")
+_OF_A_START = {
+    "cold": ("cold_start_s", "steady_after_s", "compile_cpu_s", "compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s", "peak_memory_gb", "compile_peak_memory_gb", "compression_ratio", "graph_breaks", "unique_graphs", "recompiles", "guard_overhead_us", "break_even_steps"),
+    "warm": ("warm_start_s", "cache_hits"),
+    "restored": ("restored_start_s", "artifact_size_mb"),
+}  # fmt: skip
+
+
+def start(result: Result, kind: str, answer: dict[str, Any], toolchain_s: float) -> None:
+    """One start: its own section, and the metrics that are made from it."""
+    shown = {key: value for key, value in answer.items() if key not in ("compile", "error")}
+    result.sections.setdefault("starts", {})[kind] = shown
+    if answer["status"] != "pass":
+        for key in _OF_A_START[kind]:
+            result.missing(key, f"the {kind} start ended {answer['status']}: {answer['message']}")
+        return
+    result.measured(f"{kind}_start_s", answer["first_step_s"])
+    if kind == "cold":
+        result.measured("toolchain_s", toolchain_s)
+        _cold(result, answer)
+    hits = answer["compile"]["cache_hits"]
+    if kind == "warm" and hits is not None:
+        result.measured("cache_hits", hits)
+    result.missing("cache_hits", "counted in the warm start, by torch 2.2 or newer")
+
+
+def _cold(result: Result, answer: dict[str, Any]) -> None:
+    facts = answer["compile"]
+    phases = facts["phases_s"]
+    result.measured("steady_after_s", answer["steady_after_s"])
+    result.measured("compile_cpu_s", answer["cpu_s"])
+    for key, phase in (("dynamo", "dynamo"), ("aot", "aot"), ("inductor", "inductor"), ("triton", "kernels")):
+        result.measured(f"compile_{key}_s", phases[phase])
+    for key, peak in (("peak_memory_gb", "peak_gb"), ("compile_peak_memory_gb", "compile_peak_gb")):
+        if answer["why_no_memory"]:
+            result.missing(key, answer["why_no_memory"])
+        else:
+            result.measured(key, answer[peak])
+    compiler_facts(result, facts)
+    if answer.get("artifact_bytes"):
+        result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
+
+
+def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
+    """The ``compile`` section, and the counts made from it."""
+    result.measured("graph_breaks", sum(found["count"] for found in facts["graph_breaks"]))
+    result.measured("unique_graphs", facts["counters"].get("stats.unique_graphs", 0))
+    if facts["recompiles"] is None:
+        result.missing("recompiles", "torch tells recompilations since 2.3")
+    else:
+        result.measured("recompiles", len(facts["recompiles"]))
+    if facts["guard_overhead_us"] is None:
+        result.missing("guard_overhead_us", "torch profiles its guards since 2.6")
+    else:
+        result.measured("guard_overhead_us", facts["guard_overhead_us"])
+    kept = ("graph_breaks", "phases_s", "counters", "fingerprints", "submodules", "hints")
+    result.sections["compile"] = {key: facts[key] for key in kept if key in facts} | {"recompiles": (facts["recompiles"] or [])[:1000]}
+
+
+def eager_memory(job: Job, result: Result, memory: PeakMemory) -> None:
+    """Eager's peak: the case's own where the config is eager, else beside it."""
+    key = "eager_peak_memory_gb" if job.config.compiles else "peak_memory_gb"
+    if memory.why_absent:
+        result.missing(key, memory.why_absent)
+    else:
+        result.measured(key, memory.peak_gb())
+
+
+def two_runs(result: Result, difference: str) -> None:
+    """Whether two eager runs from one state agree."""
+    if difference:
+        result.failed(Outcome("eager_two_runs_differ", f"Two eager runs from the same state differ, so drift cannot be judged: {difference}. Make the model deterministic."))
+
+
+def no_reference(result: Result, reason: str) -> None:
+    """Accuracy cannot be judged: told as such, never as a pass."""
+    result.sections["accuracy"] = {"status": "no_reference", "reference": reason[:200], "tensors": {}}
+    for key in ("drift", "eager_drift", *_OF_TRAINING, "passed"):
+        result.missing(key, f"no reference: {reason}")
+
+
+def verdict(result: Result, found: Verdict, training: bool) -> None:
+    """Drift of the compiled arm, eager's beside it, and the status that follows."""
+    from benchmarks_suite.harness import accuracy
+
+    judged = result.status == "pass"
+    status = "not_checked" if not judged else "fail" if found.failures else "pass"
+    result.sections["accuracy"] = {
+        "status": status,
+        "reference": "float64, eager, same weights and inputs, dropout 0",
+        "rule": accuracy.RULE,
+        "tensors": {name: _finite(values) for name, values in found.tensors.items()},
+        "matmul_precision": accuracy.matmul_precision(),
+    }
+    for key, name in (("drift", "outputs"), ("drift_gradients", "gradients"), ("drift_loss", "loss")):
+        values = found.tensors.get(name)
+        if values is None:
+            result.missing(key, "the whole step is one function: it cannot be seen apart" if training else "only training has one")
+            continue
+        result.measured(key, values["relative_l2"])
+        if values["eager_relative_l2"] is not None:
+            result.measured(f"eager_{key}", values["eager_relative_l2"])
+    if found.failures:
+        result.failed(Outcome("fail_accuracy", f"The compiled arm is further from float64 than the rule allows: {'; '.join(found.failures)}"))
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()}
+
+
+def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, items_per_step: float) -> None:
+    """Latency, throughput, speedup and break-even, with their intervals."""
+    from benchmarks_suite.harness import timing
+
+    result.samples |= {name: samples.document() for name, samples in taken.items()}
+    result.sections["sampling"] = stop.document()
+    own = taken.get("compiled") or taken["eager"]
+    latency = statistics.median_interval(own.ms)
+    _measured(result, "latency_ms", latency)
+    _measured(result, "throughput_per_s", statistics.mapped(latency, lambda ms: items_per_step / ms * 1000))
+    if len(taken) < 2:
+        if job.config.compiles:
+            for key in ("speedup", "eager_latency_ms", "break_even_steps"):
+                result.missing(key, f"there is no eager arm: {result.arms['eager']['message']}")
+        return
+    _measured(result, "eager_latency_ms", statistics.median_interval(taken["eager"].ms))
+    _measured(result, "speedup", timing.speedup(taken["eager"], taken["compiled"]))
+    if "cold_start_s" in result.metrics:
+        saved = timing.saved_ms(taken["eager"], taken["compiled"])
+        steps = statistics.break_even(result.metrics["cold_start_s"]["value"], latency.value, saved)
+        if steps is None:
+            result.missing("break_even_steps", "never: the compiled step is not faster than the eager one")
+        else:
+            _measured(result, "break_even_steps", steps)
+
+
+def percentiles(result: Result, arm: str, paired: Samples, single: Samples, measure: Measure) -> None:
+    """p90 and p99 from steps that were timed one by one; samples of one step count as such."""
+    from benchmarks_suite.harness.timing import MIN_P90, MIN_P99
+
+    if single.ms:
+        result.samples[f"{arm}_single"] = single.document()
+    steps = single.ms + (paired.ms if paired.inner == 1 else [])
+    for key, share, least in (("latency_p90_ms", 0.90, MIN_P90), ("latency_p99_ms", 0.99, MIN_P99)):
+        if len(steps) >= least:
+            _measured(result, key, statistics.percentile_interval(steps, share))
+        else:
+            result.missing(key, f"needs {least} steps timed one by one; single_steps {measure.single_steps} and budget_s {measure.budget_s:g} gave {len(steps)}")
+
+
+def interference(result: Result, watch: Watch) -> None:
+    """Marks, and what the GPU told while sampling."""
+    for kind, detail in watch.marks():
+        result.mark(kind, detail)
+    for key, value in watch.gpu_metrics().items():
+        result.measured(key, value)
+
+
+def conclude(job: Job, result: Result) -> None:
+    """What follows from several stages, and the reason for every metric that is not there."""
+    eager, own = (result.metrics.get(key) for key in ("eager_peak_memory_gb", "peak_memory_gb"))
+    if eager and own and own["value"] > 0:
+        result.measured("compression_ratio", eager["value"] / own["value"])
+    unjudged = result.sections.get("accuracy", {}).get("status") == "no_reference" and result.status == "pass"
+    if unjudged:
+        result.message = f"Measured, but accuracy was not judged: {result.sections['accuracy']['reference']}"
+    elif result.status != "unsupported":
+        result.measured("passed", 1.0 if result.status == "pass" else 0.0)
+    for key, reason in _reasons(job, result).items():
+        result.missing(key, reason)
+
+
+def _reasons(job: Job, result: Result) -> dict[str, str]:
+    """Why a metric that is still not there is not: the most particular reason first."""
+    keys = (*_OF_EVERY_CASE, *_OF_A_COMPILED_CASE, *_OF_TRAINING)
+    reasons: dict[str, str] = {}
+    if not job.config.compiles:
+        reasons |= dict.fromkeys((*_OF_A_COMPILED_CASE, *_OF_TRAINING), "this case is eager itself: nothing is compiled or compared")
+    if job.benchmark.mode != "training":
+        reasons |= dict.fromkeys(_OF_TRAINING, "only training has gradients and a loss") | reasons
+    for kind, made in _OF_A_START.items():
+        if kind not in job.measure.starts:
+            reasons = dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)") | reasons
+    ended = f"the case ended {result.status} in stage {result.stage}: {result.message}"
+    return reasons | {key: reasons.get(key, ended if result.status != "pass" else "not measured on this device") for key in keys}
+
+
+def _measured(result: Result, key: str, interval: statistics.Interval) -> None:
+    result.measured(key, interval.value, interval.low, interval.high, interval.n)

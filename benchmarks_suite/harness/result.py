@@ -1,0 +1,160 @@
+"""The result file: what one job found out. Contract: schema/result.v1.json."""
+
+import json
+import math
+import os
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite import __version__
+from benchmarks_suite.harness import contract
+from benchmarks_suite.harness.job import Job
+from benchmarks_suite.harness.outcome import Outcome
+from benchmarks_suite.harness.progress import announce
+
+
+class Result:
+    """Collects what a job finds out, stage by stage, and makes the document of it.
+
+    ``document`` is filled in freely by the measuring code through the methods below; a value that is not finite becomes
+    ``absent`` with the reason, because JSON has no NaN and a chart has no place for it.
+    """
+
+    def __init__(self, job: Job) -> None:
+        benchmark = job.benchmark
+        self.status, self.message, self.stage = "pass", "", "job"
+        self.sections: dict[str, Any] = {}
+        self.metrics: dict[str, dict[str, Any]] = {}
+        self.absent: dict[str, str] = {}
+        self.samples: dict[str, dict[str, Any]] = {}
+        self.marks: list[dict[str, str]] = []
+        self.arms: dict[str, dict[str, str]] = {}
+        self.wall_s: dict[str, float] = {}
+        self.error: dict[str, str] | None = None
+        self.environment: dict[str, Any] = {}
+        self.benchmark: dict[str, Any] = {
+            "name": benchmark.name,
+            **{name: getattr(benchmark, name) for name in ("model", "family", "size", "mode", "dtype", "shapes", "batch_size", "version", "item")},
+        }
+        self._job = job
+        self._started_at = _now()
+
+    @contextmanager
+    def in_stage(self, name: str) -> Iterator[None]:
+        """Announces a stage, makes it the one that a failure is blamed on, and adds its wall time."""
+        self.stage = name
+        announce(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.wall_s[name] = self.wall_s.get(name, 0.0) + time.perf_counter() - start
+
+    def measured(self, key: str, value: float, low: float | None = None, high: float | None = None, n: int = 1) -> None:
+        """A metric (a key of dashboard/metrics.py) with its 95 % interval, made from ``n`` samples."""
+        if not math.isfinite(value):
+            self.missing(key, f"came out as {value}: not a finite number")
+            return
+        self.metrics[key] = {"value": value, "low": _finite(low), "high": _finite(high), "n": n}
+        self.absent.pop(key, None)
+
+    def missing(self, key: str, reason: str) -> None:
+        """A metric that could not be measured, and why. The first reason stays."""
+        if key not in self.metrics:
+            self.absent.setdefault(key, reason[:500])
+
+    def mark(self, kind: str, detail: str) -> None:
+        """Interference that was seen while measuring."""
+        self.marks.append({"kind": kind, "detail": detail[:500]})
+
+    def failed(self, outcome: Outcome, error: BaseException | None = None) -> None:
+        """The case ended, or was judged, otherwise than by a pass. The first such word stays."""
+        if self.status != "pass":
+            return
+        self.status, self.message = outcome.status, outcome.message[:4000]
+        if error is not None:
+            self.error = described(error)
+
+    def document(self) -> dict[str, Any]:
+        """The result as schema/result.v1.json describes it."""
+        return {
+            "schema": "result.v1",
+            "job": self._job.document,
+            "status": self.status,
+            "message": self.message,
+            "stage": self.stage,
+            "started_at": self._started_at,
+            "finished_at": _now(),
+            "wall_s": {name: round(seconds, 4) for name, seconds in self.wall_s.items()},
+            "suite_version": __version__,
+            "benchmark": self.benchmark,
+            "environment": self.environment,
+            "metrics": self.metrics,
+            "absent": self.absent,
+            "samples": self.samples,
+            "arms": self.arms,
+            "marks": self.marks[:50],
+            "error": self.error,
+            "reproduce": reproduce_command(self._job.document),
+            **self.sections,
+        }
+
+
+def write(document: dict[str, Any], path: Path) -> None:
+    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees all of it or nothing.
+
+    Raises ContractError (our own mistake) or OSError (a full disk); then nothing is left at ``path``.
+    """
+    contract.check(document, "result.v1")
+    body = json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(body)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()
+        raise
+
+
+def described(error: BaseException) -> dict[str, str]:
+    """An exception as the result holds it: type, message, the last lines of its traceback."""
+    lines = "".join(traceback.format_exception(error))
+    return {"type": type(error).__qualname__[:200], "message": str(error)[:4000], "traceback": lines[-20000:]}
+
+
+def reproduce_command(job: dict[str, Any]) -> str:
+    """The command that repeats the job by hand on any machine that has the suite."""
+    words = [f"{name}={_quoted(value)}" for name, value in sorted(job["variant"].get("env", {}).items())]
+    words += ["python -m benchmarks_suite run", "--benchmark", job["benchmark"], "--config", job["config"], "--device", job["device"]]
+    for key, value in sorted(job["variant"].get("inductor", {}).items()):
+        words += ["--inductor", _quoted(f"{key}={json.dumps(value)}")]
+    defaults = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    for key, value in job["measure"].items():
+        if value != defaults[key]["default"]:
+            shown = ",".join(value) if key == "starts" else json.dumps(value)
+            words += [f"--{key.replace('_', '-')}", _quoted(shown)]
+    return " ".join(words)[:2000]
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

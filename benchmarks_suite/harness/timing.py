@@ -1,0 +1,170 @@
+"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at random."""
+
+import gc
+import math
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
+
+import torch
+
+from benchmarks_suite.harness import statistics
+from benchmarks_suite.harness.arms import Arm
+from benchmarks_suite.workload import Inputs
+
+SAMPLE_S = {"cpu": 0.010, "cuda": 0.020}  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
+MIN_PAIRS = 20
+MIN_P90, MIN_P99 = 200, 1000
+METHOD = "median of log(eager / compiled) of randomly ordered pairs; Robbins' beta-binomial confidence sequence, 95 %"
+
+
+@dataclass
+class Samples:
+    """What was taken of one arm: milliseconds per step, one value per sample.
+
+    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each sample's place in the
+    interleaved sequence.
+    """
+
+    inner: int
+    ms: list[float] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+
+    def document(self) -> dict[str, Any]:
+        rounded = [[float(f"{value:.6g}") for value in values] for values in (self.ms, self.cpu_ms)]
+        return {"unit": "ms", "inner": self.inner, "values": rounded[0], "cpu_ms": rounded[1], "order": self.order}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at."""
+
+    stopped_by: str
+    half_width_percent: float
+    pairs: int
+    target_percent: float
+
+    def document(self) -> dict[str, Any]:
+        half_width = self.half_width_percent if math.isfinite(self.half_width_percent) else None
+        return {"stopped_by": self.stopped_by, "half_width_percent": half_width, "pairs": self.pairs, "target_percent": self.target_percent, "method": METHOD}
+
+
+class Stopwatch:
+    """Times steps of arms on one device, over the batches in turn."""
+
+    def __init__(self, device: torch.device, batches: Sequence[Inputs]) -> None:
+        self._device, self._batches = device, batches
+        self.synchronize = (lambda: torch.cuda.synchronize(device)) if device.type == "cuda" else (lambda: None)
+
+    def time(self, arm: Arm, steps: int, first: int = 0) -> tuple[float, float]:
+        """(wall, CPU) milliseconds per step over ``steps`` steps, beginning with batch ``first``."""
+        batches = list(islice(cycle(self._batches), first % len(self._batches), first % len(self._batches) + steps))
+        step = arm.step
+        self.synchronize()
+        cpu, wall = time.process_time_ns(), time.perf_counter_ns()
+        for batch in batches:
+            step(batch)
+        self.synchronize()
+        wall, cpu = time.perf_counter_ns() - wall, time.process_time_ns() - cpu
+        return wall / steps / 1e6, cpu / steps / 1e6
+
+    def warm_up(self, arm: Arm) -> None:
+        """Two passes over the batches and at least five steps: autotuning, CUDA graph recording and allocators settle."""
+        self.time(arm, max(5, 2 * len(self._batches)))
+
+    def inner_steps(self, arms: Sequence[Arm]) -> int:
+        """How many steps one sample needs to last SAMPLE_S in the faster arm: whole passes over the batches."""
+        passes = len(self._batches)
+        fastest_ms = min(min(self.time(arm, passes)[0] for _ in range(3)) for arm in arms)
+        wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
+        return passes * max(1, math.ceil(wanted / passes))
+
+
+def sample(stopwatch: Stopwatch, arms: Sequence[Arm], budget_s: float, target_percent: float, seed: int) -> tuple[dict[str, Samples], Stop]:
+    """Samples one arm, or two interleaved, until the interval is narrow enough or the budget is spent.
+
+    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts cancel, and neither arm always
+    follows the other. It looks at the interval of the paired speedup, with one arm at that of the median; that interval is
+    valid under this stopping (statistics.median_interval).
+    """
+    inner = stopwatch.inner_steps(arms)
+    taken = {arm.name: Samples(inner) for arm in arms}
+    deadline = time.perf_counter() + budget_s
+    look_at = MIN_PAIRS
+    with _quiet():
+        for position, arm in _interleaved(arms, random.Random(seed)):
+            wall_ms, cpu_ms = stopwatch.time(arm, inner)
+            samples = taken[arm.name]
+            samples.ms.append(wall_ms)
+            samples.cpu_ms.append(cpu_ms)
+            samples.order.append(position)
+            pairs = min(len(each.ms) for each in taken.values())
+            block_done = all(len(each.ms) == pairs for each in taken.values()) and pairs % 2 == 0
+            if block_done and time.perf_counter() >= deadline:
+                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent)
+            if block_done and pairs >= look_at:
+                half_width = watched(taken).half_width_percent
+                if half_width <= target_percent:
+                    return taken, Stop("target", half_width, pairs, target_percent)
+                look_at = pairs + max(2, pairs // 20)
+    raise AssertionError("the interleaved sequence has no end")
+
+
+def watched(taken: dict[str, Samples]) -> statistics.Interval:
+    """The interval that sampling looks at: of the speedup with two arms, of the median latency with one."""
+    if len(taken) == 2:
+        return speedup(taken["eager"], taken["compiled"])
+    return statistics.median_interval(next(iter(taken.values())).ms)
+
+
+def speedup(eager: Samples, compiled: Samples) -> statistics.Interval:
+    """eager / compiled: the median over the pairs, with its interval."""
+    logs = [math.log(e / c) for e, c in zip(eager.ms, compiled.ms, strict=True)]
+    return statistics.mapped(statistics.median_interval(logs), math.exp)
+
+
+def saved_ms(eager: Samples, compiled: Samples) -> statistics.Interval:
+    """eager - compiled, milliseconds per step: the median over the pairs, with its interval."""
+    return statistics.median_interval([e - c for e, c in zip(eager.ms, compiled.ms, strict=True)])
+
+
+def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> Samples:
+    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made from."""
+    samples = Samples(1)
+    deadline = time.perf_counter() + budget_s
+    with _quiet():
+        while len(samples.ms) < count and time.perf_counter() < deadline:
+            wall_ms, cpu_ms = stopwatch.time(arm, 1, first=len(samples.ms))
+            samples.ms.append(wall_ms)
+            samples.cpu_ms.append(cpu_ms)
+            samples.order.append(len(samples.order))
+    return samples
+
+
+def _interleaved(arms: Sequence[Arm], shuffle: random.Random) -> Iterator[tuple[int, Arm]]:
+    """The endless sequence of (position, arm): blocks of both orders of the arms, the two orders shuffled."""
+    position = 0
+    while True:
+        orders = [list(arms), list(arms)[::-1]]
+        shuffle.shuffle(orders)
+        for arm in orders[0] + orders[1]:
+            yield position, arm
+            position += 1
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps Python's cyclic garbage collector out of the samples."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+

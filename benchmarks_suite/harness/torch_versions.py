@@ -1,0 +1,228 @@
+"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried on the releases in docs/torch-versions.md.
+
+| needs                                   | since | before that                                             |
+|-----------------------------------------|-------|---------------------------------------------------------|
+| graph_break_reasons, counters           | 2.0   |                                                         |
+| CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent              |
+| CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache not empty; |
+|                                         |       | the guard that failed is not known                      |
+| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent                                |
+| fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent                                   |
+| autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted                          |
+| save_cache_artifacts                    | 2.7   | restored start is absent                                |
+| set_stance                              | 2.6   | configs that need it are unsupported                    |
+| recompile_limit                         | 2.6   | cache_size_limit                                        |
+| torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (same object later)         |
+
+``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a data-dependent ``if`` not at all.
+No release has a counter of recompiles. ``guard_failures`` overcounts.
+"""
+
+import importlib
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks_suite.workload import Unsupported
+
+_AREAS = {"inductor": "torch._inductor.config", "dynamo": "torch._dynamo.config", "functorch": "torch._functorch.config"}
+_FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
+
+
+def release() -> tuple[int, int]:
+    """(major, minor) of the running torch."""
+    found = re.match(r"(\d+)\.(\d+)", torch.__version__)
+    assert found is not None  # every torch has had such a version
+    return int(found[1]), int(found[2])
+
+
+def set_options(area: str, options: Mapping[str, Any]) -> None:
+    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises Unsupported for one it lacks."""
+    module = importlib.import_module(_AREAS[area])
+    for path, value in options.items():
+        *parents, name = path.split(".")
+        owner: Any = module
+        for parent in parents:
+            owner = getattr(owner, parent, None)
+        if not hasattr(owner, name):
+            name = _FORMER_NAMES.get(name, name)
+        if not hasattr(owner, name):
+            raise Unsupported(f"torch {torch.__version__} has no {_AREAS[area]}.{path}")
+        setattr(owner, name, value)
+
+
+def import_compiler() -> None:
+    """Imports what the first compiled call would import, so that no start pays for it, and keeps every metrics entry."""
+    import torch._dynamo
+    import torch._inductor.compile_fx
+    from torch._dynamo import utils
+
+    keep_more = getattr(utils, "set_compilation_metrics_limit", None)
+    if keep_more:
+        keep_more(10_000)
+
+
+def prepare_toolchain(device: str) -> float:
+    """Runs the one-time checks of the compilers into the cache folders that are set; returns the seconds it took.
+
+    On a CPU: which vector instructions compile, and the precompiled header; on a GPU also Triton's launcher.
+    """
+    start = time.perf_counter()
+    try:
+        from torch._inductor import cpu_vec_isa as probe  # since 2.6
+    except ImportError:
+        from torch._inductor import codecache as probe  # type: ignore[no-redef]
+    probe.pick_vec_isa()
+    torch.compile(lambda x: (x + 1).relu())(torch.ones(64, device=device))
+    return time.perf_counter() - start
+
+
+def save_artifacts() -> bytes | None:
+    """What save_cache_artifacts returns; None where there is nothing to save, and before 2.7."""
+    save = getattr(torch.compiler, "save_cache_artifacts", None)
+    saved = save() if save else None
+    return saved[0] if saved else None
+
+
+def load_artifacts(artifacts: bytes) -> None:
+    """Fills the empty caches from saved artifacts."""
+    torch.compiler.load_cache_artifacts(artifacts)
+
+
+def enter_stance(stance: Mapping[str, Any]) -> None:
+    """torch.compiler.set_stance from here to the end of the process."""
+    torch.compiler.set_stance(stance.get("stance", "default"), **{key: value for key, value in stance.items() if key != "stance"})
+
+
+# What the compiler did
+
+
+def graph_breaks() -> list[dict[str, Any]]:
+    """Every distinct graph break: reason, place in the user's code (file:line in function), and how often it came up."""
+    from torch._dynamo.utils import graph_break_reasons
+
+    breaks = Counter((str(entry.reason).strip()[:2000], _place(entry.user_stack)) for entry in graph_break_reasons)
+    return [{"reason": reason, "location": location, "count": count} for (reason, location), count in breaks.items()]
+
+
+def recompiles() -> list[dict[str, str]] | None:
+    """Every compilation after a failed guard: the guard and the function. None where this release cannot tell."""
+    entries = compilations()
+    if entries is None:
+        return None
+    if entries and not hasattr(entries[0], "recompile_reason"):
+        again = [entry for entry in entries if (getattr(entry, "cache_size", 0) or 0) > 0]
+        return [{"reason": "a guard failed; which one, torch says since 2.7", "function": _function(entry)} for entry in again]
+    return [{"reason": str(entry.recompile_reason)[:2000], "function": _function(entry)} for entry in entries if entry.recompile_reason]
+
+
+def compilations() -> list[Any] | None:
+    """The CompilationMetrics entries so far; None before 2.3."""
+    from torch._dynamo import utils
+
+    get = getattr(utils, "get_compilation_metrics", None)
+    return list(get()) if get else None
+
+
+def seconds_by_function() -> dict[str, float]:
+    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy backward not included."""
+    seconds: Counter[str] = Counter()
+    for entry in compilations() or []:
+        if getattr(entry, "co_name", None) and entry.entire_frame_compile_time_s:
+            seconds[_function(entry)] += entry.entire_frame_compile_time_s
+    return {name: round(value, 4) for name, value in seconds.most_common(100)}
+
+
+def guard_overhead_us() -> float | None:
+    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled it; None before 2.6."""
+    profiled = [entry.guard_latency_us for entry in compilations() or [] if getattr(entry, "guard_latency_us", None) is not None]
+    return float(sum(profiled)) if profiled else None
+
+
+def counters() -> dict[str, float]:
+    """dynamo's and Inductor's counters, flattened to ``group.name``. Per-shape matmul notes are left out."""
+    from torch._dynamo.utils import counters as groups
+
+    return {
+        f"{group}.{name}"[:200]: float(count)
+        for group, names in groups.items()
+        if group not in ("aten_mm_info", "graph_break", "unimplemented")
+        for name, count in names.items()
+        if isinstance(count, int | float)
+    }
+
+
+def cache_hits(seen: Mapping[str, float]) -> int | None:
+    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count them."""
+    if release() < (2, 2):
+        return None
+    return int(seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0))
+
+
+def phases_s() -> dict[str, float]:
+    """Seconds by phase, apart from each other; they add up to ``total``.
+
+    dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which holds the loading of the
+    generated module, where the kernels are compiled or waited for. A lazily compiled backward is timed beside the frame.
+    """
+    from torch._dynamo.utils import compile_times
+
+    names, values = compile_times(repr="csv", aggregate=True)
+    timed = {name: float(value) for name, value in zip(names, values, strict=True)}
+    frames = _first(timed, "_compile.compile_inner", "_compile", "entire_frame_compile")
+    backend = _first(timed, "OutputGraph.call_user_compiler", "backend_compile")
+    backward = _first(timed, "backward._backward_impl", "compile_fx.<locals>.bw_compiler")
+    inductor = _first(timed, "compile_fx_inner") or _first(timed, "compile_fx.<locals>.fw_compiler_base") + backward
+    kernels = min(inductor, _first(timed, "PyCodeCache.load_by_key_path", "async_compile.wait"))
+    seconds = {
+        "dynamo": frames - backend,
+        "aot": backend + backward - inductor,
+        "inductor": inductor - kernels,
+        "kernels": kernels,
+    }
+    return {name: round(max(0.0, value), 4) for name, value in seconds.items()} | {"total": round(frames + backward, 4)}
+
+
+def _first(timed: Mapping[str, float], *names: str) -> float:
+    return next((timed[name] for name in names if name in timed), 0.0)
+
+
+def _function(entry: Any) -> str:
+    return f"{entry.co_name} ({Path(str(entry.co_filename)).name}:{entry.co_firstlineno})"[:500]
+
+
+def _place(user_stack: Iterable[Any]) -> str:
+    """The innermost frame of a graph break's user stack; library paths are cut to what is below site-packages."""
+    frames = list(user_stack)
+    if not frames:
+        return ""
+    frame = frames[-1]
+    return f"{re.sub(r'.*/(site-packages|dist-packages)/', '', frame.filename)}:{frame.lineno} in {frame.name}"[:500]
+
+
+class PerfHints(logging.Handler):
+    """Collects what Inductor logs as performance hints, without printing it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage()[:2000])
+
+
+def collect_hints() -> PerfHints:
+    """Turns the perf_hints log on, into the handler that is returned. Call it after import_compiler."""
+    hints = PerfHints()
+    for name, logger in list(logging.root.manager.loggerDict.items()):
+        if name.endswith(".__perf_hints") and isinstance(logger, logging.Logger):
+            logger.setLevel(logging.DEBUG)
+            logger.addHandler(hints)
+            logger.propagate = False
+    return hints
