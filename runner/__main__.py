@@ -10,18 +10,19 @@ docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that runs i
  5. take jobs from the queue until told to stop
 """
 
-import fcntl
 import os
 import signal
 import sys
 import time
+import warnings
 from types import FrameType
 
 import structlog
 from celery import Celery, signals
+from celery.exceptions import SecurityWarning
 from kombu.exceptions import OperationalError
 
-from runner import environments, gpu, logs, settings
+from runner import environments, folder, gpu, logs, settings
 from runner.celery import create_app
 from runner.keeper import Keeper
 from runner.outbox import Outbox
@@ -41,7 +42,7 @@ def main() -> int:
     try:
         ours = settings.read()
         logs.configure(ours.log_format)
-        _hold_folder(ours)
+        folder.hold(ours.worker_dir, PREDECESSOR_DIES_S)
         worker = _make_worker(ours)
         greeting = _wait_until_wanted(worker)
     except (settings.SettingsError, environments.UnfitEnvironment, gpu.DeviceError, SiteError) as error:
@@ -58,31 +59,6 @@ def main() -> int:
 def _stop_now(number: int, frame: FrameType | None) -> None:
     """SIGTERM before Celery has taken over: nothing runs yet that would have to be ended."""
     sys.exit(0)
-
-
-def _hold_folder(ours: settings.Settings) -> None:
-    """Lock the worker's folder until this process, and the one it forks, are gone. Raises SettingsError.
-
-    A killed predecessor's forked process dies a moment after it: wait for that.
-    """
-    try:
-        ours.worker_dir.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(ours.worker_dir / "worker.lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise settings.SettingsError(
-            f"WORKER_DIR is {ours.worker_dir}, which cannot be written: {error.strerror}"
-        ) from error
-    deadline = time.monotonic() + PREDECESSOR_DIES_S
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise settings.SettingsError(
-                    f"WORKER_DIR is {ours.worker_dir}, which another worker uses: give each its own"
-                ) from None
-            time.sleep(0.2)
 
 
 def _make_worker(ours: settings.Settings) -> Worker:
@@ -106,6 +82,7 @@ def _wait_until_wanted(worker: Worker) -> Greeting:
 
 def _take_jobs(worker: Worker, greeting: Greeting) -> None:
     """Consume our queue until SIGTERM or Ctrl-C."""
+    warnings.simplefilter("ignore", SecurityWarning)  # of root, whom pickled messages could harm: we take JSON alone
     app = create_app(worker)
     name = f"{greeting.worker}@{os.uname().nodename}"
     keeper = Keeper(worker, greeting.heartbeat_s, lambda on: _consume(app, name, greeting.queue, on))

@@ -1,6 +1,5 @@
 """The device that a worker owns: its name, its lock, and what the driver says about it."""
 
-import fcntl
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -8,6 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from runner.locks import try_lock
 
 GIB = 1024**3
 
@@ -60,7 +61,7 @@ def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator
     descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
     try:
         waited = 0.0
-        while not _try_lock(descriptor):
+        while not try_lock(descriptor):
             tick(waited)
             waited += 0.5
         yield descriptor
@@ -74,14 +75,6 @@ def _open(path: Path) -> int:
         return os.open(path, os.O_RDONLY)
     path.parent.mkdir(parents=True, exist_ok=True)
     return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | None:

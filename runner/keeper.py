@@ -29,19 +29,24 @@ class Keeper(threading.Thread):
 
     def beat(self) -> None:
         """One round. What does not work is told once, and tried again in the next."""
+        problem = ""
         try:
-            self._obey(self._worker.site.alive(str(self._worker.boot_id)))
+            self._obey(self._alive())
             problem = self._worker.outbox.deliver(self._worker.site)
-        except Stale:  # the site does not know this boot id: its database was restored, say
-            problem = ""
-            self._worker.greet()
         except (SiteError, OSError) as error:
             problem = str(error)
-        if problem != self._problem:
-            logger.warning("the site does not answer as it should", why=problem) if problem else logger.info(
-                "the site answers again"
-            )
+        if problem and problem != self._problem:
+            logger.warning("not all is well with the site; trying again", why=problem)
+        elif self._problem and not problem:
+            logger.info("all is well with the site again")
         self._problem = problem
+
+    def _alive(self) -> bool:
+        """Whether we are paused. A site that does not know our boot id, its database restored, say, gets a new hello."""
+        try:
+            return self._worker.site.alive(str(self._worker.boot_id))
+        except Stale:
+            return self._worker.greet().paused
 
     def _obey(self, paused: bool) -> None:
         if paused != self.paused and self._consume(not paused):

@@ -5,22 +5,23 @@ outbox/<job>.<attempt>/artifacts/       files that go along
 refused/<job>.<attempt>/                what the site will never take, with reason.txt, for a person to look at
 """
 
-import fcntl
 import gzip
 import json
 import os
+import re
 import shutil
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 
 import structlog
 
+from runner.locks import alone
 from runner.outcome import without_result
 from runner.site import NotAllowed, Refused, Site, SiteError, Stale
 
 ARTIFACT_LIMIT_BYTES = 64 * 1024**2
+ENTRY = re.compile(r"[^.].*\.\d+")  # <job>.<attempt>
 BODY, ARTIFACTS = "body.json.gz", "artifacts"
 
 logger = structlog.get_logger(__name__)
@@ -56,24 +57,28 @@ class Outbox:
 
     def waiting(self) -> list[Path]:
         """What is to be delivered, oldest first."""
-        entries = (path for path in self.folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+        entries = (path for path in self.folder.iterdir() if ENTRY.fullmatch(path.name))
         return sorted(entries, key=lambda path: path.stat().st_mtime)
 
     def deliver(self, site: Site, patience_s: float = 0) -> str:
-        """Send what waits; `patience_s` seconds for each call. Returns why something still waits, or an empty text.
+        """Send what waits; `patience_s` seconds for each call. Returns why something still waits, or an empty text."""
+        try:
+            with alone(self.folder / ".lock"):
+                return self._deliver_all(site, patience_s)
+        except (NotAllowed, OSError) as error:
+            return str(error)
 
-        An entry that the site cannot take now (5xx) does not hold up the others.
-        """
+    def _deliver_all(self, site: Site, patience_s: float) -> str:
+        """An entry that the site or the disk cannot handle now does not hold up the others."""
         problem = ""
-        with _alone(self.folder / ".lock"):
-            entries = deque(self.waiting())
-            while entries:
-                try:
-                    entries.extend(self._deliver(entries.popleft(), site, patience_s))
-                except NotAllowed as error:
-                    return str(error)
-                except SiteError as error:
-                    problem = str(error)
+        entries = deque(self.waiting())
+        while entries:
+            try:
+                entries.extend(self._deliver(entries.popleft(), site, patience_s))
+            except NotAllowed:
+                raise
+            except (SiteError, OSError) as error:
+                problem = str(error)
         return problem
 
     def _deliver(self, entry: Path, site: Site, patience_s: float) -> list[Path]:
@@ -129,18 +134,6 @@ def sendable(files: Iterable[Path]) -> list[Path]:
     for path in large:
         logger.warning("artifact left out: it is over 64 MiB", name=path.name, size_bytes=path.stat().st_size)
     return [path for path in plain if path not in large]
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(
-                lock, fcntl.LOCK_UN
-            )  # closing is not enough: a process forked meanwhile holds it open too
 
 
 def _write_through(path: Path, content: bytes) -> None:

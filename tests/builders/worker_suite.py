@@ -67,6 +67,7 @@ def deaf_children(folder: Path) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     spawn(DEAF)
     spawn(DEAF, start_new_session=True)
+    say("phase: sampling")
     time.sleep(600)
 
 

@@ -1,11 +1,15 @@
 """A worker with a fake suite and a site of its own; nothing is mocked: real processes, real HTTP, real files."""
 
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from dashboard.local.embedded_broker import EmbeddedBroker
 from runner.environments import Environment
 from runner.gpu import Device
 from runner.outbox import Outbox
@@ -15,6 +19,7 @@ from runner.site import Site
 from runner.worker import Worker
 from tests.builders import worker_suite
 from tests.builders.worker import TOKEN, SiteServer
+from tests.builders.worker_process import WorkerProcess
 
 
 @pytest.fixture
@@ -47,3 +52,33 @@ def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     )
     made.greet()
     return made
+
+
+@pytest.fixture(scope="session")
+def broker_url() -> Iterator[str]:
+    """A real Valkey on a Unix socket."""
+    home = Path(tempfile.mkdtemp(prefix="cw-broker-"))
+    broker = EmbeddedBroker(home)
+    yield broker.start()
+    broker.stop()
+    shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def worker_process(broker_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    server = SiteServer()
+    process = WorkerProcess(tmp_path_factory.mktemp("worker"), server, broker_url)
+    yield process
+    process.clean_up()
+    server.stop()
+
+
+@pytest.fixture
+def running(worker_process: WorkerProcess) -> WorkerProcess:
+    """A whole worker, started unless it runs already, with an empty queue: starting one takes seconds."""
+    if not worker_process.runs():
+        worker_process.start()
+    os.truncate(worker_process.log, 0)
+    worker_process.site.jobs.clear()
+    worker_process.site.calls.clear()
+    return worker_process
