@@ -36,9 +36,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def up(_: Sequence[str]) -> int:
     """Install what is missing and become the supervisor."""
-    running = single.running_at(project.var_dir())
-    if running:
-        say(f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there stops it)")
+    if single.running_at(project.var_dir()):
+        say(single.describe(project.var_dir()))
         return 0
     if not (preflight.make_fit(needs_port=True) and install.install(with_tests=False)):
         return 1

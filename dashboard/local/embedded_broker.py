@@ -34,13 +34,13 @@ class EmbeddedBroker:
 
     def start(self) -> str:
         """Start the server; BROKER_URL once it answers. Raises ServerError with the end of its log."""
-        if self._ended() or not self.running():
+        if self.ended() or not self.running():
             self.home.mkdir(parents=True, exist_ok=True)
             self._end_leftover()
             with open_log(self.log) as output:
                 self._process = spawn(self._command(), output=output, folder=self.home)
-            wait_until(lambda: self.running() or self._ended(), START_SECONDS)
-            if self._ended() or not self.running():
+            wait_until(lambda: self.running() or self.ended(), START_SECONDS)
+            if self.ended() or not self.running():
                 self.stop()
                 said = last_lines(self.log)
                 raise ServerError(f"the embedded broker did not start. {self.log} ends:\n{said}")
@@ -64,7 +64,13 @@ class EmbeddedBroker:
             except OSError:
                 return False
 
-    def _ended(self) -> bool:
+    @property
+    def pid(self) -> int | None:
+        """The process that we started; None when there is none."""
+        return self._process.pid if self._process else None
+
+    def ended(self) -> bool:
+        """Whether no server that we started runs."""
         return self._process is None or self._process.poll() is not None
 
     def _command(self) -> list[str]:

@@ -76,7 +76,7 @@ class EmbeddedPostgres:
 
         Raises ServerError with what is wrong, or with the end of the server's log.
         """
-        if self._process is None or self._process.poll() is not None or not self.running():
+        if self.ended() or not self.running():
             account = self._prepare_home()
             binaries = _usable_binaries(self.home.resolve(), account)
             self._end_leftover()
@@ -96,6 +96,15 @@ class EmbeddedPostgres:
         """Whether a server of this data folder accepts connections."""
         lines = self._pid_file()
         return len(lines) >= 8 and lines[7].strip() == "ready" and self._server_pid() is not None
+
+    @property
+    def pid(self) -> int | None:
+        """The process that we started; None when there is none."""
+        return self._process.pid if self._process else None
+
+    def ended(self) -> bool:
+        """Whether no server that we started runs."""
+        return self._process is None or self._process.poll() is not None
 
     def _prepare_home(self) -> Account:
         """The account to run as, and `home` where that account can reach it."""
@@ -129,8 +138,11 @@ class EmbeddedPostgres:
 
     def _start_until_ready(self, binaries: Path, account: Account) -> None:
         give_up = time.monotonic() + START_SECONDS
-        while not self._start_once(binaries, account, give_up):
-            said = last_lines(self.log)
+        while True:
+            begin = self.log.stat().st_size if self.log.exists() else 0
+            if self._start_once(binaries, account, give_up):
+                return
+            said = last_lines(self.log, since=begin)
             passing = any(obstacle in said for obstacle in PASSING_OBSTACLES)
             if not passing or time.monotonic() > give_up:
                 self.stop()

@@ -81,11 +81,11 @@ def end(pid: int, steps: Sequence[tuple[signal.Signals, float]]) -> bool:
     return False
 
 
-def last_lines(log: Path, count: int = 12) -> str:
-    """The end of a log file for an error message; empty when there is none."""
+def last_lines(log: Path, count: int = 12, since: int = 0) -> str:
+    """The end of a log file, from byte `since`, for an error message; empty when there is none."""
     try:
         with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - 8192))
+            file.seek(max(0, since, log.stat().st_size - 8192))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-count:])
     except OSError:
         return ""

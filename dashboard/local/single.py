@@ -44,6 +44,14 @@ def running_at(var: Path) -> Running | None:
             return Running(0, "an address not known yet")
 
 
+def describe(var: Path) -> str:
+    """One line about whoever holds the lock of `var`."""
+    running = running_at(var)
+    if running is None:
+        return "Compilewatch just stopped here: start it again"
+    return f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there stops it)"
+
+
 def _lock(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

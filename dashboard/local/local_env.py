@@ -1,0 +1,36 @@
+"""`var/local.env`: the settings that `make up` makes and keeps, so that manage.py works by hand."""
+
+import os
+import secrets
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+NAME = "local.env"
+HEADER = "# Written by `make up` at every start. Set a variable in the environment to override it.\n"
+
+
+def read(var: Path) -> dict[str, str]:
+    """The settings of the last start; empty before the first."""
+    try:
+        lines = (var / NAME).read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
+    return {name: "".join(shlex.split(value)) for name, _, value in pairs}
+
+
+def write(var: Path, values: Mapping[str, str]) -> None:
+    """Replace the file at once; only its owner can read it."""
+    unfinished = var / (NAME + ".unfinished")
+    unfinished.unlink(missing_ok=True)
+    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(HEADER)
+        file.writelines(f"{name}={shlex.quote(value)}\n" for name, value in sorted(values.items()))
+    unfinished.replace(var / NAME)
+
+
+def secret_key(kept: Mapping[str, str]) -> str:
+    """Django's SECRET_KEY: that of the environment, that of the last start, or a new one."""
+    return os.environ.get("SECRET_KEY") or kept.get("SECRET_KEY") or secrets.token_urlsafe(50)

@@ -1,0 +1,56 @@
+"""The programs of Compilewatch on one machine, in the order in which they start; they stop in reverse."""
+
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from dashboard.local import project
+from dashboard.local.console import COLOURS
+from dashboard.local.program import Program
+
+PYTHON = str(project.VENV_PYTHON)
+CELERY = (PYTHON, "-m", "celery", "-A", "dashboard.celery")
+SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")    # a benchmark worker holds no password of the site
+WEB_STOPS_S = 4
+
+
+def programs(settings: Mapping[str, str], port: int) -> list[Program]:
+    """Web, dashboard worker, scheduler and benchmark worker with `settings` added to our own environment."""
+    environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
+    without_site = {name: value for name, value in environment.items() if name not in SITE_ONLY}
+    term, quickly, by_force = signal.SIGTERM, signal.SIGQUIT, signal.SIGKILL
+    commands = [
+        ("web", _web(port), environment, ((term, WEB_STOPS_S + 1.0), (quickly, 1.0))),
+        ("worker", _worker(), environment, ((term, 5.0), (quickly, 3.0))),
+        ("scheduler", _scheduler(), environment, ((term, 5.0),)),
+        ("benchmarks", (PYTHON, "-m", "runner"), without_site, ((term, 10.0),)),
+    ]
+    return [
+        Program(name, command, env, (*steps, (by_force, 5.0)), colour)
+        for (name, command, env, steps), colour in zip(commands, COLOURS, strict=False)
+    ]
+
+
+def device() -> str:
+    """WORKER_DEVICE of the benchmark worker: as given, else the first NVIDIA GPU, else the CPU."""
+    return os.environ.get("WORKER_DEVICE") or ("cuda:0" if Path("/dev/nvidia0").exists() else "cpu")
+
+
+def _web(port: int) -> tuple[str, ...]:
+    return (
+        PYTHON, "-m", "gunicorn", "dashboard.wsgi", "--bind", f"127.0.0.1:{port}",
+        "--workers", "2", "--threads", "4", "--graceful-timeout", str(WEB_STOPS_S),
+        "--no-control-socket", "--log-level", "warning",
+    )
+
+
+def _worker() -> tuple[str, ...]:
+    return (
+        *CELERY, "--quiet", "worker", "-Q", "dashboard", "-n", "dashboard@%h", "--concurrency", "2",
+        "--loglevel", "info", "--without-gossip", "--without-mingle",
+    )
+
+
+def _scheduler() -> tuple[str, ...]:
+    return (*CELERY, "--quiet", "beat", "--loglevel", "warning", "--pidfile", "")

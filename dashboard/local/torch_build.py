@@ -1,0 +1,30 @@
+"""What the installed torch says about itself, read from its files: importing it takes seconds."""
+
+import importlib.metadata
+import importlib.util
+import platform
+import runpy
+from pathlib import Path
+
+from dashboard.local.embedded import ServerError
+
+
+def installed() -> dict[str, object]:
+    """The build as a worker's hello describes it. Raises ServerError when torch is not installed."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise ServerError("torch is not installed in .venv: remove .venv and run `make up` again")
+    found = runpy.run_path(str(Path(spec.origin).with_name("version.py")))
+    try:
+        triton = importlib.metadata.version("triton")
+    except importlib.metadata.PackageNotFoundError:
+        triton = ""
+    return {
+        "label": found["__version__"],
+        "version": found["__version__"],
+        "git_sha": found.get("git_version") or "",
+        "cuda": found.get("cuda") or "",
+        "triton": triton,
+        "python": platform.python_version(),
+        "adopted": True,
+    }
