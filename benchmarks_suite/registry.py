@@ -42,6 +42,11 @@ class Benchmark:
     def name(self) -> str:
         return f"{self.model}.{self.size}.{self.mode}.{self.dtype}.{self.shapes}.b{self.batch_size}"
 
+    @property
+    def variables_on_cpu(self) -> dict[str, str]:
+        """Environment variables that a job on a CPU needs before torch is imported."""
+        return {"TRITON_INTERPRET": "1"} if self.model.endswith("_triton") else {}
+
 
 # What the default run measures of a benchmark.
 _BOTH = ("eager", "inductor")

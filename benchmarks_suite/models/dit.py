@@ -1,4 +1,7 @@
-"""DiT-XL/2 for 256 x 256 images, 675 million parameters at standard size (diffusers). A transformer that denoises."""
+"""DiT-XL/2 for 256 x 256 images, a transformer that denoises, 750 million parameters at standard size (diffusers).
+
+The paper counts 675 million: diffusers gives every block its own embedding of label and time.
+"""
 
 from typing import Any
 

@@ -31,6 +31,5 @@ CONFIGS: dict[str, dict[str, Any]] = {
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
-    config = SwinConfig(**CONFIGS[size], drop_path_rate=0.0)  # it drops whole branches; no dropout switch reaches it
-    model = SwinForImageClassification(config)
+    model = SwinForImageClassification(SwinConfig(**CONFIGS[size]))
     return classifier(model, SwinLayer, mode, batch_size, CONFIGS[size]["image_size"])

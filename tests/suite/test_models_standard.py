@@ -1,0 +1,57 @@
+"""The standard sizes are the published shapes: built and run without memory."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch._subclasses import FakeTensorMode
+
+from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
+from benchmarks_suite.workload import Workload
+
+PUBLISHED = {  # millions of parameters; shape of the output for a batch of one in the first mode that is listed
+    "gpt2": (124.4, (1, 1024, 50257)),
+    "llama": (1235.8, (1, 1, 128256)),
+    "qwen3": (596.0, (1, 1024, 151936)),
+    "granite_moe": (1334.6, (1, 1024, 49155)),
+    "sd_unet": (859.5, (1, 4, 64, 64)),
+    "sdxl_unet": (2567.5, (1, 4, 128, 128)),
+    "dit": (749.8, (1, 8, 32, 32)),  # 675 in the paper, where all blocks share their label embedding
+    "resnet50": (25.56, (1, 1000)),
+    "vit_b16": (86.6, (1, 1000)),
+    "convnext": (28.6, (1, 1000)),
+    "swin": (28.3, (1, 1000)),
+    "captioning": (238.6, (1, 256, 50257)),
+}
+
+
+def standard(model: str) -> Benchmark:
+    lines = BENCHMARKS.values()
+    found = next(line for line in lines if (line.model, line.size, line.shapes) == (model, "standard", "static"))
+    return replace(found, batch_size=1)
+
+
+def loaded(model: str) -> Workload:
+    with torch.device("meta"):
+        return load(standard(model))
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_a_standard_model_has_the_published_number_of_parameters(model: str) -> None:
+    count = sum(parameter.numel() for parameter in loaded(model).module.parameters())
+    assert count / 1e6 == pytest.approx(PUBLISHED[model][0], rel=1e-3)
+
+
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_a_standard_model_takes_its_inputs_to_the_published_shape(model: str) -> None:
+    workload = loaded(model)
+    module = workload.module.to(torch.bfloat16).eval()
+    batch = {name: on_meta(value) for name, value in workload.inputs(0, torch.Generator()).items()}
+    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):  # fake: libraries read no values while they trace
+        output = workload.output(workload.call(module, batch))
+    assert tuple(output.shape) == PUBLISHED[model][1]
+
+
+def on_meta(tensor: Tensor) -> Tensor:
+    return tensor.to("meta", torch.bfloat16 if tensor.is_floating_point() else None)

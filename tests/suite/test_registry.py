@@ -1,0 +1,73 @@
+"""The registry can be read without torch, and its default run is the smoke run that `make up` starts with."""
+
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from benchmarks_suite import models
+from benchmarks_suite.registry import BENCHMARKS, Benchmark
+
+FAMILIES = {"llm", "diffusion", "vision", "multimodal", "toy", "attention", "kernels", "distributed"}
+ITEMS = {"samples", "tokens", "images"}
+
+
+def default_run() -> list[Benchmark]:
+    return [benchmark for benchmark in BENCHMARKS.values() if benchmark.default_configs]
+
+
+def test_importing_the_registry_imports_no_torch() -> None:
+    code = "import sys, benchmarks_suite.registry; print('torch' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
+
+
+def test_a_name_says_all_that_is_fixed() -> None:
+    benchmark = Benchmark("gpt2", "llm", "smoke", "inference", "float32", "static", 2, "tokens")
+    assert benchmark.name == "gpt2.smoke.inference.float32.static.b2"
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=lambda benchmark: benchmark.name)
+def test_every_line_uses_known_words(benchmark: Benchmark) -> None:
+    assert re.fullmatch(r"[a-z0-9_]+\.[a-z]+\.[a-z_]+\.[a-z0-9_]+\.[a-z]+\.b[0-9]+", benchmark.name)
+    assert benchmark.family in FAMILIES
+    assert benchmark.size in {"smoke", "standard"}
+    assert benchmark.mode in {"inference", "training", "prefill", "decode"}
+    assert benchmark.dtype in {"float32", "bfloat16", "float16", "autocast_bf16"}
+    assert benchmark.shapes in {"static", "dynamic", "bucketed"}
+    assert benchmark.item in ITEMS
+
+
+def test_no_two_lines_have_one_name() -> None:
+    from benchmarks_suite import registry
+
+    assert len(registry._ALL) == len(BENCHMARKS)
+
+
+def test_every_model_file_has_a_line_in_both_sizes() -> None:
+    files = {path.stem for path in Path(models.__file__).parent.glob("[a-z]*.py")}
+    sizes = defaultdict(set)
+    for benchmark in BENCHMARKS.values():
+        sizes[benchmark.model].add(benchmark.size)
+    assert sizes == {model: {"smoke", "standard"} for model in files}
+
+
+def test_the_default_run_starts_with_the_mlp_and_gpt2_in_inference() -> None:
+    first, second, *_ = default_run()
+    assert [first.name, second.name] == [
+        "mlp.smoke.inference.float32.static.b64",
+        "gpt2.smoke.inference.float32.static.b2",
+    ]
+
+
+def test_the_default_run_measures_only_smoke_sizes_and_always_eager() -> None:
+    assert {benchmark.size for benchmark in default_run()} == {"smoke"}
+    assert all(benchmark.default_configs[0] == "eager" for benchmark in default_run())
+
+
+@pytest.mark.parametrize("family", ["llm", "diffusion", "vision", "multimodal", "toy"])
+@pytest.mark.parametrize("mode", ["inference", "training"])
+def test_the_default_run_has_each_family_in_both_modes(family: str, mode: str) -> None:
+    assert any((benchmark.family, benchmark.mode) == (family, mode) for benchmark in default_run())
