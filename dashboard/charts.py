@@ -52,7 +52,12 @@ class Line:
 
     @property
     def dash(self) -> str:
-        return DASHES[self.position // SLOTS % len(DASHES)]
+        return dash(self.position)
+
+
+def dash(position: int) -> str:
+    """The dash of the config at ``position``: configs whose colours could be mixed up differ in it."""
+    return DASHES[position % len(DASHES)]
 
 
 def downsample(value: Floats, low: Floats, high: Floats, most: int) -> NDArray[np.intp]:
@@ -101,12 +106,20 @@ def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
 
 
 def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
+    """The intervals as one trace of polygons, one for each stretch without a gap: forth along low, back along high."""
     shown = _shown(line, most_points)
-    if np.isnan(line.low[shown]).all():
+    known = ~(np.isnan(line.low[shown]) | np.isnan(line.high[shown]))
+    stretches = [part[known[part]] for part in np.split(np.arange(len(shown)), np.flatnonzero(~known)) if known[part].any()]
+    if not stretches:
         return []
-    common = {"type": "scatter", "mode": "lines", "x": line.at_ms[shown], "hoverinfo": "skip", "showlegend": False,
-              "legendgroup": line.name, "line": {"width": 0}, "meta": {"slot": line.slot, "role": "band"}}
-    return [common | {"y": line.low[shown]}, common | {"y": line.high[shown], "fill": "tonexty"}]
+    x, low, high = line.at_ms[shown].astype(np.float64), line.low[shown], line.high[shown]
+    gap = np.array([np.nan])
+    return [{
+        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False, "legendgroup": line.name, "fill": "toself",
+        "x": np.concatenate([array for part in stretches for array in (x[part], x[part][::-1], gap)]),
+        "y": np.concatenate([array for part in stretches for array in (low[part], high[part][::-1], gap)]),
+        "line": {"width": 0}, "meta": {"slot": line.slot, "role": "band"},
+    }]
 
 
 def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ Document = Mapping[str, Any]
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Speed", ("speedup", "latency_ms", "eager_latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s")),
     ("Start", ("cold_start_s", "warm_start_s", "restored_start_s", "break_even_steps", "compile_cpu_s")),
+    ("Compile phases", ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s")),
     ("Memory", ("peak_memory_gb", "eager_peak_memory_gb", "compression_ratio", "compile_peak_memory_gb")),
     ("Exactness", ("drift", "eager_drift", "drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")),
     ("Graphs", ("graph_breaks", "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us")),
@@ -19,6 +20,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
+_STAGES = ("import", "build", "starts", "eager", "reference", "compile", "accuracy", "sampling", "memory", "write")
 _DRIFTS = (("outputs", "drift", "eager_drift"), ("gradients", "drift_gradients", "eager_drift_gradients"), ("loss", "drift_loss", "eager_drift_loss"))
 
 
@@ -102,7 +104,9 @@ def memory(document: Document) -> list[Bar]:
 
 def stages(document: Document) -> list[Bar]:
     """Where the job's wall time went, in the order of the job."""
-    return _bars((name, seconds, duration(seconds), "") for name, seconds in document.get("wall_s", {}).items())
+    found: Mapping[str, float] = document.get("wall_s", {})
+    order = sorted(found, key=lambda name: _STAGES.index(name) if name in _STAGES else len(_STAGES))
+    return _bars((name, found[name], duration(found[name]), "") for name in order)
 
 
 def _metric_bars(document: Document, keys: Sequence[str]) -> list[Bar]:

@@ -46,7 +46,7 @@ def metric_of(key: str) -> Metric:
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4 in all.
 
-    Very small and very large numbers are written as 3.2×10⁻⁷; None and NaN as a dash.
+    Without an interval three digits. Very small and very large numbers are written as 3.2×10⁻⁷; None and NaN as a dash.
     """
     if value is None or not math.isfinite(value):
         return _ABSENT
@@ -56,9 +56,9 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     if magnitude < -4 or magnitude > 8:
         exponent = str(magnitude).translate(_SUPERSCRIPTS)
         return f"{value / 10**magnitude:.1f}×10{exponent}"
-    decimals = 3 - magnitude
+    decimals = 2 - magnitude
     if low is not None and high is not None and high > low:
-        decimals = min(decimals, 1 - math.floor(math.log10((high - low) / 2)))
+        decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
     decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
     return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
 
@@ -74,9 +74,9 @@ def quantity(metric: Metric, value: float | None, low: float | None = None, high
         return _ABSENT
     if is_count(metric):
         return f"{value:,.0f}".replace(",", _THIN_SPACE)
-    text = number(value, low, high)
     if metric.unit == "×":
-        return f"{text}×"
+        return f"{value:.2f}×" if low is None or high is None else f"{number(value, low, high)}×"
+    text = number(value, low, high)
     return f"{text} {metric.unit}".rstrip()
 
 

@@ -84,7 +84,7 @@ def cell(case: Case) -> Cell:
         return Cell(case, taken, 0, "the eager control" if case.config == EAGER else "no speedup was measured")
     ends = interval(METRICS["speedup"], speedup.low, speedup.high)
     about = f"{taken} per step" + (f"; 95 % interval {ends}" if ends else "")
-    return Cell(case, quantity(METRICS["speedup"], speedup.value, speedup.low, speedup.high), heat(speedup.value), about)
+    return Cell(case, quantity(METRICS["speedup"], speedup.value), heat(speedup.value), about)
 
 
 def heat(speedup: float) -> int:

@@ -1,19 +1,20 @@
 """What a series page reads: which series a benchmark has, and their data as numpy arrays."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from dashboard.charts import Line
+from dashboard.charts import Floats, Line
 from dashboard.metrics import Metric
 from dashboard.models import Benchmark, Config, Series
 from dashboard.selectors.rollup import Place
 from dashboard.wording import Change, change
 
+_END = 5  # points at each end of a trend that are compared in words
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
 _DATA = """
     SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
@@ -79,9 +80,9 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
 class Summary:
     """One config of a series page in a line of words.
 
-    newest, low, high: the last value that is not a failure. since_first: against the first one shown.
-    between_percent: coefficient of variation between processes, over builds with repeats; None without repeats.
-    repeats: how many data those builds have. failed: how many failed.
+    newest, low, high: the last value that is not a failure. since_first: median of the last five against the first five.
+    A change that the spread explains has no tone. between_percent: robust standard deviation between processes as percent
+    of the value, over builds with repeats; None without repeats. repeats: how many data those builds have.
     """
 
     line: Line
@@ -110,23 +111,37 @@ def summary(line: Line, metric: Metric) -> Summary:
         newest=None if last is None else float(line.value[last]),
         low=None if last is None or np.isnan(line.low[last]) else float(line.low[last]),
         high=None if last is None or np.isnan(line.high[last]) else float(line.high[last]),
-        since_previous=change(metric, float(values[-2]), float(values[-1])) if len(values) > 1 else None,
-        since_first=change(metric, float(values[0]), float(values[-1])) if len(values) > 2 else None,
+        since_previous=_told(metric, values[-2:-1], values[-1:], between),
+        since_first=_told(metric, values[:_END], values[-_END:], between) if len(values) >= 2 * _END else None,
         between_percent=between,
         repeats=repeats,
         failed=len(line.value) - len(values),
     )
 
 
+def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | None) -> Change | None:
+    """The change from the median of ``old`` to that of ``new``; without a tone where threshold or spread explain it."""
+    if not len(old) or not len(new):
+        return None
+    found = change(metric, float(np.median(old)), float(np.median(new)))
+    explained = max(metric.threshold_percent, 2 * (between_percent or 0))
+    if found is None or found.percent is None or abs(found.percent) >= explained:
+        return found
+    return replace(found, tone="none")
+
+
 def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None, int]:
-    """Pooled standard deviation of log values within builds that were measured more than once, as percent of the value."""
+    """Spread of log values around the median of their build, over builds that were measured more than once, as percent.
+
+    1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median that it is taken
+    from; single outliers do not move it.
+    """
     by_build: dict[str, list[float]] = {}
     for index in good:
         if line.value[index] > 0:
             by_build.setdefault(line.build[index], []).append(float(np.log(line.value[index])))
     repeated = [np.array(values) for values in by_build.values() if len(values) > 1]
-    freedom = sum(len(values) - 1 for values in repeated)
-    if not freedom:
+    if not repeated:
         return None, 0
-    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in repeated)
-    return float(100 * np.expm1(np.sqrt(squares / freedom))), sum(map(len, repeated))
+    deviations = [np.abs(values - np.median(values)) * np.sqrt(len(values) / (len(values) - 1)) for values in repeated]
+    return float(100 * np.expm1(1.4826 * np.median(np.concatenate(deviations)))), sum(map(len, repeated))

@@ -1,5 +1,6 @@
 """What templates say in numbers, times, words and small drawings. Every mark-up here is free of styles and scripts."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +9,7 @@ from django import template
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from dashboard import charts, wording
 from dashboard.glossary import anchor, explain
@@ -100,6 +101,12 @@ def heat_class(step: int) -> str:
 
 
 @register.filter
+def breakable(name: str) -> SafeString:
+    """The name of a benchmark or config that may be broken after its dots and underscores."""
+    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in re.findall(r"[^._]*[._]|[^._]+$", name)))
+
+
+@register.filter
 def took(job: Job) -> float | None:
     """Seconds from the claim of a job's last attempt to its end, or until now."""
     return ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds() if job.claimed_at else None
@@ -111,10 +118,9 @@ _DASH_ARRAYS = {"solid": "none", "dash": "8 4", "dot": "2 3", "dashdot": "8 3 2 
 @register.simple_tag
 def swatch(position: int) -> SafeString:
     """How the config at ``position`` looks in every chart: its colour and its dash."""
-    dash = charts.DASHES[position // charts.SLOTS % len(charts.DASHES)]
     return format_html(
         '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false"><line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
-        position % charts.SLOTS, _DASH_ARRAYS[dash],
+        position % charts.SLOTS, _DASH_ARRAYS[charts.dash(position)],
     )
 
 
