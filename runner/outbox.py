@@ -109,21 +109,18 @@ class Outbox:
                 logger.error("artifact refused", job=job_id, kept_in=str(kept), answer=str(answer))
 
     def _put_aside(self, entry: Path, reason: str) -> list[Path]:
-        """Keep a refused result in refused/, and tell the site how the job ended all the same: without the result."""
-        kept = self.refused / entry.name
+        """Keep what was refused in refused/, and tell the site how the job ended all the same: without the result."""
+        job_id, attempt = entry.name.rsplit(".", 1)
+        body = json.loads(gzip.decompress((entry / BODY).read_bytes()))
+        kept = self.refused / (entry.name if body["result"] else f"{entry.name}-without-result")
         shutil.rmtree(kept, ignore_errors=True)
         entry.replace(kept)
         (kept / "reason.txt").write_text(reason + "\n")
-        job_id, attempt = entry.name.rsplit(".", 1)
         logger.error("result refused", job=job_id, attempt=int(attempt), kept_in=str(kept), answer=reason)
-        body = json.loads(gzip.decompress((kept / BODY).read_bytes()))
-        if body["result"] is None:
+        if not body["result"]:
             return []
-        self.put(
-            job_id,
-            int(attempt),
-            without_result(body, f"The site refused the result, which is kept in {kept}: {reason}"),
-        )
+        why = f"The site refused the result, which the worker keeps in {kept}: {reason}"
+        self.put(job_id, int(attempt), without_result(body, why))
         return [entry]
 
 

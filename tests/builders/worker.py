@@ -46,6 +46,8 @@ class SiteServer:
         self.calls: list[str] = []
         self.hellos: list[dict[str, Any]] = []
         self.refuse: dict[str, tuple[int, str]] = {}
+        self.refuse_results = ""  # why result documents are answered 422; an outcome without one is taken
+        self.forgive_after = 0  # with this many calls `refuse` is forgotten; 0: never
         self.paused = False
         self._boot_id = ""
         self._port = 0
@@ -78,6 +80,8 @@ class SiteServer:
     ) -> tuple[int, dict[str, Any]]:
         call = path.removeprefix("/api/v1/worker/")
         self.calls.append(f"{method} {call}")
+        if len(self.calls) == self.forgive_after:
+            self.refuse.clear()
         for fragment, (status, detail) in self.refuse.items():
             if fragment in call:
                 return status, {"detail": detail}
@@ -132,6 +136,8 @@ class SiteServer:
     def _result(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if job.state != "running" and body not in job.bodies:
             return 409, {"detail": f"the job is {job.state}"}
+        if self.refuse_results and body["result"]:
+            return 422, {"detail": self.refuse_results}
         job.bodies.append(body)
         job.state = (
             "cancelled"

@@ -1,0 +1,112 @@
+"""Outcomes wait on disk until the site has taken them."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from runner.outbox import Outbox, sendable
+from runner.outcome import Outcome, body
+from runner.shared import Flag
+from runner.site import Site
+from tests.builders.worker import TOKEN, SiteServer
+
+DOCUMENT = {"schema": "result.v1", "status": "pass"}
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Outbox:
+    return Outbox(tmp_path)
+
+
+@pytest.fixture
+def client(site: SiteServer) -> Site:
+    return Site(site.url, TOKEN, Flag())
+
+
+def put(outbox: Outbox, site: SiteServer, job_id: str = "job", artifacts: tuple[Path, ...] = ()) -> None:
+    """A running job's outcome."""
+    site.add(job_id).state = "running"
+    outbox.put(job_id, 1, body(1, Outcome("pass"), DOCUMENT), artifacts)
+
+
+def test_what_was_put_is_delivered_by_another_process(outbox: Outbox, site: SiteServer, client: Site) -> None:
+    put(outbox, site)
+    assert Outbox(outbox.folder.parent).deliver(client) == ""
+    assert site.jobs["job"].bodies[0]["result"] == DOCUMENT
+    assert outbox.waiting() == []
+
+
+def test_what_the_site_cannot_take_now_stays_and_does_not_hold_up_others(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
+    site.refuse["jobs/first/result"] = (500, "a bug")
+    put(outbox, site, "first")
+    put(outbox, site, "second")
+    assert "a bug" in outbox.deliver(client)
+    assert [entry.name for entry in outbox.waiting()] == ["first.1"]
+    assert site.jobs["second"].state == "done"
+
+
+def test_a_result_of_another_attempt_is_dropped(outbox: Outbox, site: SiteServer, client: Site) -> None:
+    put(outbox, site)
+    site.jobs["job"].attempt = 2
+    assert outbox.deliver(client) == ""
+    assert outbox.waiting() == []
+    assert list(outbox.refused.iterdir()) == []
+
+
+@pytest.mark.parametrize("status", [413, 422])
+def test_a_refused_result_is_kept_with_the_reason(
+    outbox: Outbox, site: SiteServer, client: Site, status: int
+) -> None:
+    put(outbox, site)
+    site.refuse["result"] = (status, "metrics.latency_ms: value is missing")
+    outbox.deliver(client)
+    kept = outbox.refused / "job.1"
+    assert "value is missing" in (kept / "reason.txt").read_text()
+    assert json.loads(gzip.decompress((kept / "body.json.gz").read_bytes()))["result"] == DOCUMENT
+
+
+def test_the_site_is_told_how_the_job_of_a_refused_result_ended(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
+    put(outbox, site)
+    site.refuse_results = "status is no status word"
+    outbox.deliver(client)
+    told = site.jobs["job"]
+    assert (told.state, told.outcome["status"]) == ("failed", "crashed")
+    assert "status is no status word" in told.outcome["message"]
+    assert outbox.waiting() == []
+
+
+def test_a_wrong_token_keeps_everything(outbox: Outbox, site: SiteServer) -> None:
+    put(outbox, site)
+    assert "Set WORKER_TOKEN" in outbox.deliver(Site(site.url, "wrong", Flag()))
+    assert len(outbox.waiting()) == 1
+
+
+def test_an_artifact_that_the_site_refuses_is_kept_and_the_result_stands(
+    outbox: Outbox, site: SiteServer, client: Site, tmp_path: Path
+) -> None:
+    (tmp_path / "code.py").write_text("generated")
+    put(outbox, site, artifacts=(tmp_path / "code.py",))
+    site.refuse["artifacts"] = (413, "too large")
+    outbox.deliver(client)
+    assert site.jobs["job"].state == "done"
+    assert (outbox.refused / "job.1" / "code.py").read_text() == "generated"
+    assert outbox.waiting() == []
+
+
+def test_a_half_written_entry_is_not_sent(outbox: Outbox, site: SiteServer, client: Site) -> None:
+    (outbox.folder / ".new-job.1").mkdir()
+    assert outbox.deliver(client) == ""
+    assert site.calls == []
+
+
+def test_links_and_folders_are_no_artifacts(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    (tmp_path / "file").touch()
+    assert sendable(tmp_path.iterdir()) == [tmp_path / "file"]

@@ -1,0 +1,118 @@
+"""Finding and ending what a killed worker left behind, without touching anything else."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runner.joblog import JobLog
+from runner.process import MARK, Suite, end_leftover, environment, living
+from tests.builders.worker import wait_for
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a group of its own, without our mark."""
+    process = subprocess.Popen(["sleep", "600"], start_new_session=True, env={})
+    yield process
+    process.kill()
+    process.wait()
+
+
+def record(folder: Path, process: subprocess.Popen[bytes], *, off_by_s: float = 0) -> None:
+    started = psutil.Process(process.pid).create_time() + off_by_s
+    (folder / "process.json").write_text(json.dumps({"group": process.pid, "started": started}))
+
+
+def test_a_leftover_is_found_by_its_recorded_group(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    record(tmp_path, sleeper)
+    assert end_leftover(tmp_path)
+    assert sleeper.wait(5) == -9
+
+
+def test_a_process_that_was_given_the_recorded_number_anew_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    record(tmp_path, sleeper, off_by_s=-100)
+    assert end_leftover(tmp_path)
+    assert sleeper.poll() is None
+
+
+def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> None:
+    folder = tmp_path / "job.1"
+    stray = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: "job.1"})
+    other = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: "job.10"})
+    try:
+        assert end_leftover(folder)
+        assert stray.wait(5) == -9
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_the_suite_dies_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
+    code = (
+        "import os; from pathlib import Path; from runner.joblog import JobLog; from runner.process import *\n"
+        f"folder = Path({str(tmp_path)!r})\n"
+        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), variables={MARK: 'mark.1'})\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    wait_for(lambda: list(living("mark.1", None)) == [], seconds=3)
+
+
+def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_core(tmp_path: Path) -> None:
+    say = "cat /proc/self/oom_score_adj; ulimit -c"
+    log = JobLog(tmp_path / "log")
+    suite = Suite(["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: "mark.1"})
+    suite.watch(10, lambda: "")
+    assert log.tail() == "1000\n0\n"
+
+
+def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path) -> None:
+    suite = Suite(["/bin/true"], folder=tmp_path, log=JobLog(tmp_path / "log"), variables={MARK: "mark.1"})
+    started = time.monotonic()
+    ended = suite.watch(10, lambda: "")
+    assert (ended.exit_code, ended.signal, ended.stopped_for) == (0, None, "")
+    assert time.monotonic() - started < 0.4
+
+
+def test_only_allow_listed_variables_are_inherited() -> None:
+    variables = environment({"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}, "job.1", {"A": "b"})
+    assert {"PATH", MARK, "A"} <= set(variables)
+    assert not {"WORKER_TOKEN", "MY_PASSWORD"} & set(variables)
+
+
+def test_the_tail_of_a_log_is_at_most_16_kb_of_text(tmp_path: Path) -> None:
+    log = JobLog(tmp_path / "log")
+    log.path.write_bytes(b"\xff" * 20_000)
+    assert len(log.tail().encode()) <= 16_000
+
+
+def test_the_phase_stays_known_when_later_lines_push_it_out_of_the_tail(tmp_path: Path) -> None:
+    log = JobLog(tmp_path / "log")
+    log.path.write_text("phase: compile\n")
+    assert log.phase() == "compile"
+    log.path.write_text("x\n" * 20_000)
+    assert log.phase() == "compile"
+
+
+def test_a_long_log_keeps_its_end_while_its_process_goes_on_writing(tmp_path: Path) -> None:
+    log = JobLog(tmp_path / "log")
+    descriptor = log.open()
+    for _ in range(17):
+        os.write(descriptor, b"x" * 1023 * 1024 + b"end\n")
+    log.trim()
+    os.write(descriptor, b"more\n")
+    os.close(descriptor)
+    content = log.path.read_bytes()
+    assert len(content) < 1.1 * 1024**2
+    assert content.startswith(b"[the beginning was cut")
+    assert content.endswith(b"end\nmore\n")

@@ -1,0 +1,59 @@
+"""The client of the worker API: what each answer means."""
+
+import time
+
+import pytest
+
+from runner.shared import Flag
+from runner.site import NotAllowed, Refused, Site, SiteError, Stale, Unreachable
+from tests.builders.worker import TOKEN, SiteServer
+
+
+@pytest.fixture
+def client(site: SiteServer) -> Site:
+    return Site(site.url, TOKEN, Flag())
+
+
+@pytest.mark.parametrize(
+    ("status", "meaning"),
+    [(409, Stale), (413, Refused), (422, Refused), (404, Refused), (401, NotAllowed), (302, NotAllowed)],
+)
+def test_a_refusal_is_told_apart_and_not_tried_again(
+    site: SiteServer, client: Site, status: int, meaning: type[SiteError]
+) -> None:
+    site.refuse["alive"] = (status, "why not")
+    with pytest.raises(meaning, match=r"POST http://127.0.0.1:\d+/api/v1/worker/alive answered \d+"):
+        client.alive("boot")
+    assert len(site.calls) == 1
+
+
+def test_a_server_error_is_tried_again_until_it_passes(site: SiteServer, client: Site) -> None:
+    site.add("job")
+    site.refuse["claim"] = (503, "restarting")
+    site.forgive_after = 3
+    assert client.claim("job", 1, "boot").job["job_id"] == "job"
+    assert len(site.calls) == 3
+
+
+def test_patience_ends(site: SiteServer, client: Site) -> None:
+    site.stop()
+    started = time.monotonic()
+    with pytest.raises(Unreachable, match="Connection refused"):
+        client.hello({"boot_id": "boot"}, patience_s=0.5)
+    assert time.monotonic() - started < 3
+    site.start()
+
+
+def test_a_worker_that_stops_does_not_wait(site: SiteServer) -> None:
+    stopping = Flag()
+    stopping.set()
+    site.refuse["claim"] = (503, "restarting")
+    with pytest.raises(Unreachable):
+        Site(site.url, TOKEN, stopping).claim("job", 1, "boot")
+    assert len(site.calls) == 1
+
+
+def test_an_answer_that_is_not_as_agreed_is_told(site: SiteServer, client: Site) -> None:
+    site.refuse["hello"] = (200, "another program")
+    with pytest.raises(SiteError, match="are worker and site of one version"):
+        client.hello({"boot_id": "boot"})
