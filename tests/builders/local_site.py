@@ -1,0 +1,80 @@
+"""The whole system as `make up` starts it, in a folder and on a port of its own."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "WORKER_TOKEN", "SITE_URL", "PUBLIC_READ", "DJANGO_SETTINGS_MODULE")
+
+
+class LocalSite:
+    """A running supervisor; `lines` is what it has printed so far."""
+
+    def __init__(self, var: Path, port: int, extra: dict[str, str]) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.var = var
+        inherited = {name: value for name, value in os.environ.items() if name not in OURS}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "dashboard.local.supervisor"],
+            cwd=ROOT,
+            env={**inherited, "VAR_DIR": str(var), "PORT": str(port), **extra},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.pid = self._process.pid
+        self.lines: list[str] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        for line in self._process.stdout:
+            self.lines.append(line.rstrip())
+
+    def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
+        """The first printed line that matches. Fails with all that was printed when none does in time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._process.poll() is None:
+            for line in list(self.lines):
+                if found := re.search(pattern, line):
+                    return found
+            time.sleep(0.1)
+        raise AssertionError(f"no line matched {pattern!r} within {seconds} s:\n" + "\n".join(self.lines[-60:]))
+
+    def stop(self) -> int:
+        """Ctrl-C, and the exit code."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        return self._process.wait(timeout=60)
+
+    def kill(self) -> None:
+        """kill -9 of the supervisor itself."""
+        self._process.kill()
+        self._process.wait(timeout=30)
+
+
+@contextmanager
+def local_site(var: Path, **extra: str) -> Iterator[LocalSite]:
+    """Start everything with its data in `var`; it is up when this returns. Stopped at the end, whatever happened."""
+    site = LocalSite(var, free_port(), extra)
+    try:
+        site.wait_for(r"up in [\d.]+ s", 180)
+        yield site
+    finally:
+        site.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
