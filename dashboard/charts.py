@@ -206,12 +206,15 @@ def _trend_layout(metric: Metric, shapes: Sequence[Mapping[str, Any]], annotatio
 class Arm:
     """Raw samples of one arm of one job: milliseconds per step, in the order taken.
 
-    position: the config's place in the registry, as for Line.
+    position: the config's place in the registry, as for Line. order: each sample's place in the interleaved sequence.
+    single: steps timed one by one, for percentiles; not interleaved with the other arm.
     """
 
     name: str
     position: int
     values: Floats
+    order: NDArray[np.int32] | None = None
+    single: bool = False
 
 
 def distribution_figure(arms: Sequence[Arm]) -> Figure:
@@ -219,14 +222,15 @@ def distribution_figure(arms: Sequence[Arm]) -> Figure:
     filled = [arm for arm in arms if len(arm.values)]
     if not filled:
         return {"data": [], "layout": {}}
-    edges = _bin_edges([arm.values for arm in filled])
+    edges = _bin_edges([arm.values for arm in filled if not arm.single] or [arm.values for arm in filled])
     centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
     traces = [{
         "type": "bar", "name": arm.name, "x": centres, "y": np.histogram(arm.values.clip(edges[0], edges[-1]), edges)[0], "width": np.full(len(centres), width),
+        "visible": "legendonly" if arm.single else True,
         "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>", "meta": {"slot": arm.position % SLOTS, "role": "bar"},
     } for arm in filled]
     medians = [{"type": "line", "x0": float(np.median(arm.values)), "x1": float(np.median(arm.values)), "yref": "paper", "y0": 0, "y1": 1,
-                "name": f"slot-{arm.position % SLOTS}", "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled)]
+                "name": f"slot-{arm.position % SLOTS}", "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled) if not arm.single]
     layout = _sample_layout() | {"barmode": "overlay", "bargap": 0, "shapes": medians,
                                  "xaxis": {"title": {"text": "ms per step (lines: medians)"}}, "yaxis": {"title": {"text": "samples"}}}
     return {"data": traces, "layout": layout}
@@ -251,9 +255,11 @@ def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
     """Samples in the order taken: shows warm-up that did not end, two modes, interference."""
     traces = []
     for arm in arms:
+        if arm.single:
+            continue
         shown = downsample(arm.values, arm.values, arm.values, most_points)
         traces.append({
-            "type": "scatter", "mode": "lines+markers", "name": arm.name, "x": shown, "y": arm.values[shown], "line": {"width": 1},
+            "type": "scatter", "mode": "lines+markers", "name": arm.name, "x": shown if arm.order is None else arm.order[shown], "y": arm.values[shown], "line": {"width": 1},
             "marker": {"size": 4}, "hovertemplate": f"sample %{{x}}: %{{y:.4~g}} ms<extra>{arm.name}</extra>",
             "meta": {"slot": arm.position % SLOTS, "role": "line"},
         })

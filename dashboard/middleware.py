@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 
 
 class ContentSecurityPolicy(CSPMiddleware):
-    """django-csp's middleware; pages of the admin may evaluate scripts, which unfold's Alpine.js needs."""
+    """django-csp's middleware; pages of the admin get settings.ADMIN_POLICY."""
 
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
@@ -17,5 +17,5 @@ class ContentSecurityPolicy(CSPMiddleware):
         parts = super().get_policy_parts(request, response, report_only)
         match: Any = request.resolver_match
         if match and "admin" in match.app_names:
-            parts.replace = {"script-src": settings.ADMIN_SCRIPT_SRC}
+            parts.replace = settings.ADMIN_POLICY
         return parts

@@ -101,7 +101,7 @@ TEMPLATES = [
         },
     }
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -150,8 +150,6 @@ CONTENT_SECURITY_POLICY = {
         "default-src": [SELF],
         "script-src": [SELF],
         "style-src": [SELF],
-        "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
-        "style-src-elem": [SELF, UNSAFE_INLINE],  # and writes its rules into a style element
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
@@ -162,7 +160,11 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-ADMIN_SCRIPT_SRC = [SELF, UNSAFE_EVAL, UNSAFE_INLINE]  # unfold's Alpine.js evaluates attributes
+ADMIN_POLICY = {  # unfold's Alpine.js evaluates attributes, and its templates bring their own styles
+    "script-src": [SELF, UNSAFE_EVAL, UNSAFE_INLINE],
+    "style-src": [SELF, UNSAFE_INLINE],
+}
+CHART_POLICY = {"style-src-attr": [UNSAFE_INLINE]}  # Plotly positions its parts with style attributes
 
 # --- Limits of what a worker may send ----------------------------------------------------------------------
 RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked

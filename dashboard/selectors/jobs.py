@@ -4,11 +4,12 @@ import zlib
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dashboard.charts import Arm
 from dashboard.models import Artifact, Config, Job, Samples
 from dashboard.selectors.rollup import EAGER
+
+_SINGLE = "_single"  # arms of steps timed one by one
 
 
 def job(uuid: UUID) -> Job:
@@ -24,16 +25,18 @@ def has_samples(of: Job) -> bool:
 
 def arms(uuid: UUID) -> list[Arm]:
     """The raw samples of a job, eager first; an arm named like a config has that config's colour. Two queries."""
-    rows = list(Samples.objects.filter(job=uuid).only("arm", "values").order_by("pk"))
+    rows = list(Samples.objects.filter(job=uuid).only("arm", "values", "order").order_by("pk"))
     position = dict(Config.objects.filter(name__in=[row.arm for row in rows]).values_list("name", "position"))
     unknown = Job.objects.filter(pk=uuid).values_list("config__position", flat=True).first() or 1
-    found = [Arm(row.arm, position.get(row.arm, unknown), unpack(row.values)) for row in rows]
+    found = [_arm(row, position.get(row.arm.removesuffix(_SINGLE), unknown)) for row in rows]
     return sorted(found, key=lambda arm: arm.name != EAGER)
 
 
-def unpack(packed: bytes | memoryview) -> NDArray[np.float64]:
-    """Samples as they lie in the database (zlib over little-endian float64) -> milliseconds per step."""
-    return np.frombuffer(zlib.decompress(packed), "<f8")
+def _arm(row: Samples, position: int) -> Arm:
+    """Samples as they lie in the database: zlib over little-endian float64, their order as int32."""
+    order = np.frombuffer(zlib.decompress(row.order), "<i4") if row.order else None
+    values = np.frombuffer(zlib.decompress(row.values), "<f8")
+    return Arm(row.arm.replace("_", " "), position, values, order, single=row.arm.endswith(_SINGLE))
 
 
 def artifact(pk: int) -> Artifact:

@@ -4,6 +4,8 @@ import json
 import shlex
 from uuid import UUID
 
+from csp.decorators import csp_update
+from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -13,6 +15,7 @@ from dashboard.selectors import jobs, runs
 from dashboard.views.series import figure_response
 
 
+@csp_update(settings.CHART_POLICY)
 def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The page; htmx asks for the live part alone while the job is not over."""
     job = _job_or_404(uuid)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import orjson
+from csp.decorators import csp_update
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -53,6 +55,7 @@ def _default_metric(known: trend.Known) -> str:
     return _DEFAULT_METRIC if _DEFAULT_METRIC in measured else next((key for key in METRICS if key in measured), _DEFAULT_METRIC)
 
 
+@csp_update(settings.CHART_POLICY)
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The page; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
