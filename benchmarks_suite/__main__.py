@@ -1,12 +1,12 @@
 """Measure models in eager and compiled by torch, in any torch environment, without any server.
 
-  python -m benchmarks_suite list [--json]                    what can be measured, and with which configs
-  python -m benchmarks_suite run JOB_FILE RESULT_FILE         one job file (schema/job.v1.json) to one result file
+  python -m benchmarks_suite list [--json]              what can be measured, and with which configs
+  python -m benchmarks_suite run JOB_FILE RESULT_FILE   one job file (schema/job.v1.json) to one result file
   python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S] ...
-                                                              one case, as a table: how a number is reproduced by hand
+                                                        one case, as a table: a number, reproduced by hand
 
-Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is wrong, stderr says what;
-anything else is a crash. The stage of the work is told on stderr as `phase: <stage>`.
+Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is wrong, stderr
+says what; anything else is a crash. The stage of the work is told on stderr as `phase: <stage>`.
 """
 
 import argparse
@@ -18,7 +18,11 @@ from benchmarks_suite import commands
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks_suite", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks_suite",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     choices = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in commands.COMMANDS.items():
         command.declare(choices.add_parser(name, help=command.help))

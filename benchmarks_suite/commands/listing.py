@@ -22,7 +22,8 @@ def run(options: Namespace) -> int:
 def catalog() -> dict[str, Any]:
     """What the worker tells the site that this suite can do."""
     benchmarks = [
-        {field: getattr(benchmark, field) for field in _FIELDS} | {"position": position, "default_configs": list(benchmark.default_configs)}
+        {field: getattr(benchmark, field) for field in _FIELDS}
+        | {"position": position, "default_configs": list(benchmark.default_configs)}
         for position, benchmark in enumerate(BENCHMARKS.values())
     ]
     return {"benchmarks": benchmarks, "configs": list(configs.listed()), "suite_version": __version__}
@@ -30,8 +31,14 @@ def catalog() -> dict[str, Any]:
 
 def _text() -> str:
     width = max(map(len, BENCHMARKS))
-    lines = [f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch); default: measured when nothing is chosen", ""]
-    lines += [f"  {name:<{width}}  {benchmark.family:<12} {', '.join(benchmark.default_configs)}".rstrip() for name, benchmark in BENCHMARKS.items()]
+    lines = [
+        f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default configs",
+        "",
+    ]
+    lines += [
+        f"  {name:<{width}}  {benchmark.family:<12} {', '.join(benchmark.default_configs)}".rstrip()
+        for name, benchmark in BENCHMARKS.items()
+    ]
     lines += ["", f"{len(configs.CONFIGS)} configs, and backend_<name> for any other registered backend", ""]
     width = max(map(len, configs.CONFIGS))
     return "\n".join([*lines, *(f"  {config.name:<{width}}  {config.about}" for config in configs.CONFIGS.values())])

@@ -20,11 +20,22 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("--config", help="name of the config")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
     parser.add_argument("--out", type=Path, help="also write the result file here, and the generated code beside it")
-    parser.add_argument("--inductor", action="append", default=[], metavar="KEY=JSON", help="an attribute of torch._inductor.config; repeatable")
+    parser.add_argument(
+        "--inductor",
+        action="append",
+        default=[],
+        metavar="KEY=JSON",
+        help="an attribute of torch._inductor.config; repeatable",
+    )
     for name, rule in _measure_fields().items():
         kind = str if rule["type"] in ("array", "boolean") else {"integer": int, "number": float}[rule["type"]]
         shown = ",".join(rule["default"]) if rule["type"] == "array" else json.dumps(rule["default"])
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="VALUE", help=f"{rule['title']} (default: {shown})")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            metavar="VALUE",
+            help=f"{rule['title']} (default: {shown})",
+        )
 
 
 def run(options: Namespace) -> int:
@@ -45,7 +56,10 @@ def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
     if options.job_file and options.result_file and not (options.benchmark or options.config):
         return job.read(options.job_file), options.result_file.absolute()
     if options.job_file or not (options.benchmark and options.config):
-        raise job.JobError("give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME; `python -m benchmarks_suite list` shows the names")
+        raise job.JobError(
+            "give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME;"
+            " `python -m benchmarks_suite list` shows the names"
+        )
     return job.parse(_document(options)), options.out.absolute() if options.out else None
 
 
@@ -69,7 +83,7 @@ def _document(options: Namespace) -> dict[str, Any]:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    key, separator, value = text.partition("=")
+    key, _, value = text.partition("=")
     try:
         return key, contract.read_json(value)
     except ValueError as error:
@@ -98,5 +112,3 @@ def _written(document: dict[str, Any], path: Path) -> int:
 def _measure_fields() -> dict[str, dict[str, Any]]:
     fields: dict[str, dict[str, Any]] = contract.schema("job.v1")["properties"]["measure"]["properties"]
     return fields
-
-

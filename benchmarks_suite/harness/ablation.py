@@ -1,4 +1,6 @@
-"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh process."""
+"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh
+process.
+"""
 
 import json
 import subprocess
@@ -16,7 +18,9 @@ _STAGES = {"dynamo_only": "dynamo", "aot_eager": "AOTAutograd", "inductor": "Ind
 
 
 def run(job: Job, result: Result, folder: Path) -> None:
-    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the stage named."""
+    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the
+    stage named.
+    """
     if result.status not in EXPLAINED or not job.config.compiles:
         return
     found: dict[str, Any] = {}
@@ -34,8 +38,14 @@ def run(job: Job, result: Result, folder: Path) -> None:
 
 
 def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:
-    """Status and message of the case with another config: a job without starts, and with next to no sampling."""
-    measure = {**job.document["measure"], "starts": [], "budget_s": 0.001, "single_steps": 0, "keep_code": False}
+    """Status and message of the case with another config: a job without starts, and next to no sampling."""
+    measure = {
+        **job.document["measure"],
+        "starts": [],
+        "budget_s": 0.001,
+        "single_steps": 0,
+        "keep_code": False,
+    }
     document = {**job.document, "config": config, "measure": measure}
     job_file, result_file = folder / f"ablation-{config}.json", folder / f"ablation-{config}.result.json"
     job_file.write_text(json.dumps(document))
@@ -45,6 +55,9 @@ def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         return {"status": "timeout", "message": f"not done after {job.timeout_s / 3:.0f} s"}
     if not result_file.exists():
-        return {"status": "crashed", "message": "the process ended without a result; the log has its last words"}
+        return {
+            "status": "crashed",
+            "message": "the process ended without a result; the log has its last words",
+        }
     answer = json.loads(result_file.read_text())
     return {"status": answer["status"], "message": answer["message"]}

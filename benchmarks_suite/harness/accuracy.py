@@ -1,17 +1,19 @@
 """Drift and accuracy by our own fixed definition, the same in every torch release.
 
-Reference: the same weights and inputs in float64, in eager, on the same device; what a model casts to a narrower type by hand
-is kept at float64 too. Each arm gets the same restored state, dropout 0, and the matmul precision of the timing.
+Reference: the same weights and inputs in float64, in eager, on the same device; what a model casts to a
+narrower type by hand is kept at float64 too. Each arm gets the same restored state, dropout 0, and the matmul
+precision of the timing.
 
-Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest error relative to the largest
-|r|, and 1 - cosine. Compared are the output of one forward pass; in training the gradients of the first step (over all
-parameters together, and for the worst single one), and the loss after k steps.
+Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest error in
+units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass; in training the
+gradients of the first step (over all parameters together, and for the worst single one), and the loss after k
+steps.
 
-Rule: an arm passes where its relative L2 is at most RATIO times eager's own (what the dtype alone costs), or at most FLOOR of
-the dtype (eager can be closer to float64 by luck, and is, where it is one exact operation). RATIO and FLOOR were chosen so
-that another order of summation, or one rounding to the benchmark's own dtype more, passes, and a dropped term, a stale input,
-or a rounding to a narrower dtype than the benchmark's fails: tests/suite/test_harness_accuracy.py compiles such wrong
-functions.
+Rule: an arm passes where its relative L2 is at most RATIO times eager's own (what the dtype alone costs), or
+at most FLOOR of the dtype (eager can be closer to float64 by luck, and is, where it is one exact operation).
+RATIO and FLOOR were chosen so that another order of summation, or one rounding to the benchmark's own dtype
+more, passes, and a dropped term, a stale input, or a rounding to a narrower dtype than the benchmark's fails:
+tests/suite/test_harness_accuracy.py compiles such wrong functions.
 """
 
 import math
@@ -28,18 +30,26 @@ from benchmarks_suite.harness.prepared import Prepared
 from benchmarks_suite.workload import Inputs
 
 RATIO = 3.0
-FLOOR = {torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # 32 eps of float32, 4 eps of the half types
-LOSS_FLOOR = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 3e-2}  # k optimizer steps amplify rounding
+FLOOR = {torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}  # 32 eps; 4 eps of the half types
+LOSS_FLOOR = {
+    torch.float32: 1e-4,
+    torch.float16: 1e-2,
+    torch.bfloat16: 3e-2,
+}  # k optimizer steps amplify rounding
 WORST_FLOOR = 10  # a single parameter's gradient is a short sum, and so noisier than all of them together
-NEGLIGIBLE = 1e-3  # a parameter's gradient below this share of the whole is judged against that share, not its own size
-RULE = f"relative L2 to float64 at most {RATIO:g} x eager's own, or at most the dtype's floor (float32 4e-6, float16 4e-3, bfloat16 3e-2; loss 1e-4, 1e-2, 3e-2)"
+NEGLIGIBLE = 1e-3  # a gradient below this share of the whole is judged against that share, not its own size
+RULE = (
+    f"relative L2 to float64 at most {RATIO:g} x eager's own, or at most the dtype's floor "
+    "(float32 4e-6, float16 4e-3, bfloat16 3e-2; loss 1e-4, 1e-2, 3e-2; one parameter's gradient 10 x that)"
+)
 
 
 @dataclass(frozen=True)
 class Observed:
     """What one arm computed from the restored state.
 
-    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the first step, by parameter;
+    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the first
+    step, by parameter;
     losses: of each of k training steps; both empty for inference.
     """
 
@@ -54,7 +64,9 @@ class Observed:
 
 
 def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
-    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps after which losses are compared."""
+    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps after which
+    losses are compared.
+    """
     with restored_state(arm):
         output = None
         if arm.forward is not None:
@@ -70,7 +82,7 @@ def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int)
 
 
 def observe_reference(prepared: Prepared, steps: int) -> Observed:
-    """The same in float64 and eager. Raises torch's out-of-memory error where the device has no room for it."""
+    """The same in float64 and eager. Raises torch's out-of-memory error where the device has no room."""
     wide = prepared.in_float64()
     with Float64Everywhere():
         return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
@@ -78,21 +90,24 @@ def observe_reference(prepared: Prepared, steps: int) -> Observed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke the rule."""
+    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke
+    the rule.
+    """
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
 
 
 def judge(observed: Observed, eager: Observed | None, reference: Observed, dtype: torch.dtype) -> Verdict:
-    """Compares ``observed`` with the reference by the rule; ``eager`` None: the dtype's floor alone decides."""
+    """Compares ``observed`` with the reference; ``eager`` None: the dtype's floor alone decides."""
     tensors: dict[str, dict[str, Any]] = {}
     failures: list[str] = []
 
     def compare(name: str, drift: float, eager_drift: float | None, floor: float, **details: Any) -> None:
         tensors[name] = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
         if not passes(drift, eager_drift or 0.0, floor):
-            failures.append(f"{name}: {drift:.2g} from float64, eager {_shown(eager_drift)}, allowed {max(RATIO * (eager_drift or 0), floor):.2g}")
+            allowed = max(RATIO * (eager_drift or 0.0), floor)
+            failures.append(f"{name}: {drift:.2g}, eager {_shown(eager_drift)}, allowed {allowed:.2g}")
 
     if observed.output is not None and reference.output is not None:
         found = distances(observed.output, reference.output)
@@ -104,12 +119,18 @@ def judge(observed: Observed, eager: Observed | None, reference: Observed, dtype
         compare("worst_gradient", **_worst_gradient(observed, eager, reference), floor=WORST_FLOOR * FLOOR[dtype])
     if reference.losses:
         of_eager = _loss_distance(eager, reference) if eager else None
-        compare("loss", _loss_distance(observed, reference), of_eager, LOSS_FLOOR[dtype], steps=len(reference.losses))
+        compare(
+            "loss",
+            _loss_distance(observed, reference),
+            of_eager,
+            LOSS_FLOOR[dtype],
+            steps=len(reference.losses),
+        )
     return Verdict(tensors, failures)
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
-    """Says how far two runs of the same arm are apart, where that is more than the dtype's floor; else empty."""
+    """How far two runs of the same arm are apart, where that is more than the dtype's floor; else empty."""
     verdict = judge(second, None, first, dtype)
     return "; ".join(verdict.failures)
 
@@ -133,7 +154,9 @@ def _shown(drift: float | None) -> str:
 
 
 class Float64Everywhere(TorchFunctionMode):
-    """Keeps a reference run in float64 where the model asks for a narrower floating type by hand (norms, softmax, rotary)."""
+    """Keeps a reference run in float64 where the model asks for a narrower floating type by hand (norms,
+    softmax, rotary).
+    """
 
     _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
     _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
@@ -142,7 +165,10 @@ class Float64Everywhere(TorchFunctionMode):
         if func in self._CASTS:
             return args[0].double()
         widened = [torch.float64 if self._narrow(value) else value for value in args]
-        return func(*widened, **{key: torch.float64 if self._narrow(value) else value for key, value in (kwargs or {}).items()})
+        return func(
+            *widened,
+            **{key: torch.float64 if self._narrow(value) else value for key, value in (kwargs or {}).items()},
+        )
 
     def _narrow(self, value: Any) -> bool:
         return isinstance(value, torch.dtype) and value in self._NARROW
@@ -178,9 +204,14 @@ def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, T
 
 
 def gradient_distances(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
-    """Relative L2 of each parameter's gradient; one that is negligible in the whole is measured against NEGLIGIBLE of it."""
+    """Relative L2 of each parameter's gradient; one that is negligible in the whole is measured against
+    NEGLIGIBLE of it.
+    """
     least = NEGLIGIBLE * _whole_norm(reference) or 1.0
-    return {name: float((gradients[name].to(torch.float64) - r).norm()) / max(float(r.norm()), least) for name, r in reference.items()}
+    return {
+        name: float((gradients[name].to(torch.float64) - r).norm()) / max(float(r.norm()), least)
+        for name, r in reference.items()
+    }
 
 
 def _whole_norm(tensors: Mapping[str, Tensor]) -> float:

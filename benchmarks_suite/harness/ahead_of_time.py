@@ -1,4 +1,4 @@
-"""AOTInductor: exported with its first inputs, compiled into a package, loaded; then called like the module."""
+"""AOTInductor: exported with its first inputs, compiled into a package, loaded, called like the module."""
 
 import tempfile
 from pathlib import Path
@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Packaged:
-    """Stands in for ``module``; the first call compiles, as with torch.compile, so that a start measures it."""
+    """Stands in for ``module``; the first call compiles, as with torch.compile, so a start measures it."""
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module

@@ -20,8 +20,9 @@ class Arm:
     """One side of a comparison.
 
     module: the module object whose weights a step uses; never the compiled wrapper around it.
-    step: one step on a batch. In inference a forward pass without gradients; in training zeroed gradients, forward pass,
-        loss, backward, optimizer; it returns the loss, and the gradients stay until the next step.
+    step: one step on a batch. In inference a forward pass without gradients; in training zeroed gradients,
+        forward pass, loss, backward, optimizer; it returns the loss, and the gradients stay until the next
+        step.
     forward: the forward pass as ``step`` runs it; None where it cannot be had apart from the step.
     forget: sets the optimizer's state to zero, in place.
     """
@@ -40,7 +41,9 @@ def eager_arm(prepared: Prepared, dropout: bool = True) -> Arm:
 
 
 def new_optimizer(prepared: Prepared, module: nn.Module) -> torch.optim.Optimizer | None:
-    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its step changes its flags."""
+    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its step changes
+    its flags.
+    """
     return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if prepared.training else None
 
 
@@ -93,7 +96,9 @@ def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimize
 
 
 def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
-    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its structure."""
+    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its
+    structure.
+    """
     for state in optimizer.state.values() if optimizer else ():
         for value in state.values():
             if isinstance(value, Tensor):

@@ -1,9 +1,9 @@
 """Folders of one job: private compiler caches, each begun as a copy of a prepared base.
 
-The first compilation on a machine also pays for one-time checks of the toolchain (which vector instructions compile, the
-precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once, here, and every start gets the same copy, or they
-would drown the model's own compile time. The precompiled header lies under the temporary folder, which therefore is the
-base's for every process that compiles.
+The first compilation on a machine also pays for one-time checks of the toolchain (which vector instructions
+compile, the precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once, here, and every start
+gets the same copy, or they would drown the model's own compile time. The precompiled header lies under the
+temporary folder, which therefore is the base's for every process that compiles.
 """
 
 import hashlib
@@ -22,6 +22,10 @@ from benchmarks_suite.harness.environment import package_version
 PACKAGE_PARENT = str(Path(__file__).parents[2])
 
 
+class ToolchainError(RuntimeError):
+    """The compilers on this machine do not work; the text is what they said last."""
+
+
 @dataclass(frozen=True)
 class CompilerCaches:
     """The two folders that decide whether a start is cold."""
@@ -30,7 +34,10 @@ class CompilerCaches:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"), "TRITON_CACHE_DIR": str(self.folder / "triton")}
+        return {
+            "TORCHINDUCTOR_CACHE_DIR": str(self.folder / "inductor"),
+            "TRITON_CACHE_DIR": str(self.folder / "triton"),
+        }
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,9 @@ class Base:
 
 
 def base(device: str) -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises subprocess.CalledProcessError."""
+    """The base for this interpreter's torch, made now if it is the first time. Raises
+    subprocess.CalledProcessError.
+    """
     folder = _cache_home() / f"toolchain-{_key(device)}"
     if not (folder / "toolchain.json").exists():
         _make(folder, device)
@@ -65,20 +74,34 @@ def _make(folder: Path, device: str) -> None:
         (folder / name).mkdir(parents=True, exist_ok=True)
     environment = {**child_environment(), **CompilerCaches(folder).environment, "TMPDIR": str(folder / "tmp")}
     command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device]
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise ToolchainError("\n".join(said[-20:]))
     partial = folder / f"toolchain.{os.getpid()}.partial"
     partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
     partial.replace(folder / "toolchain.json")
 
 
+def empty(folder: Path) -> CompilerCaches:
+    """Caches without a base, for a backend that calls no C++ or Triton compiler."""
+    for name in ("inductor", "triton"):
+        (folder / name).mkdir(parents=True)
+    return CompilerCaches(folder)
+
+
 def child_environment() -> dict[str, str]:
-    """This process's variables, with which a child finds this package wherever it is started, and hashes as its siblings do."""
+    """This process's variables, with which a child finds this package wherever it is started, and hashes as
+    its siblings do.
+    """
     path = os.pathsep.join(filter(None, [PACKAGE_PARENT, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
 
 
 def _cache_home() -> Path:
-    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be written."""
+    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be
+    written.
+    """
     home = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
     places = [Path(home)] if home else []
     places += [Path.home() / ".cache"] if os.environ.get("HOME") else []
@@ -94,11 +117,22 @@ def _cache_home() -> Path:
 
 
 def _key(device: str) -> str:
-    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler."""
+    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the
+    compiler.
+    """
     try:
-        processor = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
+        processor = next(
+            (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), ""
+        )
     except OSError:
         processor = platform.processor()
-    words = [package_version("torch"), sys.prefix, sys.version, processor, os.environ.get("CXX", ""), device.partition(":")[0]]
+    words = [
+        package_version("torch"),
+        sys.prefix,
+        sys.version,
+        processor,
+        os.environ.get("CXX", ""),
+        device.partition(":")[0],
+    ]
     digest = hashlib.sha256("\n".join(map(str, words)).encode()).hexdigest()[:12]
     return f"{package_version('torch')}-{device.partition(':')[0]}-{digest}"

@@ -28,7 +28,7 @@ class Comparison:
         settle_process(job)
         self._device = torch.device(job.device)
         self._workload = registry.load(job.benchmark)
-        torch_versions.import_compiler()  # by every arm alike: eager's optimizer, too, imports parts of dynamo
+        torch_versions.import_compiler()  # for every arm alike: eager's optimizer imports parts of it
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
@@ -37,12 +37,20 @@ class Comparison:
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
-        prepared = self._prepared = Prepared(self._job.benchmark, self._workload, self._job.device, self._job.measure.seed)
+        prepared = self._prepared = Prepared(
+            self._job.benchmark, self._workload, self._job.device, self._job.measure.seed
+        )
         self._stopwatch = Stopwatch(self._device, prepared.batches)
-        self._result.benchmark |= {"item": self._workload.item, "items_per_step": prepared.items_per_step, "parameters": prepared.parameters}
+        self._result.benchmark |= {
+            "item": self._workload.item,
+            "items_per_step": prepared.items_per_step,
+            "parameters": prepared.parameters,
+        }
 
     def run_eager(self) -> None:
-        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out of memory is survived."""
+        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out of memory
+        is survived.
+        """
         try:
             self._run_eager()
         except Exception as error:
@@ -65,7 +73,9 @@ class Comparison:
         report.two_runs(self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype))
 
     def run_reference(self) -> None:
-        """6. The same in float64; where the device has no room for it there is no verdict, and the reason is told."""
+        """6. The same in float64; where the device has no room for it there is no verdict, and the reason is
+        told.
+        """
         try:
             self._reference = accuracy.observe_reference(self._prepared, self._job.measure.loss_steps)
         except Exception as error:
@@ -75,7 +85,10 @@ class Comparison:
             self._free()
         elif not self._reference.finite:
             self._reference = None
-            report.no_reference(self._result, "the float64 run itself is not finite: the benchmark overflows or divides by zero")
+            report.no_reference(
+                self._result,
+                "the float64 run itself is not finite: the benchmark overflows or divides by zero",
+            )
 
     def compile(self) -> None:
         """7. The compiled arm and its first step."""
@@ -103,7 +116,9 @@ class Comparison:
             self._stopwatch.warm_up(arm)
         start = time.perf_counter()
         with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
-            taken, stop = timing.sample(self._stopwatch, arms, measure.budget_s * PAIRS_SHARE, measure.target_percent, measure.seed)
+            taken, stop = timing.sample(
+                self._stopwatch, arms, measure.budget_s * PAIRS_SHARE, measure.target_percent, measure.seed
+            )
             measured = arms[-1]
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
@@ -126,5 +141,3 @@ class Comparison:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
             torch.cuda.empty_cache()
-
-

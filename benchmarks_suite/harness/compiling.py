@@ -1,7 +1,7 @@
 """How each config is applied: from a prepared workload and a row of configs.py to an arm that runs compiled.
 
-What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before anything is compiled.
-Nothing is compiled here: that happens in the arm's first step, which is what a start measures.
+What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before anything
+is compiled. Nothing is compiled here: that happens in the arm's first step, which is what a start measures.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Ar
         mark_varying_sizes(prepared)
     module = prepared.twin(dropout)
     for block in _blocks(prepared, module)[: config.disable_blocks]:
-        block.forward = torch.compiler.disable(block.forward)
+        block.forward = torch.compiler.disable(block.forward)  # type: ignore[no-untyped-call]
     arm = _TARGETS[config.target](prepared, module, config)
     return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
 
@@ -36,7 +36,8 @@ def check_supported(prepared: Prepared, config: Config) -> None:
     """Raises Unsupported where this config cannot say anything about this benchmark here."""
     benchmark, blocks, parts = prepared.benchmark, prepared.workload.blocks, prepared.workload.parts
     if torch_versions.release() < config.since:
-        raise Unsupported(f"{config.name} needs torch {config.since[0]}.{config.since[1]} or newer; this is {torch.__version__}")
+        since = ".".join(map(str, config.since))
+        raise Unsupported(f"{config.name} needs torch {since} or newer; this is {torch.__version__}")
     if config.modes and benchmark.mode not in config.modes:
         raise Unsupported(f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}")
     if config.shapes and benchmark.shapes not in config.shapes:
@@ -46,11 +47,15 @@ def check_supported(prepared: Prepared, config: Config) -> None:
     if (config.target == "blocks" or config.disable_blocks) and not blocks:
         raise Unsupported(f"{config.name} needs repeated blocks, and models/{benchmark.model}.py names none")
     if config.target == "parts" and len(parts) != len(config.part_modes):
-        raise Unsupported(f"{config.name} needs {len(config.part_modes)} parts, and models/{benchmark.model}.py names {len(parts)}")
+        raise Unsupported(
+            f"{config.name} needs {len(config.part_modes)} parts, and models/{benchmark.model}.py names {len(parts)}"
+        )
     if config.target == "aot_inductor" and benchmark.shapes != "static":
         raise Unsupported(f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary")
     if config.compiles and config.target != "aot_inductor" and config.backend not in _backends():
-        raise Unsupported(f"torch {torch.__version__} has no backend {config.backend!r}; it has {', '.join(_backends())}")
+        raise Unsupported(
+            f"torch {torch.__version__} has no backend {config.backend!r}; it has {', '.join(_backends())}"
+        )
 
 
 def _backends() -> list[str]:
@@ -59,12 +64,18 @@ def _backends() -> list[str]:
 
 def compile_arguments(config: Config) -> dict[str, Any]:
     """The keyword arguments of torch.compile; what is not set stays torch's default."""
-    arguments: dict[str, Any] = {"backend": config.backend, "fullgraph": config.fullgraph, "dynamic": config.dynamic}
+    arguments: dict[str, Any] = {
+        "backend": config.backend,
+        "fullgraph": config.fullgraph,
+        "dynamic": config.dynamic,
+    }
     return arguments | ({"mode": config.compile_mode} if config.compile_mode else {})
 
 
 def mark_varying_sizes(prepared: Prepared) -> None:
-    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the batch's)."""
+    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the
+    batch's).
+    """
     for name, example in prepared.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
@@ -103,7 +114,14 @@ def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
 def _module_and_optimizer(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
     optimizer = new_optimizer(prepared, module)
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around("compiled", prepared, module, compiled, optimizer, torch.compile(optimizer.step) if optimizer else None)
+    return arm_around(
+        "compiled",
+        prepared,
+        module,
+        compiled,
+        optimizer,
+        torch.compile(optimizer.step) if optimizer else None,
+    )
 
 
 def _module_and_foreach_map(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
@@ -154,7 +172,9 @@ def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:
-    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two passes."""
+    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two
+    passes.
+    """
     if not config.stance:
         return step
     remaining = 1 if config.stance.get("stance") == "fail_on_recompile" else 2 * batches

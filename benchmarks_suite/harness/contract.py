@@ -1,7 +1,8 @@
 """Checks a document against one of our two schemas, with the standard library alone.
 
-It reads the subset of JSON Schema (draft 2020-12) that schema/*.json use and refuses a schema that uses more, so that it
-can never silently accept what the schema forbids. ``format`` is an annotation there and is not checked here either.
+It reads the subset of JSON Schema (draft 2020-12) that schema/*.json use and refuses a schema that uses more,
+so that it can never silently accept what the schema forbids. ``format`` is an annotation there and is not
+checked here either.
 """
 
 import json
@@ -19,7 +20,9 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer())),
+    "integer": lambda value: (
+        not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    ),
 }
 _ANNOTATIONS = frozenset({"$schema", "$id", "title", "default", "format"})
 
@@ -74,7 +77,9 @@ def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]
         if keyword in _KEYWORDS:
             yield from _KEYWORDS[keyword](value, rule, rules, path)
         elif keyword not in _ANNOTATIONS and keyword != "type":
-            raise NotImplementedError(f"schema keyword {keyword!r} at {path or 'document'}: teach it to harness/contract.py")
+            raise NotImplementedError(
+                f"schema keyword {keyword!r} at {path or 'document'}: teach it to harness/contract.py"
+            )
 
 
 def _required(value: Any, names: list[str], rules: Any, path: str) -> Iterator[Problem]:
@@ -127,11 +132,18 @@ def _one_of(value: Any, allowed: list[Any], rules: Any, path: str) -> Iterator[P
         yield path, f"must be {' or '.join(map(str, allowed))}, not {_shown(value)}"
 
 
-def _limit(kinds: str | tuple[str, ...], measured: Callable[[Any], Any], holds: Callable[[Any, Any], bool], words: str) -> Any:
+def _limit(
+    kinds: str | tuple[str, ...],
+    measured: Callable[[Any], Any],
+    holds: Callable[[Any, Any], bool],
+    words: str,
+) -> Any:
     """A keyword that bounds a number or a length."""
 
     def keyword(value: Any, bound: float, rules: Any, path: str) -> Iterator[Problem]:
-        if any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)) and not holds(measured(value), bound):
+        if any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)) and not holds(
+            measured(value), bound
+        ):
             yield path, f"{words} {bound}, not {_shown(value)}"
 
     return keyword

@@ -1,4 +1,6 @@
-"""What a job runs on: torch, libraries, machine, settings; and the fingerprint by which equal environments are known."""
+"""What a job runs on: torch, libraries, machine, settings; and the fingerprint by which equal environments
+are known.
+"""
 
 import hashlib
 import importlib.metadata
@@ -20,7 +22,9 @@ _OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
 
 
 def describe(job: Job) -> dict[str, Any]:
-    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a failure tells it too."""
+    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a failure
+    tells it too.
+    """
     document: dict[str, Any] = {
         "torch": _torch(),
         "python": platform.python_version(),
@@ -51,7 +55,7 @@ def _torch() -> dict[str, Any]:
         import torch
     except ImportError:
         return {"version": package_version("torch") or "not installed"}
-    cudnn = torch.backends.cudnn.version() if torch.backends.cudnn.is_available() else None
+    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
     return {
         "version": torch.__version__,
         "git_sha": torch.version.git_version,
@@ -72,7 +76,9 @@ def _machine(job: Job) -> dict[str, Any]:
 
 
 def _gpu(index: int) -> dict[str, Any]:
-    """What torch and NVML say of the device; nothing where torch sees none (the case then ends ``unsupported``)."""
+    """What torch and NVML say of the device; nothing where torch sees none (the case then ends
+    ``unsupported``).
+    """
     try:
         import torch
 
@@ -98,7 +104,9 @@ def _cpu_name() -> str:
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries read."""
+    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries
+    read.
+    """
     settings: dict[str, Any] = {
         "threads": job.measure.threads,
         "compile_threads": job.measure.compile_threads,

@@ -1,6 +1,8 @@
-"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses horizontally (torch 2.7)."""
+"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses horizontally
+(torch 2.7).
+"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +11,9 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class ForeachMapAdam:
-    """The same update as torch.optim.Adam with its defaults: D. Kingma and J. Ba, "Adam", ICLR 2015, algorithm 1."""
+    """The same update as torch.optim.Adam with its defaults: D. Kingma and J. Ba, "Adam", ICLR 2015,
+    algorithm 1.
+    """
 
     def __init__(self, parameters: Sequence[nn.Parameter], learning_rate: float) -> None:
         self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
@@ -17,26 +21,40 @@ class ForeachMapAdam:
         self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
         self._steps = [torch.zeros((), device=parameter.device) for parameter in self._parameters]
         self._learning_rate = learning_rate
-        self._update = torch.compile(self._updated, fullgraph=True)
+        self._update: Callable[..., None] = torch.compile(self._updated, fullgraph=True)
 
     def step(self) -> None:
         """One update from the parameters' gradients; a parameter without one is not touched."""
         used = [index for index, parameter in enumerate(self._parameters) if parameter.grad is not None]
         with torch.no_grad():
-            self._update(*([tensors[index] for index in used] for tensors in (self._parameters, self._means, self._squares, self._steps)),
-                         [self._parameters[index].grad for index in used])
+            self._update(
+                *(
+                    [tensors[index] for index in used]
+                    for tensors in (self._parameters, self._means, self._squares, self._steps)
+                ),
+                [self._parameters[index].grad for index in used],
+            )
 
     def forget(self) -> None:
         """Back to the state before the first step, in place."""
         for tensor in (*self._means, *self._squares, *self._steps):
             tensor.zero_()
 
-    def _updated(self, parameters: list[Tensor], means: list[Tensor], squares: list[Tensor], steps: list[Tensor], gradients: list[Tensor]) -> None:
+    def _updated(
+        self,
+        parameters: list[Tensor],
+        means: list[Tensor],
+        squares: list[Tensor],
+        steps: list[Tensor],
+        gradients: list[Tensor],
+    ) -> None:
         from torch._higher_order_ops.foreach_map import foreach_map
 
         learning_rate = self._learning_rate
 
-        def update(parameter: Tensor, mean: Tensor, square: Tensor, step: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        def update(
+            parameter: Tensor, mean: Tensor, square: Tensor, step: Tensor, gradient: Tensor
+        ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
             step = step + 1
             mean = mean.lerp(gradient, 1 - BETA1)
             square = square * BETA2 + (1 - BETA2) * gradient * gradient

@@ -1,8 +1,8 @@
 """The code that the compiler generated: its fingerprints, and the artifact that keeps it.
 
-Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told apart, because a change
-of one alone says who changed. Names, paths, hashes and debug lines are taken out first: they differ between two compilations
-of the same thing.
+Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told apart,
+because a change of one alone says who changed. Names, paths, hashes and debug lines are taken out first: they
+differ between two compilations of the same thing.
 """
 
 import hashlib
@@ -42,20 +42,30 @@ class GeneratedCode:
         self._before = {path for folder in folders for path in folder.rglob("*")}
 
     def files(self) -> list[CodeFile]:
-        """The generated files, by kind, in the order of their normalized contents, so that names do not matter."""
+        """The generated files, by kind, in the order of their normalized contents, so that names do not
+        matter.
+        """
         found = [CodeFile(kind, path, "") for path in self._new() if (kind := _kind(path))]
         found.sort(key=lambda file: (_KINDS.index(file.kind), _digest(file)))
-        return [CodeFile(file.kind, file.path, f"{file.kind}/{index:04d}{file.path.suffix}") for index, file in enumerate(found)]
+        return [
+            CodeFile(file.kind, file.path, f"{file.kind}/{index:04d}{file.path.suffix}")
+            for index, file in enumerate(found)
+        ]
 
     def fingerprints(self) -> dict[str, str | None]:
         """Kind -> SHA-256 (first 16 hex digits) of its files, each normalized; None where there are none."""
         digests: dict[str, list[str]] = {kind: [] for kind in _KINDS}
         for file in self.files():
             digests[file.kind].append(_digest(file))
-        return {kind: hashlib.sha256("".join(found).encode()).hexdigest()[:16] if found else None for kind, found in digests.items()}
+        return {
+            kind: hashlib.sha256("".join(found).encode()).hexdigest()[:16] if found else None
+            for kind, found in digests.items()
+        }
 
     def save(self, path: Path) -> bool:
-        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they would be too large."""
+        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they would be too
+        large.
+        """
         packed = io.BytesIO()
         sources = [file for file in self.files() if file.kind != "cubin"]
         with tarfile.open(fileobj=packed, mode="w:xz", preset=2) as archive:

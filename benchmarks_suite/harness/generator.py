@@ -1,13 +1,14 @@
 """Weights and inputs that are the same on every device and in every torch release.
 
-The same seed gives other numbers in other releases (a ViT's first loss moved between 2.11 and 2.13), and then drift across
-builds would compare different models. So numbers are made here from an integer hash of (key, position): integer arithmetic
-is exact everywhere, and the two steps after it (a conversion of an integer below 2**53 to float64, one multiplication) are
-rounded alike by every IEEE 754 machine.
+The same seed gives other numbers in other releases (a ViT's first loss moved between 2.11 and 2.13), and then
+drift across builds would compare different models. So numbers are made here from an integer hash of (key,
+position): integer arithmetic is exact everywhere, and the two steps after it (a conversion of an integer
+below 2**53 to float64, one multiplication) are rounded alike by every IEEE 754 machine.
 
-The hash is lowbias32 (C. Wellons, "Prospecting for Hash Functions", 2018), a bijection on 32 bits; its products stay below
-2**63, so that int64 never overflows. A normal number is the sum of four uniform 16-bit numbers (Irwin-Hall: exact, bounded at
-3.5 standard deviations, no logarithm whose last bit depends on a maths library).
+The hash is lowbias32 (C. Wellons, "Prospecting for Hash Functions", 2018), a bijection on 32 bits; its
+products stay below 2**63, so that int64 never overflows. A normal number is the sum of four uniform 16-bit
+numbers (Irwin-Hall: exact, bounded at 3.5 standard deviations, no logarithm whose last bit depends on a maths
+library).
 """
 
 import zlib
@@ -20,7 +21,9 @@ from torch.overrides import TorchFunctionMode
 
 _MASK = 0xFFFFFFFF
 _CHUNK = {"cpu": 1 << 15, "cuda": 1 << 22}  # values made at once: fits a CPU's cache, fills a GPU
-_NORMAL_SCALE = 1 / (4 * (65536**2 - 1) / 12) ** 0.5  # 1 / standard deviation of the sum of four uniform 16-bit integers
+_NORMAL_SCALE = (
+    1 / (4 * (65536**2 - 1) / 12) ** 0.5
+)  # 1 / standard deviation of the sum of four uniform 16-bit integers
 
 
 def key(*words: object) -> int:
@@ -29,13 +32,17 @@ def key(*words: object) -> int:
 
 
 def hashed(start: int, stop: int, stream: int, device: torch.device | str = "cpu") -> Tensor:
-    """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop - start,), 0 … 2**32 - 1."""
+    """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop - start,), 0 …
+    2**32 - 1.
+    """
     return _mixed(_mixed(torch.arange(start, stop, dtype=torch.int64, device=device)) ^ stream)
 
 
 def _mixed(x: Tensor) -> Tensor:
     x.bitwise_xor_(x >> 16).mul_(0x7FEB352D).bitwise_and_(_MASK)
-    x.bitwise_xor_(x >> 15).mul_(0x846CA68B - 2**32).bitwise_and_(_MASK)  # the same low 32 bits, and no overflow of int64
+    x.bitwise_xor_(x >> 15).mul_(0x846CA68B - 2**32).bitwise_and_(
+        _MASK
+    )  # the same low 32 bits, and no overflow of int64
     return x.bitwise_xor_(x >> 16)
 
 
@@ -72,9 +79,9 @@ def fill_normal(tensor: Tensor, stream: int, std: float) -> None:
 def fill_weights(module: nn.Module, seed: int) -> None:
     """Gives every parameter of ``module`` the value that belongs to its name, shape and ``seed``.
 
-    Matrices and kernels: normal, standard deviation 1 / sqrt(fan in), so that activations keep their size through any
-    depth. Vectors of ones (the gains of norms) and single numbers stay. Other vectors (biases, layer scales): normal, 0.02;
-    a bias of zero would hide a compiler that forgets to add it. Buffers stay.
+    Matrices and kernels: normal, standard deviation 1 / sqrt(fan in), so that activations keep their size
+    through any depth. Vectors of ones (the gains of norms) and single numbers stay. Other vectors (biases,
+    layer scales): normal, 0.02; a bias of zero would hide a compiler that forgets to add it. Buffers stay.
     """
     for name, parameter in module.named_parameters():
         if not parameter.is_floating_point() or parameter.dim() == 0:
@@ -86,7 +93,9 @@ def fill_weights(module: nn.Module, seed: int) -> None:
 
 
 def _fan_in(shape: torch.Size) -> int:
-    """How many inputs add up in one output: the last size of a stack of matrices or embeddings, else all but the first."""
+    """How many inputs add up in one output: the last size of a stack of matrices or embeddings, else all but
+    the first.
+    """
     stacked = len(shape) == 3 and shape[-1] > 16  # (experts, in, out), (1, positions, width); not a 1-d kernel
     return shape[-1] if stacked else _count(shape[1:])
 
@@ -98,10 +107,11 @@ def _count(shape: Iterable[int]) -> int:
     return count
 
 
-class own_draws(TorchFunctionMode):  # noqa: N801 - used as `with own_draws(seed):`
+class own_draws(TorchFunctionMode):
     """While it is on, torch's random functions give our numbers: the n-th call gives stream (seed, n).
 
-    A random function that it does not know is an error rather than a number that other releases draw otherwise.
+    A random function that it does not know is an error rather than a number that other releases draw
+    otherwise.
     """
 
     def __init__(self, *seed: object) -> None:
@@ -112,7 +122,10 @@ class own_draws(TorchFunctionMode):  # noqa: N801 - used as `with own_draws(seed
         kwargs = dict(kwargs or {})
         name = getattr(func, "__name__", "")
         if name in _FOREIGN_DRAWS:
-            raise NotImplementedError(f"inputs drawn with torch.{name} differ between torch releases; draw with rand, randn, randint or randperm")
+            raise NotImplementedError(
+                f"inputs drawn with torch.{name} differ between torch releases;"
+                " draw with rand, randn, randint or randperm"
+            )
         if name not in _DRAWS:
             return func(*args, **kwargs)
         self._calls += 1
@@ -150,5 +163,7 @@ _DRAWS: dict[str, Any] = {
     "randint": _draw_randint,
     "randperm": lambda stream, n: hashed(0, n, stream).argsort(stable=True),
     "normal_": lambda stream, tensor, mean=0.0, std=1.0: tensor.copy_(normal(tensor.shape, stream) * std + mean),
-    "uniform_": lambda stream, tensor, low=0.0, high=1.0: tensor.copy_(uniform(tensor.shape, stream) * (high - low) + low),
+    "uniform_": lambda stream, tensor, low=0.0, high=1.0: tensor.copy_(
+        uniform(tensor.shape, stream) * (high - low) + low
+    ),
 }

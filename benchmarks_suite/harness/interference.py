@@ -1,4 +1,6 @@
-"""What disturbed a measurement from outside: other load on the CPU, another process on the GPU, heat, throttled clocks."""
+"""What disturbed a measurement from outside: other load on the CPU, another process on the GPU, heat,
+throttled clocks.
+"""
 
 import re
 import resource
@@ -57,7 +59,12 @@ class Watch:
     def _cpu_marks(self) -> list[Mark]:
         marks = []
         if self._stalled_percent > PRESSURE_PERCENT:
-            marks.append(("cpu_pressure", f"tasks of this machine waited for a CPU {self._stalled_percent:.0f} % of the sampling time"))
+            marks.append(
+                (
+                    "cpu_pressure",
+                    f"tasks here waited for a CPU in {self._stalled_percent:.0f} % of the sampling time",
+                )
+            )
         if self._switches_per_s > SWITCHES_PER_S:
             marks.append(("context_switches", f"{self._switches_per_s:.0f} involuntary context switches per second"))
         return marks

@@ -1,20 +1,23 @@
 """The order of one job. Read this first.
 
- 1. job: threads, the variant's environment variables and the private compiler caches are set, before torch is imported.
- 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py). They say what compiling costs, what
-    the compiler did, and what memory the compiled arm needs by itself. This process has not touched the device yet.
+ 1. job: threads, the variant's environment variables and the private compiler caches are set, before torch is
+     imported.
+ 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py). They say what
+    compiling costs, what the compiler did, and what memory the compiled arm needs by itself. This process has
+    not touched the device yet.
  3. import: torch and the harness, in this process.
  4. build: the model, its weights and batches from our own generator, on the device.
  5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
  6. reference: the same in float64.
  7. compile: the first step of the compiled arm, on the caches that the cold start left.
  8. accuracy: drift of the compiled arm from the reference, beside eager's own.
- 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps for percentiles.
-10. memory: both peaks side by side.
-11. write: what follows from several stages; the file itself is written by __main__.
+ 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps
+for percentiles. 10. memory: both peaks side by side. 11. write: what follows from several stages; the file
+itself is written by __main__.
 
-A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case that fails to
-compile or drifts is run again with one stage of the compiler more each time (ablation.py), which names the stage.
+A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case
+that fails to compile or drifts is run again with one stage of the compiler more each time (ablation.py),
+which names the stage.
 """
 
 from __future__ import annotations
@@ -44,7 +47,8 @@ class StartFailed(Exception):
 
 
 def measure(job: Job, artifacts: Path | None) -> Result:
-    """Measures one job in this process and its children. Whatever a case can do wrong is a status, never an exception.
+    """Measures one job in this process and its children. Whatever a case can do wrong is a status, never an
+    exception.
 
     artifacts: folder for the generated code; None: it is not kept.
     """
@@ -85,7 +89,9 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> 
 
 
 def _compare(comparison: Comparison, result: Result, answers: Answers) -> None:
-    """Stages 6 to 8, if the starts got to their end: eager has run by now, so that a failure is known to be the compiler's."""
+    """Stages 6 to 8, if the starts got to their end: eager has run by now, so that a failure is known to be
+    the compiler's.
+    """
     for kind, answer in answers.items():
         if kind == "cold" and answer["status"] != "pass":
             result.stage = "compile"
@@ -103,6 +109,8 @@ def _set_variables(job: Job) -> None:
     threads = str(job.measure.threads)
     os.environ.update({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads})
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(job.measure.compile_threads)
+    if not job.on_gpu:
+        os.environ.update(job.benchmark.variables_on_cpu)
     os.environ.update(job.env)
 
 
@@ -113,14 +121,16 @@ def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None) 
     """
     deadline = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
     process = starts.Starts(job, folder, artifacts, deadline)
-    os.environ["TMPDIR"] = str(process.base.temporary_folder)  # the precompiled header lies there
-    tempfile.tempdir = None  # so that it is read again
+    if process.base:
+        os.environ["TMPDIR"] = str(process.base.temporary_folder)  # the precompiled header lies there
+        tempfile.tempdir = None  # so that it is read again
+        result.measured("toolchain_s", process.base.toolchain_s)
     os.environ.update(process.caches.environment)
     answers: Answers = {}
     for kind in starts.KINDS:
         if kind in job.measure.starts:
             answers[kind] = process.run(kind)
-            report.start(result, kind, answers[kind], process.base.toolchain_s)
+            report.start(result, kind, answers[kind])
             if kind == "cold" and answers[kind]["status"] != "pass":
                 break
     return answers

@@ -1,7 +1,7 @@
 """Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its own.
 
-On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in what they load, and that
-is not the model's. 1 GB = 1e9 bytes.
+On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in what they
+load, and that is not the model's. 1 GB = 1e9 bytes.
 """
 
 import ctypes

@@ -1,11 +1,13 @@
-"""One GPU, as NVIDIA's management library sees it. Where the library, the driver or a reading is missing, so is the answer."""
+"""One GPU, as NVIDIA's management library sees it. Where the library, the driver or a reading is missing, so
+is the answer.
+"""
 
 import importlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-_THROTTLING = {  # bits of nvmlDeviceGetCurrentClocksEventReasons that mean: slower than it could be, and not by idling
+_THROTTLING = {  # bits of the clocks' event reasons that mean: slower than it could be, and not by idling
     0x0000000000000004: "power cap",
     0x0000000000000008: "hardware slowdown",
     0x0000000000000020: "software thermal slowdown",
@@ -18,7 +20,8 @@ _THROTTLING = {  # bits of nvmlDeviceGetCurrentClocksEventReasons that mean: slo
 class Reading:
     """One look at the device. Any field is None where the device does not tell.
 
-    utilization_percent: share of the last sample period (about 0.1 s) in which a kernel ran. processes: how many use it.
+    utilization_percent: share of the last sample period (about 0.1 s) in which a kernel ran. processes: how
+    many use it.
     """
 
     utilization_percent: float | None
@@ -41,7 +44,7 @@ def _library() -> Any | None:
 
 
 class Device:
-    """A device by torch's index: its UUID is the way from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's."""
+    """A device by torch's index: its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's."""
 
     def __init__(self, library: Any, handle: Any) -> None:
         self._library, self._handle = library, handle

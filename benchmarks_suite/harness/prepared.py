@@ -14,15 +14,26 @@ from benchmarks_suite.harness.job import Job
 from benchmarks_suite.registry import Benchmark
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
-BATCHES = {"static": 1, "dynamic": 16, "bucketed": 16}  # how many different batches an arm goes through in turn
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "autocast_bf16": torch.float32, "autocast_fp16": torch.float32}
+BATCHES = {
+    "static": 1,
+    "dynamic": 16,
+    "bucketed": 16,
+}  # how many different batches an arm goes through in turn
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "autocast_bf16": torch.float32,
+    "autocast_fp16": torch.float32,
+}
 AUTOCAST = {"autocast_bf16": torch.bfloat16, "autocast_fp16": torch.float16}
 
 
 class Prepared:
     """The workload on its device, ready for arms.
 
-    module: in train() or eval() mode, as published (dropout included); shared by everything that is made from it.
+    module: in train() or eval() mode, as published (dropout included); shared by everything that is made from
+    it.
     batches: the inputs on the device, floats cast; a step uses them in turn.
     items_per_step: mean number of items in a batch.
     """
@@ -32,7 +43,7 @@ class Prepared:
         self.training = benchmark.mode == "training"
         self.dtype, self.autocast_dtype = DTYPES[benchmark.dtype], AUTOCAST.get(benchmark.dtype)
         if self.training and workload.loss is None:
-            raise ValueError(f"{benchmark.name}: the workload of models/{benchmark.model}.py has no loss, so it cannot be trained")
+            raise ValueError(f"{benchmark.name}: the workload of models/{benchmark.model}.py has no loss to train with")
         cpu_batches = [self._drawn(index, seed) for index in range(BATCHES[benchmark.shapes])]
         self.items_per_step = sum(workload.items(batch) for batch in cpu_batches) / len(cpu_batches)
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]
@@ -56,7 +67,8 @@ class Prepared:
         return {name: place(value) for name, value in batch.items()}
 
     def twin(self, dropout: bool = True) -> nn.Module:
-        """Another module object on the *same* tensors: compiling it or changing its structure leaves the original alone.
+        """Another module object on the *same* tensors: compiling it or changing its structure leaves the
+        original alone.
 
         dropout: False sets every dropout rate in it to 0.
         """
@@ -72,7 +84,9 @@ class Prepared:
         return self.training and any(_dropout_rates(self.module))
 
     def in_float64(self) -> "Prepared":
-        """The same workload in float64, on tensors of its own; not wrapped: a quantized module has no wider form."""
+        """The same workload in float64, on tensors of its own; not wrapped: a quantized module has no wider
+        form.
+        """
         wide = copy.copy(self)
         wide.workload = replace(self.workload, wrap=None)
         wide.module = copy.deepcopy(self.module).to(torch.float64)
@@ -85,7 +99,9 @@ class Prepared:
 
 
 def set_dropout_to_zero(module: nn.Module) -> None:
-    """Sets every dropout rate in ``module`` to 0: of dropout layers, and of layers and configs that keep one as a number."""
+    """Sets every dropout rate in ``module`` to 0: of dropout layers, and of layers and configs that keep one
+    as a number.
+    """
     for owner, name in list(_dropout_rates(module)):
         setattr(owner, name, 0.0)
 
@@ -102,9 +118,14 @@ def _dropout_rates(module: nn.Module) -> Iterator[tuple[object, str]]:
 
 
 def settle_process(job: Job) -> None:
-    """Puts this process's threads where the job wants them. Raises workload.Unsupported where its device is not here."""
+    """Puts this process's threads where the job wants them. Raises workload.Unsupported where its device is
+    not here.
+    """
     torch.set_num_threads(job.measure.threads)
     if job.on_gpu:
         if not torch.cuda.is_available():
-            raise Unsupported(f"{job.device} was asked for, and torch {torch.__version__} sees no GPU: check the driver with nvidia-smi, and that torch is a CUDA build")
+            raise Unsupported(
+                f"{job.device} was asked for, and torch {torch.__version__} sees no GPU:"
+                " check the driver with nvidia-smi, and that torch is a CUDA build"
+            )
         torch.cuda.set_device(torch.device(job.device))

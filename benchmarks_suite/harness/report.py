@@ -1,4 +1,6 @@
-"""From what was seen to metrics, sections and reasons of absence in the result. Keys are those of dashboard/metrics.py."""
+"""From what was seen to metrics, sections and reasons of absence in the result. Keys are those of
+dashboard/metrics.py.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,28 @@ if TYPE_CHECKING:
     from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Samples, Stop
 
-_OF_A_COMPILED_CASE = (
-    "speedup", "eager_latency_ms", "cold_start_s", "warm_start_s", "restored_start_s", "steady_after_s", "compile_cpu_s",
-    "compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s", "artifact_size_mb",
-    "break_even_steps", "eager_peak_memory_gb", "compile_peak_memory_gb", "compression_ratio", "graph_breaks",
-    "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us", "drift", "eager_drift",
-)  # fmt: skip
-_OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
 _OF_EVERY_CASE = ("latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "peak_memory_gb")
+_OF_BOTH_ARMS = (
+    *("speedup", "eager_latency_ms", "break_even_steps", "eager_peak_memory_gb", "compression_ratio"),
+    *("drift", "eager_drift"),
+)
+_OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
+_OF_THE_COMPILER = (
+    *("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s"),
+    *("graph_breaks", "unique_graphs", "recompiles", "guard_overhead_us"),
+)
 _OF_A_START = {
-    "cold": ("cold_start_s", "steady_after_s", "compile_cpu_s", "compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s", "peak_memory_gb", "compile_peak_memory_gb", "compression_ratio", "graph_breaks", "unique_graphs", "recompiles", "guard_overhead_us", "break_even_steps"),
+    "cold": (
+        *("cold_start_s", "steady_after_s", "compile_cpu_s", "break_even_steps", *_OF_THE_COMPILER),
+        *("peak_memory_gb", "compile_peak_memory_gb", "compression_ratio"),
+    ),
     "warm": ("warm_start_s", "cache_hits"),
     "restored": ("restored_start_s", "artifact_size_mb"),
-}  # fmt: skip
+}
+_OF_COMPILING = tuple(dict.fromkeys(key for keys in _OF_A_START.values() for key in keys if key != "peak_memory_gb"))
 
 
-def start(result: Result, kind: str, answer: dict[str, Any], toolchain_s: float) -> None:
+def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
     """One start: its own section, and the metrics that are made from it."""
     shown = {key: value for key, value in answer.items() if key not in ("compile", "error")}
     result.sections.setdefault("starts", {})[kind] = shown
@@ -41,7 +49,6 @@ def start(result: Result, kind: str, answer: dict[str, Any], toolchain_s: float)
         return
     result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
-        result.measured("toolchain_s", toolchain_s)
         _cold(result, answer)
     hits = answer["compile"]["cache_hits"]
     if kind == "warm" and hits is not None:
@@ -79,7 +86,9 @@ def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     else:
         result.measured("guard_overhead_us", facts["guard_overhead_us"])
     kept = ("graph_breaks", "phases_s", "counters", "fingerprints", "submodules", "hints")
-    result.sections["compile"] = {key: facts[key] for key in kept if key in facts} | {"recompiles": (facts["recompiles"] or [])[:1000]}
+    result.sections["compile"] = {key: facts[key] for key in kept if key in facts} | {
+        "recompiles": (facts["recompiles"] or [])[:1000]
+    }
 
 
 def eager_memory(job: Job, result: Result, memory: PeakMemory) -> None:
@@ -94,7 +103,13 @@ def eager_memory(job: Job, result: Result, memory: PeakMemory) -> None:
 def two_runs(result: Result, difference: str) -> None:
     """Whether two eager runs from one state agree."""
     if difference:
-        result.failed(Outcome("eager_two_runs_differ", f"Two eager runs from the same state differ, so drift cannot be judged: {difference}. Make the model deterministic."))
+        result.failed(
+            Outcome(
+                "eager_two_runs_differ",
+                f"Two eager runs from the same state differ, so drift cannot be judged: {difference}."
+                " Make the model deterministic.",
+            )
+        )
 
 
 def no_reference(result: Result, reason: str) -> None:
@@ -120,17 +135,27 @@ def verdict(result: Result, found: Verdict, training: bool) -> None:
     for key, name in (("drift", "outputs"), ("drift_gradients", "gradients"), ("drift_loss", "loss")):
         values = found.tensors.get(name)
         if values is None:
-            result.missing(key, "the whole step is one function: it cannot be seen apart" if training else "only training has one")
+            result.missing(
+                key,
+                "the whole step is one function: it cannot be seen apart" if training else "only training has one",
+            )
             continue
         result.measured(key, values["relative_l2"])
         if values["eager_relative_l2"] is not None:
             result.measured(f"eager_{key}", values["eager_relative_l2"])
     if found.failures:
-        result.failed(Outcome("fail_accuracy", f"The compiled arm is further from float64 than the rule allows: {'; '.join(found.failures)}"))
+        result.failed(
+            Outcome(
+                "fail_accuracy",
+                f"The compiled arm is further from float64 than the rule allows: {'; '.join(found.failures)}",
+            )
+        )
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()}
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()
+    }
 
 
 def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, items_per_step: float) -> None:
@@ -170,7 +195,11 @@ def percentiles(result: Result, arm: str, paired: Samples, single: Samples, meas
         if len(steps) >= least:
             _measured(result, key, statistics.percentile_interval(steps, share))
         else:
-            result.missing(key, f"needs {least} steps timed one by one; single_steps {measure.single_steps} and budget_s {measure.budget_s:g} gave {len(steps)}")
+            result.missing(
+                key,
+                f"needs {least} steps timed one by one; there are {len(steps)}"
+                f" (single_steps {measure.single_steps}, budget_s {measure.budget_s:g})",
+            )
 
 
 def interference(result: Result, watch: Watch) -> None:
@@ -196,18 +225,19 @@ def conclude(job: Job, result: Result) -> None:
 
 
 def _reasons(job: Job, result: Result) -> dict[str, str]:
-    """Why a metric that is still not there is not: the most particular reason first."""
-    keys = (*_OF_EVERY_CASE, *_OF_A_COMPILED_CASE, *_OF_TRAINING)
-    reasons: dict[str, str] = {}
-    if not job.config.compiles:
-        reasons |= dict.fromkeys((*_OF_A_COMPILED_CASE, *_OF_TRAINING), "this case is eager itself: nothing is compiled or compared")
-    if job.benchmark.mode != "training":
-        reasons |= dict.fromkeys(_OF_TRAINING, "only training has gradients and a loss") | reasons
+    """Why each metric would not be there: the most particular reason wins."""
+    ended = f"the case ended {result.status} in stage {result.stage}: {result.message}"
+    keys = (*_OF_EVERY_CASE, *_OF_BOTH_ARMS, *_OF_TRAINING, *_OF_COMPILING)
+    reasons = dict.fromkeys(keys, ended if result.status != "pass" else "not measured for this case")
     for kind, made in _OF_A_START.items():
         if kind not in job.measure.starts:
-            reasons = dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)") | reasons
-    ended = f"the case ended {result.status} in stage {result.stage}: {result.message}"
-    return reasons | {key: reasons.get(key, ended if result.status != "pass" else "not measured on this device") for key in keys}
+            reasons |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")
+    if job.benchmark.mode != "training":
+        reasons |= dict.fromkeys(_OF_TRAINING, "only training has gradients and a loss")
+    if not job.config.compiles:
+        of_eager = "this case is eager itself: nothing is compiled or compared"
+        reasons |= dict.fromkeys((*_OF_BOTH_ARMS, *_OF_TRAINING, *_OF_COMPILING), of_eager)
+    return reasons
 
 
 def _measured(result: Result, key: str, interval: statistics.Interval) -> None:

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import re
+import shlex
 import time
 import traceback
 from collections.abc import Iterator
@@ -21,8 +23,8 @@ from benchmarks_suite.harness.progress import announce
 class Result:
     """Collects what a job finds out, stage by stage, and makes the document of it.
 
-    ``document`` is filled in freely by the measuring code through the methods below; a value that is not finite becomes
-    ``absent`` with the reason, because JSON has no NaN and a chart has no place for it.
+    ``document`` is filled in freely by the measuring code through the methods below; a value that is not
+    finite becomes ``absent`` with the reason, because JSON has no NaN and a chart has no place for it.
     """
 
     def __init__(self, job: Job) -> None:
@@ -39,7 +41,20 @@ class Result:
         self.environment: dict[str, Any] = {}
         self.benchmark: dict[str, Any] = {
             "name": benchmark.name,
-            **{name: getattr(benchmark, name) for name in ("model", "family", "size", "mode", "dtype", "shapes", "batch_size", "version", "item")},
+            **{
+                name: getattr(benchmark, name)
+                for name in (
+                    "model",
+                    "family",
+                    "size",
+                    "mode",
+                    "dtype",
+                    "shapes",
+                    "batch_size",
+                    "version",
+                    "item",
+                )
+            },
         }
         self._job = job
         self._started_at = _now()
@@ -105,8 +120,12 @@ class Result:
         }
 
 
+_LOCAL_FOLDERS = re.compile(r'File "[^"]*/(?:site-packages/|dist-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))')
+
+
 def write(document: dict[str, Any], path: Path) -> None:
-    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees all of it or nothing.
+    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees all of it
+    or nothing.
 
     Raises ContractError (our own mistake) or OSError (a full disk); then nothing is left at ``path``.
     """
@@ -127,29 +146,31 @@ def write(document: dict[str, Any], path: Path) -> None:
 
 
 def described(error: BaseException) -> dict[str, str]:
-    """An exception as the result holds it: type, message, the last lines of its traceback."""
-    lines = "".join(traceback.format_exception(error))
+    """An exception as the result holds it: type, message, its traceback's last lines without local folders."""
+    lines = _LOCAL_FOLDERS.sub('File "', "".join(traceback.format_exception(error)))
     return {"type": type(error).__qualname__[:200], "message": str(error)[:4000], "traceback": lines[-20000:]}
 
 
 def reproduce_command(job: dict[str, Any]) -> str:
     """The command that repeats the job by hand on any machine that has the suite."""
-    words = [f"{name}={_quoted(value)}" for name, value in sorted(job["variant"].get("env", {}).items())]
-    words += ["python -m benchmarks_suite run", "--benchmark", job["benchmark"], "--config", job["config"], "--device", job["device"]]
+    words = [f"{name}={shlex.quote(value)}" for name, value in sorted(job["variant"].get("env", {}).items())]
+    words += [
+        "python -m benchmarks_suite run",
+        "--benchmark",
+        job["benchmark"],
+        "--config",
+        job["config"],
+        "--device",
+        job["device"],
+    ]
     for key, value in sorted(job["variant"].get("inductor", {}).items()):
-        words += ["--inductor", _quoted(f"{key}={json.dumps(value)}")]
+        words += ["--inductor", shlex.quote(f"{key}={json.dumps(value)}")]
     defaults = contract.schema("job.v1")["properties"]["measure"]["properties"]
     for key, value in job["measure"].items():
         if value != defaults[key]["default"]:
             shown = ",".join(value) if key == "starts" else json.dumps(value)
-            words += [f"--{key.replace('_', '-')}", _quoted(shown)]
+            words += [f"--{key.replace('_', '-')}", shlex.quote(shown)]
     return " ".join(words)[:2000]
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,17 +1,22 @@
-"""One start, measured in a process of its own: ``python -m benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
+"""One start, measured in a process of its own: ``python -m benchmarks_suite.harness.start SPEC_FILE
+ANSWER_FILE``.
 
-The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches differ.
+The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches
+differ.
 
 1. Imports: torch, the compiler, the model's libraries. From here memory is counted.
 2. The model and its batches; the device's context, and one untimed matmul.
 3. restored only: the saved artifacts fill the caches (timed apart).
 4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it started.
-5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation has happened.
+5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation has
+    happened.
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
 The answer file is JSON: {"status", "message", "error", ...what was found}. It is written for a failure too.
 """
+
+from __future__ import annotations
 
 import ctypes
 import json
@@ -22,11 +27,15 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks_suite import registry
 from benchmarks_suite.harness import job as jobs
 from benchmarks_suite.harness import outcome, result
+
+if TYPE_CHECKING:
+    from benchmarks_suite.harness.arms import Arm
+    from benchmarks_suite.harness.timing import Stopwatch
 
 STEADY_STEPS, STEADY_S, STEADY_FACTOR = 10, 5.0, 1.5
 MEMORY_STEPS = 3
@@ -57,35 +66,23 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     settle_process(job)
     torch_versions.import_compiler()
     hints = torch_versions.collect_hints()
-    workload = registry.load(job.benchmark)
-    device = torch.device(job.device)
+    workload, device = registry.load(job.benchmark), torch.device(job.device)
     memory = PeakMemory(device)
 
     prepared = Prepared(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
-    arm = compiling.compiled_arm(prepared, job.config)
-    stopwatch = Stopwatch(device, prepared.batches)
+    arm, stopwatch = compiling.compiled_arm(prepared, job.config), Stopwatch(device, prepared.batches)
     torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
     code = GeneratedCode(*(Path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")))
 
-    answer: dict[str, Any] = {}
-    if spec["artifacts_in"]:
-        before = time.perf_counter()
-        torch_versions.load_artifacts(Path(spec["artifacts_in"]).read_bytes())
-        answer["load_s"] = time.perf_counter() - before
-
+    answer = _filled_caches(spec["artifacts_in"])
     memory.reset()
     cpu_before = _cpu_s()
     first_ms, _ = stopwatch.time(arm, 1)
     answer |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
     answer["compile_peak_gb"] = memory.peak_gb()
 
-    steps_ms = [first_ms]
-    wanted, deadline = max(STEADY_STEPS, 2 * len(prepared.batches)), time.perf_counter() + STEADY_S
-    while len(steps_ms) < wanted and (len(steps_ms) < 2 * len(prepared.batches) or time.perf_counter() < deadline):
-        steps_ms.append(stopwatch.time(arm, 1, first=len(steps_ms))[0])
-    answer |= {"steps_ms": [round(ms, 4) for ms in steps_ms], "steady_after_s": steady_after_s(steps_ms)}
-
+    answer |= _until_steady(stopwatch, arm, first_ms, 2 * len(prepared.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(prepared.batches)))
     answer |= {"peak_gb": memory.peak_gb(), "why_no_memory": memory.why_absent}
@@ -93,15 +90,42 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     answer["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}
     if spec["code_out"]:
         code.save(Path(spec["code_out"]))
-    if spec["artifacts_out"]:
-        saved = torch_versions.save_artifacts()
-        answer["artifact_bytes"] = len(saved) if saved else 0
-        Path(spec["artifacts_out"]).write_bytes(saved or b"")
-    return answer
+    return answer | _saved_artifacts(spec["artifacts_out"])
+
+
+def _filled_caches(artifacts: str | None) -> dict[str, Any]:
+    """Step 3."""
+    from benchmarks_suite.harness import torch_versions
+
+    if artifacts is None:
+        return {}
+    before = time.perf_counter()
+    torch_versions.load_artifacts(Path(artifacts).read_bytes())
+    return {"load_s": time.perf_counter() - before}
+
+
+def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> dict[str, Any]:
+    """Step 5. least: how many steps there must be, however long they take."""
+    steps_ms, deadline = [first_ms], time.perf_counter() + STEADY_S
+    while len(steps_ms) < least or (len(steps_ms) < STEADY_STEPS and time.perf_counter() < deadline):
+        steps_ms.append(stopwatch.time(arm, 1, first=len(steps_ms))[0])
+    return {"steps_ms": [round(ms, 4) for ms in steps_ms], "steady_after_s": steady_after_s(steps_ms)}
+
+
+def _saved_artifacts(path: str | None) -> dict[str, Any]:
+    from benchmarks_suite.harness import torch_versions
+
+    if path is None:
+        return {}
+    saved = torch_versions.save_artifacts() or b""
+    Path(path).write_bytes(saved)
+    return {"artifact_bytes": len(saved)}
 
 
 def facts(hints: list[str]) -> dict[str, Any]:
-    """What the compiler did in this process so far: the ``compile`` section of schema/result.v1.json, without fingerprints."""
+    """What the compiler did in this process so far: the ``compile`` section of schema/result.v1.json, without
+    fingerprints.
+    """
     from benchmarks_suite.harness import torch_versions
 
     counted = torch_versions.counters()

@@ -1,4 +1,6 @@
-"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in, numbers out."""
+"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in, numbers
+out.
+"""
 
 import bisect
 import itertools
@@ -26,7 +28,7 @@ class Interval:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle of ``values``, or the mean of the two middle ones. Raises ValueError where there are none."""
+    """The middle of ``values``, or the mean of the two middle ones. Raises ValueError for none."""
     if not values:
         raise ValueError("a median needs at least one value")
     ordered = sorted(values)
@@ -37,15 +39,16 @@ def median(values: Sequence[float]) -> float:
 def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
     """The median with an interval that is valid at every sample size at once: a confidence sequence.
 
-    One may look after each sample and stop when it is narrow enough, and it still covers the true median with at least
-    ``level``. Under the true median m the number of values at or below m is a fair coin's; for a coin the mixture
-    likelihood ratio B(a + k, a + n - k) / B(a, a) * 2**n is a martingale of mean 1, so that by Ville's inequality it ever
-    exceeds 1 / (1 - level) with probability at most 1 - level. The interval holds each m that is not yet rejected. No
-    assumption on the shape of the noise (heavy tails, outliers, two modes); the values must be exchangeable around
-    the median, which the random order of the arms within each pair is there for.
+    One may look after each sample and stop when it is narrow enough, and it still covers the true median with
+    at least ``level``. Under the true median m the number of values at or below m is a fair coin's; for a
+    coin the mixture likelihood ratio B(a + k, a + n - k) / B(a, a) * 2**n is a martingale of mean 1, so that
+    by Ville's inequality it ever exceeds 1 / (1 - level) with probability at most 1 - level. The interval
+    holds each m that is not yet rejected. No assumption on the shape of the noise (heavy tails, outliers, two
+    modes); the values must be exchangeable around the median, which the random order of the arms within each
+    pair is there for.
 
-    Sources: H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann. Math. Stat. 41 (1970);
-    S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli 28 (2022), section 3.
+    Sources: H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann. Math. Stat.
+    41 (1970); S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli 28 (2022), section 3.
     tests/suite/test_harness_statistics.py simulates its coverage under the stopping rule of timing.py.
     """
     ordered, n = sorted(values), len(values)
@@ -55,9 +58,11 @@ def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
 
 
 def _rejected_count(n: int, alpha: float) -> int:
-    """The largest k below n / 2 such that k of n values at or below m reject m as the median; -1 where none does.
+    """The largest k below n / 2 such that k of n values at or below m reject m as the median; -1 where none
+    does.
 
-    The ratio falls with k. With the k smallest values at or below m rejected, the lower end is the next one: ordered[k].
+    The ratio falls with k. With the k smallest values at or below m rejected, the lower end is the next one:
+    ordered[k].
     """
     return bisect.bisect_left(range((n + 1) // 2), True, key=lambda k: _log_ratio(k, n) < -math.log(alpha)) - 1
 
@@ -79,10 +84,11 @@ def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
 
 
 def percentile_interval(values: Sequence[float], share: float, level: float = LEVEL) -> Interval:
-    """The ``share`` quantile (0.9: p90) by order statistics, with its exact binomial interval for a fixed number of values.
+    """The ``share`` quantile (0.9: p90) by order statistics, with its exact binomial interval for a fixed
+    number of values.
 
-    Source: W. Conover, "Practical Nonparametric Statistics", 3rd edition (1999), section 3.2. The upper end is infinite
-    where too few values lie above.
+    Source: W. Conover, "Practical Nonparametric Statistics", 3rd edition (1999), section 3.2. The upper end
+    is infinite where too few values lie above.
     """
     ordered, n = sorted(values), len(values)
     tail = (1 - level) / 2
@@ -100,13 +106,16 @@ def _binomial(k: int, n: int, p: float) -> float:
 
 
 def break_even(cold_start_s: float, compiled_ms: float, saved_ms: Interval) -> Interval | None:
-    """Steps n after which cold + (n - 1) * compiled <= n * eager, from the paired saving per step (eager - compiled, ms).
+    """Steps n after which cold + (n - 1) * compiled <= n * eager, from the paired saving per step (eager -
+    compiled, ms).
 
-    The start's own spread is not in the interval: one job has one cold start. None where the saving is not above zero
-    within its interval's upper end: it is never paid back. The upper end is infinite where zero saving is not excluded.
+    The start's own spread is not in the interval: one job has one cold start. None where the saving is not
+    above zero within its interval's upper end: it is never paid back. The upper end is infinite where zero
+    saving is not excluded.
     """
     extra_ms = cold_start_s * 1000 - compiled_ms
     if saved_ms.value <= 0:
         return None
-    steps = [max(1.0, extra_ms / saved) if saved > 0 else math.inf for saved in (saved_ms.value, saved_ms.high, saved_ms.low)]
-    return Interval(steps[0], steps[1], steps[2], saved_ms.n)
+    low, high = (max(1.0, extra_ms / saved) if saved > 0 else math.inf for saved in (saved_ms.high, saved_ms.low))
+    low = low if math.isfinite(saved_ms.high) else -math.inf
+    return Interval(max(1.0, extra_ms / saved_ms.value), low, high, saved_ms.n)

@@ -2,7 +2,20 @@
 
 from typing import Any
 
-_UNITS = (("_per_s", "/s"), ("_ms", "ms"), ("_us", "µs"), ("_s", "s"), ("_gb", "GB"), ("_mb", "MB"), ("_percent", "%"), ("_w", "W"), ("_mhz", "MHz"), ("_steps", "steps"), ("speedup", "×"), ("compression_ratio", "×"))
+_UNITS = (
+    ("_per_s", "/s"),
+    ("_ms", "ms"),
+    ("_us", "µs"),
+    ("_s", "s"),
+    ("_gb", "GB"),
+    ("_mb", "MB"),
+    ("_percent", "%"),
+    ("_w", "W"),
+    ("_mhz", "MHz"),
+    ("_steps", "steps"),
+    ("speedup", "×"),
+    ("compression_ratio", "×"),
+)
 
 
 def rendered(result: dict[str, Any]) -> str:
@@ -18,7 +31,11 @@ def rendered(result: dict[str, Any]) -> str:
     if result.get("sampling"):
         sampling = result["sampling"]
         width = sampling["half_width_percent"]
-        lines += ["", f"sampling stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs" + (f", ±{width:.2f} %" if width is not None else "")]
+        lines += [
+            "",
+            f"sampling stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
+            + (f", ±{width:.2f} %" if width is not None else ""),
+        ]
     lines += [f"mark: {mark['kind']}: {mark['detail']}" for mark in result["marks"]]
     lines += ["", "absent:", *(f"  {key:<26} {reason}" for key, reason in _short(result["absent"]).items())]
     return "\n".join([*lines, "", f"wall time: {_wall(result['wall_s'])}", f"repeat: {result['reproduce']}"])
@@ -30,7 +47,8 @@ def _metric(key: str, entry: dict[str, Any]) -> str:
     low, high = entry.get("low"), entry.get("high")
     if low is None and high is None:
         return text.rstrip()
-    return f"{text} {number(low) if low is not None else '?'} … {number(high) if high is not None else '?'}  n={entry['n']}"
+    ends = ["?" if end is None else number(end) for end in (low, high)]
+    return f"{text} {' … '.join(ends)}  n={entry['n']}"
 
 
 def number(value: float) -> str:
@@ -46,7 +64,10 @@ def _short(absent: dict[str, str]) -> dict[str, str]:
     by_reason: dict[str, list[str]] = {}
     for key, reason in absent.items():
         by_reason.setdefault(reason, []).append(key)
-    return {keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more": reason for reason, keys in by_reason.items()}
+    return {
+        keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more": reason
+        for reason, keys in by_reason.items()
+    }
 
 
 def _wall(wall_s: dict[str, float]) -> str:

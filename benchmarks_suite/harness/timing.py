@@ -1,10 +1,12 @@
-"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at random."""
+"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at
+random.
+"""
 
 import gc
 import math
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, islice
@@ -16,18 +18,21 @@ from benchmarks_suite.harness import statistics
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
-SAMPLE_S = {"cpu": 0.010, "cuda": 0.020}  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
+SAMPLE_S = {
+    "cpu": 0.010,
+    "cuda": 0.020,
+}  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
 MIN_PAIRS = 20
 MIN_P90, MIN_P99 = 200, 1000
-METHOD = "median of log(eager / compiled) of randomly ordered pairs; Robbins' beta-binomial confidence sequence, 95 %"
+METHOD = "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence sequence, 95 %"
 
 
 @dataclass
 class Samples:
     """What was taken of one arm: milliseconds per step, one value per sample.
 
-    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each sample's place in the
-    interleaved sequence.
+    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each sample's
+    place in the interleaved sequence.
     """
 
     inner: int
@@ -37,12 +42,20 @@ class Samples:
 
     def document(self) -> dict[str, Any]:
         rounded = [[float(f"{value:.6g}") for value in values] for values in (self.ms, self.cpu_ms)]
-        return {"unit": "ms", "inner": self.inner, "values": rounded[0], "cpu_ms": rounded[1], "order": self.order}
+        return {
+            "unit": "ms",
+            "inner": self.inner,
+            "values": rounded[0],
+            "cpu_ms": rounded[1],
+            "order": self.order,
+        }
 
 
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at."""
+    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it
+    looked at.
+    """
 
     stopped_by: str
     half_width_percent: float
@@ -51,7 +64,13 @@ class Stop:
 
     def document(self) -> dict[str, Any]:
         half_width = self.half_width_percent if math.isfinite(self.half_width_percent) else None
-        return {"stopped_by": self.stopped_by, "half_width_percent": half_width, "pairs": self.pairs, "target_percent": self.target_percent, "method": METHOD}
+        return {
+            "stopped_by": self.stopped_by,
+            "half_width_percent": half_width,
+            "pairs": self.pairs,
+            "target_percent": self.target_percent,
+            "method": METHOD,
+        }
 
 
 class Stopwatch:
@@ -59,11 +78,16 @@ class Stopwatch:
 
     def __init__(self, device: torch.device, batches: Sequence[Inputs]) -> None:
         self._device, self._batches = device, batches
-        self.synchronize = (lambda: torch.cuda.synchronize(device)) if device.type == "cuda" else (lambda: None)
+
+    def synchronize(self) -> None:
+        """Waits until the device is idle; a CPU always is, between two calls."""
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
 
     def time(self, arm: Arm, steps: int, first: int = 0) -> tuple[float, float]:
         """(wall, CPU) milliseconds per step over ``steps`` steps, beginning with batch ``first``."""
-        batches = list(islice(cycle(self._batches), first % len(self._batches), first % len(self._batches) + steps))
+        begin = first % len(self._batches)
+        batches = list(islice(cycle(self._batches), begin, begin + steps))
         step = arm.step
         self.synchronize()
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
@@ -74,30 +98,34 @@ class Stopwatch:
         return wall / steps / 1e6, cpu / steps / 1e6
 
     def warm_up(self, arm: Arm) -> None:
-        """Two passes over the batches and at least five steps: autotuning, CUDA graph recording and allocators settle."""
+        """Two passes over the batches and at least five steps: autotuning, CUDA graph recording and
+        allocators settle.
+        """
         self.time(arm, max(5, 2 * len(self._batches)))
 
     def inner_steps(self, arms: Sequence[Arm]) -> int:
-        """How many steps one sample needs to last SAMPLE_S in the faster arm: whole passes over the batches."""
+        """Steps that one sample needs to last SAMPLE_S in the faster arm: whole passes over the batches."""
         passes = len(self._batches)
         fastest_ms = min(min(self.time(arm, passes)[0] for _ in range(3)) for arm in arms)
         wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
         return passes * max(1, math.ceil(wanted / passes))
 
 
-def sample(stopwatch: Stopwatch, arms: Sequence[Arm], budget_s: float, target_percent: float, seed: int) -> tuple[dict[str, Samples], Stop]:
+def sample(
+    stopwatch: Stopwatch, arms: Sequence[Arm], budget_s: float, target_percent: float, seed: int
+) -> tuple[dict[str, Samples], Stop]:
     """Samples one arm, or two interleaved, until the interval is narrow enough or the budget is spent.
 
-    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts cancel, and neither arm always
-    follows the other. It looks at the interval of the paired speedup, with one arm at that of the median; that interval is
-    valid under this stopping (statistics.median_interval).
+    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts cancel, and
+    neither arm always follows the other. It looks at the interval of the paired speedup, with one arm at that
+    of the median; that interval is valid under this stopping (statistics.median_interval).
     """
     inner = stopwatch.inner_steps(arms)
     taken = {arm.name: Samples(inner) for arm in arms}
     deadline = time.perf_counter() + budget_s
     look_at = MIN_PAIRS
     with _quiet():
-        for position, arm in _interleaved(arms, random.Random(seed)):
+        for position, arm in _interleaved(arms, random.Random(seed)):  # noqa: S311 - no secret
             wall_ms, cpu_ms = stopwatch.time(arm, inner)
             samples = taken[arm.name]
             samples.ms.append(wall_ms)
@@ -134,7 +162,9 @@ def saved_ms(eager: Samples, compiled: Samples) -> statistics.Interval:
 
 
 def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> Samples:
-    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made from."""
+    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made
+    from.
+    """
     samples = Samples(1)
     deadline = time.perf_counter() + budget_s
     with _quiet():
@@ -166,5 +196,3 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         gc.enable()
-
-

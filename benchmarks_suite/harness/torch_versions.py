@@ -1,4 +1,5 @@
-"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried on the releases in docs/torch-versions.md.
+"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried on the releases in
+docs/torch-versions.md.
 
 | needs                                   | since | before that                                             |
 |-----------------------------------------|-------|---------------------------------------------------------|
@@ -14,8 +15,8 @@
 | recompile_limit                         | 2.6   | cache_size_limit                                        |
 | torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (same object later)         |
 
-``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a data-dependent ``if`` not at all.
-No release has a counter of recompiles. ``guard_failures`` overcounts.
+``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a data-dependent ``if``
+not at all. No release has a counter of recompiles. ``guard_failures`` overcounts.
 """
 
 import importlib
@@ -31,7 +32,11 @@ import torch
 
 from benchmarks_suite.workload import Unsupported
 
-_AREAS = {"inductor": "torch._inductor.config", "dynamo": "torch._dynamo.config", "functorch": "torch._functorch.config"}
+_AREAS = {
+    "inductor": "torch._inductor.config",
+    "dynamo": "torch._dynamo.config",
+    "functorch": "torch._functorch.config",
+}
 _FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
 
 
@@ -43,7 +48,9 @@ def release() -> tuple[int, int]:
 
 
 def set_options(area: str, options: Mapping[str, Any]) -> None:
-    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises Unsupported for one it lacks."""
+    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises Unsupported for one
+    it lacks.
+    """
     module = importlib.import_module(_AREAS[area])
     for path, value in options.items():
         *parents, name = path.split(".")
@@ -58,9 +65,10 @@ def set_options(area: str, options: Mapping[str, Any]) -> None:
 
 
 def import_compiler() -> None:
-    """Imports what the first compiled call would import, so that no start pays for it, and keeps every metrics entry."""
-    import torch._dynamo
-    import torch._inductor.compile_fx
+    """Imports what the first compiled call would import, so that no start pays for it, and keeps every
+    metrics entry.
+    """
+    importlib.import_module("torch._inductor.compile_fx")
     from torch._dynamo import utils
 
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
@@ -69,7 +77,8 @@ def import_compiler() -> None:
 
 
 def prepare_toolchain(device: str) -> float:
-    """Runs the one-time checks of the compilers into the cache folders that are set; returns the seconds it took.
+    """Runs the one-time checks of the compilers into the cache folders that are set; returns the seconds it
+    took.
 
     On a CPU: which vector instructions compile, and the precompiled header; on a GPU also Triton's launcher.
     """
@@ -97,14 +106,18 @@ def load_artifacts(artifacts: bytes) -> None:
 
 def enter_stance(stance: Mapping[str, Any]) -> None:
     """torch.compiler.set_stance from here to the end of the process."""
-    torch.compiler.set_stance(stance.get("stance", "default"), **{key: value for key, value in stance.items() if key != "stance"})
+    torch.compiler.set_stance(
+        stance.get("stance", "default"), **{key: value for key, value in stance.items() if key != "stance"}
+    )
 
 
 # What the compiler did
 
 
 def graph_breaks() -> list[dict[str, Any]]:
-    """Every distinct graph break: reason, place in the user's code (file:line in function), and how often it came up."""
+    """Every distinct graph break: reason, place in the user's code (file:line in function), and how often it
+    came up.
+    """
     from torch._dynamo.utils import graph_break_reasons
 
     breaks = Counter((str(entry.reason).strip()[:2000], _place(entry.user_stack)) for entry in graph_break_reasons)
@@ -112,14 +125,23 @@ def graph_breaks() -> list[dict[str, Any]]:
 
 
 def recompiles() -> list[dict[str, str]] | None:
-    """Every compilation after a failed guard: the guard and the function. None where this release cannot tell."""
+    """Every compilation after a failed guard: the guard and the function. None where this release cannot
+    tell.
+    """
     entries = compilations()
     if entries is None:
         return None
     if entries and not hasattr(entries[0], "recompile_reason"):
         again = [entry for entry in entries if (getattr(entry, "cache_size", 0) or 0) > 0]
-        return [{"reason": "a guard failed; which one, torch says since 2.7", "function": _function(entry)} for entry in again]
-    return [{"reason": str(entry.recompile_reason)[:2000], "function": _function(entry)} for entry in entries if entry.recompile_reason]
+        return [
+            {"reason": "a guard failed; which one, torch says since 2.7", "function": _function(entry)}
+            for entry in again
+        ]
+    return [
+        {"reason": str(entry.recompile_reason)[:2000], "function": _function(entry)}
+        for entry in entries
+        if entry.recompile_reason
+    ]
 
 
 def compilations() -> list[Any] | None:
@@ -131,7 +153,9 @@ def compilations() -> list[Any] | None:
 
 
 def seconds_by_function() -> dict[str, float]:
-    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy backward not included."""
+    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy backward
+    not included.
+    """
     seconds: Counter[str] = Counter()
     for entry in compilations() or []:
         if getattr(entry, "co_name", None) and entry.entire_frame_compile_time_s:
@@ -140,9 +164,12 @@ def seconds_by_function() -> dict[str, float]:
 
 
 def guard_overhead_us() -> float | None:
-    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled it; None before 2.6."""
-    profiled = [entry.guard_latency_us for entry in compilations() or [] if getattr(entry, "guard_latency_us", None) is not None]
-    return float(sum(profiled)) if profiled else None
+    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled it; None
+    before 2.6.
+    """
+    seen = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
+    profiled = [float(latency) for latency in seen if latency is not None]
+    return sum(profiled) if profiled else None
 
 
 def counters() -> dict[str, float]:
@@ -159,7 +186,9 @@ def counters() -> dict[str, float]:
 
 
 def cache_hits(seen: Mapping[str, float]) -> int | None:
-    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count them."""
+    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count
+    them.
+    """
     if release() < (2, 2):
         return None
     return int(seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0))
@@ -168,17 +197,19 @@ def cache_hits(seen: Mapping[str, float]) -> int | None:
 def phases_s() -> dict[str, float]:
     """Seconds by phase, apart from each other; they add up to ``total``.
 
-    dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which holds the loading of the
-    generated module, where the kernels are compiled or waited for. A lazily compiled backward is timed beside the frame.
+    dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which holds the
+    loading of the generated module, where the kernels are compiled or waited for. A lazily compiled backward
+    is timed beside the frame.
     """
     from torch._dynamo.utils import compile_times
 
     names, values = compile_times(repr="csv", aggregate=True)
-    timed = {name: float(value) for name, value in zip(names, values, strict=True)}
+    timed = {str(name): float(str(value)) for name, value in zip(names, values, strict=True)}
     frames = _first(timed, "_compile.compile_inner", "_compile", "entire_frame_compile")
     backend = _first(timed, "OutputGraph.call_user_compiler", "backend_compile")
     backward = _first(timed, "backward._backward_impl", "compile_fx.<locals>.bw_compiler")
-    inductor = _first(timed, "compile_fx_inner") or _first(timed, "compile_fx.<locals>.fw_compiler_base") + backward
+    forward = _first(timed, "compile_fx.<locals>.fw_compiler_base")
+    inductor = _first(timed, "compile_fx_inner") or forward + backward
     kernels = min(inductor, _first(timed, "PyCodeCache.load_by_key_path", "async_compile.wait"))
     seconds = {
         "dynamo": frames - backend,
@@ -198,7 +229,9 @@ def _function(entry: Any) -> str:
 
 
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame of a graph break's user stack; library paths are cut to what is below site-packages."""
+    """The innermost frame of a graph break's user stack; library paths are cut to what is below
+    site-packages.
+    """
     frames = list(user_stack)
     if not frames:
         return ""
