@@ -122,9 +122,7 @@ PACKAGE_FILES = {"plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js"
 HASHED_STATIC = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC
-    },
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC},
 }
 
 # --- Celery: the scheduler and the dashboard worker; the benchmark workers are the runner's ----------------
@@ -164,7 +162,11 @@ ADMIN_POLICY = {  # unfold's Alpine.js evaluates attributes, and its templates b
     "script-src": [SELF, UNSAFE_EVAL, UNSAFE_INLINE],
     "style-src": [SELF, UNSAFE_INLINE],
 }
-CHART_POLICY = {"style-src-attr": [UNSAFE_INLINE]}  # Plotly positions its parts with style attributes
+CHART_POLICY = {
+    "style-src-attr": [UNSAFE_INLINE],  # Plotly positions its parts with style attributes
+    # and its full bundle brings the style element of a map library, by its hash in plotly 7.1; another would be refused
+    "style-src-elem": [SELF, "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"],
+}
 
 # --- Limits of what a worker may send ----------------------------------------------------------------------
 RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked
