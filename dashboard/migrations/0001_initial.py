@@ -177,6 +177,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100, unique=True)),
                 ('enabled', models.BooleanField(default=True)),
+                ('problem', models.TextField(blank=True, editable=False)),
                 ('families', models.JSONField(blank=True, default=list)),
                 ('benchmarks', models.ManyToManyField(blank=True, related_name='+', to='dashboard.benchmark')),
                 ('configs', models.ManyToManyField(blank=True, related_name='+', to='dashboard.config')),

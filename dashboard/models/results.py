@@ -23,9 +23,7 @@ class Environment(models.Model):
 class Result(models.Model):
     """The result document of a job, without its raw samples. At most one per job."""
 
-    job = models.OneToOneField(
-        "dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result"
-    )
+    job = models.OneToOneField("dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result")
     attempt = models.PositiveIntegerField()
     status = models.CharField(max_length=30, choices=Status)
     document = models.JSONField()  # result.v1 without `samples`; for a job without one, {"outcome": ...}
@@ -98,12 +96,8 @@ class Datum(models.Model):
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data", db_index=False)
     job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False)
     planned_at = models.DateTimeField()
-    build = models.ForeignKey(
-        "dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False
-    )
-    environment = models.ForeignKey(
-        Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False)
+    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     purpose = models.CharField(max_length=20, choices=Purpose)
     status = models.CharField(max_length=30, choices=Status)
     benchmark_version = models.PositiveIntegerField(default=1)
@@ -139,9 +133,7 @@ class Artifact(models.Model):
 class RefusedResult(models.Model):
     """A result that could not be taken in, kept as it came for inspection."""
 
-    job = models.ForeignKey(
-        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results"
-    )
+    job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results")
     source = models.CharField(max_length=200)  # worker or file name
     reason = models.TextField()
     body = models.BinaryField()  # cut at the size limit

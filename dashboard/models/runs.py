@@ -115,14 +115,13 @@ class Schedule(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
-    crontab = models.ForeignKey(
-        "django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+"
-    )
+    crontab = models.ForeignKey("django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+")
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="schedules")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="schedules")
     families = models.JSONField(default=list, blank=True)  # [] = the default selection of the machine's size
     benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
     configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
+    problem = models.TextField(blank=True, editable=False)  # why it did not trigger a run when it was last due
     periodic_task = models.OneToOneField(
         "django_celery_beat.PeriodicTask",
         null=True,

@@ -37,9 +37,7 @@ def ensure_coming_partitions(*, now: datetime) -> list[str]:
 
 def existing_partitions() -> set[str]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'dashboard_datum'::regclass"
-        )
+        cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'dashboard_datum'::regclass")
         return {name for (name,) in cursor.fetchall()}
 
 

@@ -1,0 +1,232 @@
+"""Reads what a worker delivers: bytes in, checked values out, or Refused with the precise reason.
+
+The contract is benchmarks_suite/schema/result.v1.json, read as data. A delivery is
+{"attempt": n, "outcome": {...}, "result": <result.v1> or null}: `DELIVERY` below.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import numpy as np
+import orjson
+
+SCHEMAS = Path(__file__).resolve().parent.parent / "benchmarks_suite" / "schema"
+GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
+TOLD_ERRORS = 5  # a broken writer makes hundreds of the same kind
+OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
+DELIVERY: dict[str, Any] = {
+    "type": "object",
+    "required": ["attempt", "outcome", "result"],
+    "properties": {
+        "attempt": {"type": "integer", "minimum": 1},
+        "outcome": {
+            "type": "object",
+            "required": ["status"],
+            "properties": {
+                "status": {"enum": list(OUTCOMES)},
+                "message": {"type": "string", "maxLength": 4000},
+                "exit_code": {"type": ["integer", "null"]},
+                "signal": {"type": ["integer", "string", "null"]},
+                "wall_s": {"type": ["number", "null"], "minimum": 0},
+                "log_tail": {"type": "string", "maxLength": 65536},
+            },
+        },
+        "result": {"type": ["object", "null"]},
+    },
+}
+
+
+class Refused(ValueError):
+    """A delivery that cannot be taken in; the text says where and why."""
+
+
+class TooLarge(Refused):
+    """A delivery beyond the size limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One metric's value with its 95 % interval; `count` samples made it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Raw samples of one arm: milliseconds per step, one each; cpu_ms and order are as long, or None."""
+
+    name: str
+    unit: str
+    inner: int
+    values: Sequence[float]
+    cpu_ms: Sequence[float] | None
+    order: Sequence[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDocument:
+    """A checked result.v1. `document` is all of it but the samples, ready to be stored as JSON."""
+
+    job: Mapping[str, Any]
+    status: str
+    message: str
+    started_at: datetime
+    suite_version: str
+    benchmark: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    metrics: Mapping[str, Measurement]
+    arms: tuple[Arm, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the suite's process ended, as the worker saw it from outside."""
+
+    status: str
+    message: str
+    log_tail: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a worker posts for one attempt of one job."""
+
+    attempt: int
+    outcome: Outcome
+    result: ResultDocument | None
+
+
+def unpack(body: bytes, limit: int) -> bytes:
+    """The bytes inside a gzip stream (or `body` itself where it is none), at most `limit` of them.
+
+    Stops as soon as the limit is passed, whatever the stream would grow to. Raises TooLarge, Refused.
+    """
+    if not body.startswith(b"\x1f\x8b"):
+        unpacked = body
+    else:
+        stream = zlib.decompressobj(wbits=GZIP_WINDOW)
+        try:
+            unpacked = stream.decompress(body, limit + 1)
+        except zlib.error as error:
+            raise Refused(f"the body is not gzip: {error}") from None
+        if len(unpacked) <= limit and not stream.eof:
+            raise Refused("the gzip stream ends too early: it was cut on its way")
+    if len(unpacked) > limit:
+        raise TooLarge(f"the body unpacks to more than {limit // 2**20} MiB, the limit")
+    return unpacked
+
+
+def parse_json(body: bytes) -> Any:
+    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises Refused."""
+    try:
+        return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
+    except orjson.JSONDecodeError as error:
+        raise Refused(f"not JSON (NaN and Infinity are not either): {error}") from None
+
+
+def parse_delivery(body: bytes) -> Delivery:
+    """Check and read an unpacked delivery. Raises Refused."""
+    delivery = parse_json(body)
+    check(delivery, _delivery_validator(), "delivery")
+    outcome = delivery["outcome"]
+    status, result = outcome["status"], delivery["result"]
+    if status == "pass" and result is None:
+        raise Refused("outcome.status is pass, and there is no result")
+    return Delivery(
+        attempt=delivery["attempt"],
+        outcome=Outcome(status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome),
+        result=None if result is None else parse_result(result),
+    )
+
+
+def parse_result(document: Any) -> ResultDocument:
+    """Check and read a decoded result.v1. Raises Refused."""
+    check(document, _result_validator(), "result")
+    stored = {key: value for key, value in document.items() if key != "samples"}
+    check_depth(stored)
+    return ResultDocument(
+        job=document["job"],
+        status=document["status"],
+        message=document["message"],
+        started_at=_moment(document["started_at"]),
+        suite_version=document["suite_version"],
+        benchmark=document["benchmark"],
+        environment=document["environment"],
+        metrics={key: _measurement(key, metric) for key, metric in document["metrics"].items()},
+        arms=tuple(_arm(name, arm) for name, arm in document["samples"].items()),
+        document=stored,
+    )
+
+
+def check(document: Any, validator: jsonschema_rs.Draft202012Validator, name: str) -> None:
+    """Raise Refused with the path and text of the first few violations."""
+    errors = list(validator.iter_errors(document))
+    if errors:
+        told = [f"{_path(name, e.instance_path)}: {e.message[:300]}" for e in errors[:TOLD_ERRORS]]
+        more = f" (and {len(errors) - TOLD_ERRORS} more)" if len(errors) > TOLD_ERRORS else ""
+        raise Refused("; ".join(told) + more)
+
+
+def check_depth(document: Mapping[str, Any]) -> None:
+    """Raise Refused for a document that is nested too deep to be written as JSON (254 levels)."""
+    try:
+        orjson.dumps(document)
+    except TypeError as error:
+        raise Refused(f"result: {error}") from None
+
+
+def pack_samples(values: Sequence[float], kind: str = "<f8") -> bytes:
+    """Compress numbers as little-endian float64 (`<f8`) or int32 (`<i4`), zlib."""
+    return zlib.compress(np.asarray(values, dtype=kind).tobytes(), level=1)
+
+
+def unpack_samples(packed: bytes, kind: str = "<f8") -> np.ndarray[tuple[int], np.dtype[Any]]:
+    """What `pack_samples` was given, shape (count,)."""
+    return np.frombuffer(zlib.decompress(packed), dtype=kind)
+
+
+def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
+    low, high = metric.get("low"), metric.get("high")
+    if low is not None and high is not None and low > high:
+        raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
+    return Measurement(metric["value"], low, high, metric.get("n", 0))
+
+
+def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
+    for key in ("cpu_ms", "order"):
+        if key in arm and len(arm[key]) != len(arm["values"]):
+            raise Refused(f"result.samples.{name}.{key} has {len(arm[key])} entries, values has {len(arm['values'])}")
+    return Arm(name, arm["unit"], arm.get("inner", 1), arm["values"], arm.get("cpu_ms"), arm.get("order"))
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise Refused(f"result.started_at: {text} has no time zone")
+    return moment
+
+
+def _path(name: str, steps: Sequence[str | int]) -> str:
+    return name + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+
+
+@cache
+def _result_validator() -> jsonschema_rs.Draft202012Validator:
+    schema = orjson.loads((SCHEMAS / "result.v1.json").read_bytes())
+    return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+
+
+@cache
+def _delivery_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(DELIVERY)

@@ -1,0 +1,189 @@
+"""Writes checked results into the tables: environments, documents, samples, series, data, rollups.
+
+Everything is done for many results at once, by statements over arrays, because an import brings thousands. The caller
+holds the jobs' rows locked, has made the partitions, and runs this in one transaction.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from dashboard.metrics import METRICS
+from dashboard.models import Environment, Job, Result, Samples, Status
+from dashboard.result_format import Measurement, Outcome, ResultDocument, pack_samples
+from dashboard.services.landing_sql import ADD_DATA, ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
+
+FAILED_LATENCY = "latency_ms"  # the series in which a case that brought no number shows that it failed
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A job (with its run) that has ended, and what it brought. `status` is its status word."""
+
+    job: Job
+    digest: str
+    status: str
+    outcome: Outcome | None
+    result: ResultDocument | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value on its way into a series; value None where the case failed."""
+
+    landing: Landing
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKey:
+    """What identifies a series."""
+
+    benchmark: int
+    config: int
+    machine: int
+    track: int
+    metric: str
+
+
+def land(landings: Sequence[Landing]) -> None:
+    """Write what the jobs brought, in place of what earlier attempts of them brought.
+
+    1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they are new, and locked
+    in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every touched series.
+    """
+    gone = forget([landing.job.pk for landing in landings])
+    environments = environment_ids(landing.result for landing in landings)
+    Result.objects.bulk_create([result_row(landing, environments) for landing in landings])
+    Samples.objects.bulk_create([row for landing in landings for row in sample_rows(landing)])
+    points = [point for landing in landings for point in points_of(landing)]
+    ids = series_ids({series_key(point) for point in points})
+    add_data(points, ids, environments)
+    changes = Counter(ids[series_key(point)] for point in points)
+    changes.subtract(gone)
+    roll_up(changes)
+
+
+def forget(job_ids: Sequence[UUID]) -> Counter[int]:
+    """Delete what these jobs brought before; how many data each series has lost."""
+    earlier = list(Result.objects.filter(pk__in=job_ids).values_list("pk", flat=True))
+    if not earlier:
+        return Counter()
+    Samples.objects.filter(job__in=earlier).delete()
+    Result.objects.filter(pk__in=earlier).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET_DATA, [earlier])
+        return Counter(series for (series,) in cursor.fetchall())
+
+
+def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
+    """Fingerprint -> id of its row, made where it is new."""
+    documents = {r.environment["fingerprint"]: r.environment for r in results if r is not None}
+    known = Environment.objects.filter(fingerprint__in=documents)
+    new = documents.keys() - set(known.values_list("fingerprint", flat=True))
+    rows = [Environment(fingerprint=one, document=documents[one]) for one in sorted(new)]
+    Environment.objects.bulk_create(rows, ignore_conflicts=True)
+    return dict(known.all().values_list("fingerprint", "pk"))
+
+
+def result_row(landing: Landing, environments: dict[str, int]) -> Result:
+    row = Result(job=landing.job, attempt=landing.job.attempt, status=landing.status, digest=landing.digest)
+    if landing.result is None:
+        row.document = {"outcome": landing.outcome.document if landing.outcome else {}}
+        return row
+    row.document = landing.result.document
+    row.environment_id = environments[landing.result.environment["fingerprint"]]
+    row.suite_version = landing.result.suite_version
+    row.benchmark_version = landing.result.benchmark["version"]
+    return row
+
+
+def sample_rows(landing: Landing) -> list[Samples]:
+    return [
+        Samples(
+            job=landing.job,
+            arm=arm.name,
+            unit=arm.unit,
+            inner=arm.inner,
+            count=len(arm.values),
+            values=pack_samples(arm.values),
+            cpu_ms=None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
+            order=None if arm.order is None else pack_samples(arm.order, "<i4"),
+            planned_at=landing.job.planned_at,
+        )
+        for arm in (landing.result.arms if landing.result else ())
+    ]
+
+
+def points_of(landing: Landing) -> list[Point]:
+    """The data of one job: every metric that metrics.py knows, whether it passed, and that it failed.
+
+    `passed` is left out for `unsupported`: the case neither passed nor failed. Metrics that metrics.py does not
+    know (of a newer suite) stay in the stored document only.
+    """
+    found = dict(landing.result.metrics) if landing.result else {}
+    if landing.status == Status.UNSUPPORTED:
+        found.pop("passed", None)
+    else:
+        found["passed"] = Measurement(float(landing.status == Status.PASS), None, None, 1)
+    points = [Point(landing, key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS]
+    if landing.status != Status.PASS and FAILED_LATENCY not in found:
+        points.append(Point(landing, FAILED_LATENCY, None, None, None, 0))
+    return points
+
+
+def series_key(point: Point) -> SeriesKey:
+    job = point.landing.job
+    return SeriesKey(job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id, point.metric)
+
+
+def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
+    """The ids of these series, made where they are new; their rows are locked."""
+    ordered = sorted(keys, key=lambda k: (k.benchmark, k.config, k.machine, k.track, k.metric))
+    columns = [[getattr(key, name) for key in ordered] for name in SeriesKey.__slots__]
+    found = find_series(columns)
+    if len(found) < len(keys):
+        with connection.cursor() as cursor:
+            cursor.execute(ADD_SERIES, columns)
+        found = find_series(columns)
+    return found
+
+
+def find_series(columns: list[list[Any]]) -> dict[SeriesKey, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(FIND_SERIES, columns)
+        return {SeriesKey(*key): pk for pk, *key in cursor.fetchall()}
+
+
+def add_data(points: Sequence[Point], series: dict[SeriesKey, int], environments: dict[str, int]) -> None:
+    rows = [datum_row(point, series[series_key(point)], environments) for point in points]
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_DATA, [list(column) for column in zip(*rows, strict=True)] or [[]] * 12)
+
+
+def datum_row(point: Point, series: int, environments: dict[str, int]) -> tuple[Any, ...]:
+    """In the order of ADD_DATA's columns."""
+    job, result = point.landing.job, point.landing.result
+    planned_at: datetime = job.planned_at
+    environment = environments[result.environment["fingerprint"]] if result else None
+    version = result.benchmark["version"] if result else job.benchmark.version
+    return (
+        series, planned_at, job.pk, job.run.build_id, environment, job.run.purpose, point.landing.status, version,
+        point.value, point.low, point.high, point.count,
+    )  # fmt: skip
+
+
+def roll_up(changes: Counter[int]) -> None:
+    """Bring the series' rollups up to date; `changes` is by how many data each has grown."""
+    ids = sorted(changes)
+    with connection.cursor() as cursor:
+        cursor.execute(ROLL_UP, [ids, [changes[pk] for pk in ids]])

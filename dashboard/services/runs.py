@@ -1,0 +1,160 @@
+"""Triggering, cancelling and retrying runs."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import F, Model, QuerySet
+from django.utils import timezone
+
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Job,
+    JobState,
+    Machine,
+    Purpose,
+    Run,
+    Schedule,
+    TorchBuild,
+    Track,
+)
+from dashboard.plan import BenchmarkFacts, Case, PlanError, Selection, hint, job_file, plan_cases
+from dashboard.services.dispatch import dispatch
+from dashboard.services.partitions import ensure_partitions
+from dashboard.services.run_state import ACTIVE, RETRYABLE, refresh_runs
+
+Named = TypeVar("Named", bound=Model)
+ATTEMPTS = 3  # of a job, before it is lost; and again with each retry
+
+
+def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
+    *,
+    build: str,
+    machine: str,
+    track: str,
+    families: Sequence[str] = (),
+    benchmarks: Sequence[str] = (),
+    configs: Sequence[str] = (),
+    purpose: str = Purpose.MANUAL,
+    user: AbstractBaseUser | None = None,
+    schedule: Schedule | None = None,
+    measure: Mapping[str, Any] | None = None,
+    label: str = "",
+) -> Run:
+    """Make a run and its jobs, and send the jobs' messages once the transaction is through.
+
+    build, machine, track: label and keys. families, benchmarks, configs: names; all empty means the default selection
+    of the machine's size. measure: `measure` of the job file. Raises PlanError, naming what is wrong and what there is.
+    """
+    on_build, on_machine, on_track = find_build(build), find_machine(machine), find_track(track)
+    cases = plan_run(machine=machine, families=families, benchmarks=benchmarks, configs=configs)
+    request = {"families": [*families], "benchmarks": [*benchmarks], "configs": [*configs], "measure": measure or {}}
+    run = Run(
+        build=on_build, machine=on_machine, track=on_track, purpose=Purpose(purpose), schedule=schedule, label=label,
+        created_by_id=user.pk if user else None, request=request,
+    )  # fmt: skip
+    jobs = plan_jobs(run, cases, planned_at=timezone.now(), measure=measure or {})
+    ensure_partitions(moments=[jobs[0].planned_at])
+    with transaction.atomic():
+        run.save()
+        Job.objects.bulk_create(jobs, batch_size=500)
+        transaction.on_commit(partial(dispatch, run_id=run.pk))
+    return run
+
+
+def plan_run(*, machine: str, families: Sequence[str], benchmarks: Sequence[str], configs: Sequence[str]) -> list[Case]:
+    """What trigger_run would measure. Raises PlanError."""
+    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
+    known = [
+        BenchmarkFacts(name, family, size, tuple(defaults))
+        for name, family, size, defaults in Benchmark.objects.filter(retired=False).values_list(
+            "name", "family", "size", "default_configs"
+        )
+    ]
+    config_names = Config.objects.filter(retired=False).values_list("name", flat=True)
+    return plan_cases(selection, known, list(config_names), find_machine(machine).default_size)
+
+
+def plan_jobs(run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Mapping[str, Any]) -> list[Job]:
+    """The run's jobs, not saved."""
+    benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})}
+    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
+    return [
+        plan_job(run, position, benchmarks[case.benchmark], configs[case.config], planned_at, measure)
+        for position, case in enumerate(cases)
+    ]
+
+
+def plan_job(
+    run: Run, position: int, benchmark: Benchmark, config: Config, planned_at: datetime, measure: Mapping[str, Any]
+) -> Job:
+    job_id = uuid.uuid4()
+    spec = job_file(
+        job_id=str(job_id), case=Case(benchmark.name, config.name), device=run.machine.device_kind,
+        build=run.build.label, purpose=run.purpose, planned_at=planned_at, measure=measure,
+    )  # fmt: skip
+    return Job(
+        uuid=job_id, run=run, benchmark=benchmark, config=config, position=position, spec=spec,
+        planned_at=planned_at, max_attempts=ATTEMPTS,
+    )  # fmt: skip
+
+
+def cancel_run(*, run: Run) -> int:
+    """Cancel the jobs that have not ended; how many. A worker that has one learns it with its next heartbeat."""
+    with transaction.atomic():
+        active = Job.objects.filter(run=run, state__in=ACTIVE).select_for_update().order_by("pk")
+        ids = [job.pk for job in active]
+        Job.objects.filter(pk__in=ids).update(
+            state=JobState.CANCELLED,
+            message="Cancelled by a person.",
+            finished_at=timezone.now(),
+            lease_until=None,
+        )
+        refresh_runs(run_ids=[run.pk])
+    run.refresh_from_db()
+    return len(ids)
+
+
+def retry_failed_jobs(*, run: Run) -> int:
+    """Queue the jobs again that brought no result, under a new attempt; how many. What they told before is kept
+    until they tell something new."""
+    with transaction.atomic():
+        failed = Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk")
+        ids = [job.pk for job in failed]
+        Job.objects.filter(pk__in=ids).update(
+            state=JobState.QUEUED, status="", message="", phase="", log_tail="", attempt=F("attempt") + 1,
+            max_attempts=F("attempt") + ATTEMPTS, worker=None, dispatched_at=None, claimed_at=None, lease_until=None,
+            finished_at=None,
+        )  # fmt: skip
+        refresh_runs(run_ids=[run.pk])
+        transaction.on_commit(partial(dispatch, run_id=run.pk))
+    run.refresh_from_db()
+    return len(ids)
+
+
+def find_named(known: QuerySet[Named], kind: str, field: str, name: str) -> Named:
+    """The one row whose `field` is `name`. Raises PlanError with what is near it."""
+    found = known.filter(**{field: name}).first()
+    if found is None:
+        raise PlanError(f"Unknown {kind} {name!r}. {hint(name, list(known.values_list(field, flat=True)))}")
+    return found
+
+
+def find_build(label: str) -> TorchBuild:
+    """Raises PlanError."""
+    return find_named(TorchBuild.objects.all(), "torch build", "label", label)
+
+
+def find_machine(key: str) -> Machine:
+    """Raises PlanError."""
+    return find_named(Machine.objects.all(), "machine", "key", key)
+
+
+def find_track(key: str) -> Track:
+    """Raises PlanError."""
+    return find_named(Track.objects.all(), "track", "key", key)

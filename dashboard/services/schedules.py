@@ -1,0 +1,104 @@
+"""Schedules: what they trigger, and the django-celery-beat entries that say when."""
+
+import structlog
+from celery.schedules import crontab
+from django.conf import settings
+from django.db import transaction
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
+
+from dashboard.models import Machine, Purpose, Run, Schedule, Track
+from dashboard.plan import PlanError
+from dashboard.services.run_state import is_over
+from dashboard.services.runs import trigger_run
+
+TRIGGER = "dashboard.tasks.trigger_schedule"
+NIGHTLY_HOUR = 3
+
+logger = structlog.get_logger(__name__)
+
+
+def save_schedule(*, schedule: Schedule) -> None:
+    """Save a schedule and its beat entry."""
+    with transaction.atomic():
+        schedule.save()
+        schedule.periodic_task, _ = PeriodicTask.objects.update_or_create(
+            name=f"Schedule {schedule.pk}",
+            defaults={
+                "task": TRIGGER,
+                "args": f"[{schedule.pk}]",
+                "crontab": schedule.crontab,
+                "enabled": schedule.enabled,
+                "description": f"Triggers the runs of {schedule.name}. Change it under Schedules.",
+            },
+        )
+        schedule.save(update_fields=["periodic_task"])
+
+
+def delete_schedule(*, schedule: Schedule) -> None:
+    """Delete a schedule and its beat entry; its runs stay."""
+    with transaction.atomic():
+        task = schedule.periodic_task
+        schedule.delete()
+        if task is not None:
+            task.delete()
+
+
+def run_schedule(*, schedule_id: int) -> Run | None:
+    """Trigger the run of a schedule that is due; None, with the reason kept in `problem`, where that cannot be."""
+    schedule = Schedule.objects.select_related("track__build", "machine").filter(pk=schedule_id).first()
+    if schedule is None or not schedule.enabled:
+        return None
+    try:
+        run, problem = _trigger(schedule), ""
+    except PlanError as error:
+        run, problem = None, str(error)
+        logger.warning("schedule triggered nothing", schedule=schedule.name, why=problem)
+    Schedule.objects.filter(pk=schedule_id).update(problem=problem)
+    return run
+
+
+def _trigger(schedule: Schedule) -> Run:
+    if schedule.track.build is None:
+        raise PlanError(f"Track {schedule.track} has no build yet: set one in the admin.")
+    earlier = schedule.runs.order_by("-created_at").first()
+    if earlier is not None and not is_over(earlier.state):
+        raise PlanError(f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or less often.")
+    return trigger_run(
+        build=schedule.track.build.label,
+        machine=schedule.machine.key,
+        track=schedule.track.key,
+        families=schedule.families,
+        benchmarks=list(schedule.benchmarks.values_list("name", flat=True)),
+        configs=list(schedule.configs.values_list("name", flat=True)),
+        purpose=Purpose.SCHEDULED,
+        schedule=schedule,
+        label=schedule.name,
+    )
+
+
+def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:
+    """The default schedule of a machine: every night, the default selection. What a person changed in it stays."""
+    existing = Schedule.objects.filter(machine=machine, track=track).first()
+    if existing is not None:
+        return existing
+    crontab_row = find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0))
+    schedule = Schedule(name=f"Nightly on {machine.key}", crontab=crontab_row, machine=machine, track=track)
+    save_schedule(schedule=schedule)
+    return schedule
+
+
+def ensure_system_tasks() -> None:
+    """The site's own beat entries (settings.BEAT_SCHEDULE); what a person changed in them stays."""
+    for name, (task, when) in settings.BEAT_SCHEDULE.items():
+        if isinstance(when, crontab):
+            timing = {"crontab": find_crontab(when)}
+        else:
+            every, _ = IntervalSchedule.objects.get_or_create(every=when, period=IntervalSchedule.SECONDS)
+            timing = {"interval": every, "expire_seconds": when}  # do not pile up while no worker runs
+        PeriodicTask.objects.get_or_create(name=name, defaults={"task": task, **timing})
+
+
+def find_crontab(when: crontab) -> CrontabSchedule:
+    """The beat row of this time of day, in the site's time zone."""
+    fields = {"hour": when._orig_hour, "minute": when._orig_minute, "timezone": settings.TIME_ZONE}
+    return CrontabSchedule.objects.get_or_create(**{key: str(value) for key, value in fields.items()})[0]
