@@ -1,6 +1,6 @@
-"""Every benchmark, one line each, in the order in which they are worth measuring. To add one: docs/add-a-model.md.
+"""Every benchmark, one line each, the most telling first. To add one: docs/add-a-model.md.
 
-Stdlib only: the list can be read where no torch is installed. Only ``load`` imports torch and the model's file.
+Stdlib only, so that the list can be read where no torch is installed; ``load`` imports torch and the model.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 class Benchmark:
     """What is fixed while the software under it changes.
 
-    model: name of the file in models/ that builds it; family: the group of models it is shown and alerted with.
+    model: name of the file in models/ that builds it; family: what it is shown and alerted with.
     size: smoke (tens of milliseconds a step on one CPU core) or standard (the published shapes, for one GPU).
     mode: inference, training; LLMs also prefill, decode.
     dtype: float32, bfloat16, float16, or autocast_bf16 (float32 weights under torch.autocast).
     shapes: static, dynamic (lengths vary from batch to batch) or bucketed (padded to one of a few lengths).
     item: the unit of throughput.
     default_configs: the configs that a run measures when it is not told which; none: not in the default run.
-    version: raise it when a change of the model's file changes what is measured; its series starts a new segment.
+    version: raise it when the model's file changes what is measured; its series start a new segment.
     """
 
     model: str

@@ -1,9 +1,10 @@
 """What a model file hands to the harness: the whole interface between models/*.py and harness/.
 
-A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the module on the CPU in
-float32. Weights that the library would draw at random are zero after ``registry.load`` (drawing billions of them takes
-minutes); the harness fills every parameter with its own generator, because the same seed gives other weights in other
-torch releases. Buffers (rotary tables, position ids, caches) hold their right values.
+A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the module on
+the CPU in float32. Weights that the library would draw at random are zero after ``registry.load`` (drawing
+billions of them takes minutes); the harness fills every parameter with its own generator, because the same
+seed gives other weights in other torch releases. Buffers (rotary tables, position ids, caches) hold their
+right values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,19 +18,20 @@ from torch.overrides import TorchFunctionMode
 Inputs = Mapping[str, Any]
 
 
-class Unsupported(Exception):  # noqa: N818 - a named outcome (status `unsupported`), not an error of ours
-    """This machine, torch version or set of libraries cannot run the workload; its text says what is missing."""
+class Unsupported(Exception):
+    """This machine, torch version or set of libraries cannot run the workload; the text says why."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """One model, ready to be measured.
 
-    module: on the CPU, float32, as published (dropout included; the harness sets it to 0 where it checks accuracy).
-    inputs: ``inputs(index, generator)`` is the index-th batch on the CPU; floats in float32, ids in int64. With the
-        static shape profile every index has the same shapes; with ``dynamic`` they vary; with ``bucketed`` they are
-        padded to one of a few lengths. Floats are cast and all is moved by the harness.
-    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, never this function.
+    module: on the CPU, float32, as published (dropout included; the harness sets it to 0 where it checks
+        accuracy).
+    inputs: ``inputs(index, generator)`` is the index-th batch on the CPU; floats in float32, ids in int64.
+        With the static shape profile every index has the same shapes; with ``dynamic`` they vary; with
+        ``bucketed`` they are padded to one of a few lengths. Floats are cast and all is moved by the harness.
+    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, never this.
     output: picks the tensor to compare and to reduce from what ``call`` returned.
     loss: ``loss(output_of_call, inputs)``, a scalar; None where the model has no training mode.
     items: how many of ``item`` one batch holds (padding not counted).
@@ -37,13 +39,16 @@ class Workload:
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
     parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder": "encoder"}.
-    dynamic: name of an input -> its dimensions that vary under the dynamic profile, for ``inductor_mark_dynamic``. It may
-        name inputs that this mode lacks. Where the profile is static, these may still be marked.
-    reset: called before each step where the module keeps state between calls; None where a step needs none. A decode
-        step needs none: its input holds the position, so that the same input always gives the same output.
-    wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called once per arm, on the
-        device, after the weights were filled, cast and moved and, for the family ``distributed``, after torchrun's
-        process group is up; before torch.compile. None where the module is measured as it is.
+    dynamic: name of an input -> its dimensions that vary under the dynamic profile, for
+        ``inductor_mark_dynamic``. It may name inputs that this mode lacks. Where the profile is static, these
+        may still be marked.
+    reset: called before each step where the module keeps state between calls; None where a step needs none. A
+        decode step needs none: its input holds the position, so that the same input always gives the same
+        output.
+    wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called once per
+        arm, on the device, after the weights were filled, cast and moved and, for the family ``distributed``,
+        after torchrun's process group is up; before torch.compile. None where the module is measured as it
+        is.
     """
 
     module: nn.Module
@@ -64,8 +69,8 @@ _DRAWS = frozenset({"normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_"
 # by name: libraries put functions of their own in the place of torch.nn.init's while they build
 
 
-class weights_not_drawn(TorchFunctionMode):  # noqa: N801 - used as `with weights_not_drawn():`
-    """While it is on, what would be drawn at random in place becomes zero: ten times as fast for a billion weights.
+class weights_not_drawn(TorchFunctionMode):
+    """While it is on, what would be drawn at random in place becomes zero: much faster for a billion weights.
 
     Constants (norms of one) and computed buffers are written as usual. Zero and not left as it is, because
     trunc_normal_ draws again until all lies within its bounds.

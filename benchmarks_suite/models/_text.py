@@ -1,4 +1,4 @@
-"""What the language models share: batches of token ids, the four modes, and a step against a static KV cache."""
+"""What the language models share: batches of token ids, the four modes, a step on a static KV cache."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def count_tokens(ids: Tensor) -> int:
 
 
 class Slots(nn.Module):
-    """Keys and values of one layer, shape (batch, heads, length, width), in buffers so that CUDA graphs can keep them.
+    """Keys and values of one layer, each (batch, heads, length, width); buffers, so that CUDA graphs keep them.
 
     They start as waves, not zeros: attention over zeros would be exact in any precision.
     """
@@ -48,10 +48,10 @@ class Slots(nn.Module):
 
 
 class KeyValueCache(nn.ModuleList):
-    """A static KV cache with what transformers' models ask of one. Each step says at which positions it writes.
+    """A static KV cache with what transformers' models ask of one. Each step says where it writes.
 
-    transformers' own StaticCache counts the positions itself: its n-th step differs from its first, and equal inputs
-    would not give equal outputs in each arm.
+    transformers' own StaticCache counts the positions itself: its n-th step differs from its first, and equal
+    inputs would not give equal outputs in each arm.
     """
 
     position: Tensor  # (steps,)
@@ -59,6 +59,7 @@ class KeyValueCache(nn.ModuleList):
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any) -> tuple[Tensor, Tensor]:
         """Writes keys and values, shape (batch, heads, steps, width), and returns the whole of both."""
         slots = self[layer]
+        assert isinstance(slots, Slots)
         slots.keys.index_copy_(2, self.position, keys)
         slots.values.index_copy_(2, self.position, values)
         return slots.keys, slots.values
@@ -74,11 +75,11 @@ class KeyValueCache(nn.ModuleList):
 
 
 class Step(nn.Module):
-    """One forward pass that writes the KV cache and returns the last token's logits, shape (batch, 1, vocabulary)."""
+    """A forward pass that writes the KV cache and returns the last token's logits (batch, 1, vocabulary)."""
 
     def __init__(self, model: nn.Module, batch_size: int, heads: int, length: int, width: int, layers: int) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.length = model, length
         self.cache = KeyValueCache(Slots(batch_size, heads, length, width) for _ in range(layers))
 
 
@@ -98,18 +99,20 @@ class Decode(Step):
     def forward(self, input_ids: Tensor, position: Tensor) -> Tensor:
         """input_ids (batch, 1), position (1,)."""
         self.cache.position = position
-        length = self.cache[0].keys.shape[2]
-        visible = torch.arange(length, device=position.device) <= position  # (length,)
+        visible = torch.arange(self.length, device=position.device) <= position  # (length,)
         logits: Tensor = self.model(
             input_ids, past_key_values=self.cache, position_ids=position[None], attention_mask=visible[None, None, None]
         ).logits
         return logits
 
 
-def causal_lm(
-    model: Any, block: type[nn.Module], mode: str, shapes: str, batch_size: int, length: int
-) -> Workload:
-    """A decoder-only model of transformers in one of its four modes; ``length``: of the text, or of the KV cache."""
+def causal_lm(model: Any, block: type[nn.Module], mode: str, shapes: str, batch_size: int, length: int) -> Workload:
+    """A decoder-only model of transformers in one of its four modes.
+
+    length: of the text, or of the KV cache. In inference and training the causal mask is left to the library,
+    as its users do: in eager it looks whether it can do without a mask (which waits for the device); traced it
+    cannot look, and hands attention a written mask.
+    """
     if mode in ("prefill", "decode"):
         return _step_workload(model, block, mode, batch_size, length)
 

@@ -1,4 +1,4 @@
-"""Triton, or Triton's interpreter where there is no GPU: slow, for correctness only. Import this before triton."""
+"""Triton, or its interpreter where there is no GPU: slow, for correctness only. Import this before triton."""
 
 import os
 from collections.abc import Callable
@@ -21,5 +21,5 @@ if not INTERPRETED and not torch.cuda.is_available():
 
 
 def launcher(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Marks a function that launches a kernel: dynamo traces it on a GPU, and steps around it in the interpreter."""
+    """Marks a function that launches a kernel: dynamo traces it, but steps around the interpreter."""
     return torch.compiler.disable(function) if INTERPRETED else function

@@ -1,8 +1,8 @@
-"""Image captioning: a ViT-B/16 encoder and a GPT-2 decoder with cross attention, 239 million parameters (transformers).
+"""Image captioning: ViT-B/16 and GPT-2 with cross attention, 239 million parameters (transformers).
 
-Captions are 256 tokens long in the static profile. In the dynamic one a batch of captions of one length is padded to a
-multiple of 8; nearly all are short: 90 % below 32, 9 % below 64, 1 % below 256. In the bucketed one they are padded to
-one of eight lengths, so that eight compiled graphs serve them all.
+Captions are 256 tokens long in the static profile. In the dynamic one a batch of captions of one length is
+padded to a multiple of 8; nearly all are short: 90 % below 32, 9 % below 64, 1 % below 256. In the bucketed
+one they are padded to one of eight lengths, so that eight compiled graphs serve them all.
 """
 
 from typing import Any

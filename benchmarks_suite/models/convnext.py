@@ -1,4 +1,4 @@
-"""ConvNeXt-T on 224 x 224 images, 28.6 million parameters at standard size (transformers). Depthwise convolutions."""
+"""ConvNeXt-T on 224 x 224 images: depthwise convolutions, 28.6 million parameters (transformers)."""
 
 from typing import Any
 

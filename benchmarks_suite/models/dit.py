@@ -1,4 +1,4 @@
-"""DiT-XL/2 for 256 x 256 images, a transformer that denoises, 750 million parameters at standard size (diffusers).
+"""DiT-XL/2 for 256 x 256 images: a transformer that denoises, 750 million parameters (diffusers).
 
 The paper counts 675 million: diffusers gives every block its own embedding of label and time.
 """

@@ -1,4 +1,4 @@
-"""GPT-2, 124 million parameters at standard size (transformers)."""
+"""GPT-2, 124 million parameters (transformers)."""
 
 from transformers import GPT2Config, GPT2LMHeadModel
 from transformers.loss.loss_utils import ForCausalLMLoss

@@ -1,6 +1,6 @@
-"""A mixture of experts in the shape of Granite-3.0-1B-A400M, 1.33 billion parameters at standard size (transformers).
+"""A mixture of experts, the shape of Granite-3.0-1B-A400M, 1.33 billion parameters (transformers).
 
-Each token goes to 8 of 32 experts; the library sorts the tokens by expert and multiplies them in one grouped matmul.
+Each token goes to 8 of 32 experts; the library sorts tokens by expert, for one grouped matmul.
 """
 
 from typing import Any

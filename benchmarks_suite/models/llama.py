@@ -1,4 +1,4 @@
-"""Llama in the shape of Llama-3.2-1B, 1.24 billion parameters at standard size (transformers)."""
+"""Llama in the shape of Llama-3.2-1B, 1.24 billion parameters (transformers)."""
 
 from typing import Any
 

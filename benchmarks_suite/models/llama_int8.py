@@ -1,4 +1,4 @@
-"""Llama with weights rounded to int8 by torchao, activations as they are: what decoding is bound by is reading weights."""
+"""Llama with weights rounded to int8 by torchao: decoding is bound by reading weights."""
 
 from dataclasses import replace
 from importlib.util import find_spec

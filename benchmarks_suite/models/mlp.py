@@ -1,4 +1,4 @@
-"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every run. See mlp_wide too."""
+"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every run."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""Qwen3 in the shape of Qwen3-0.6B, 596 million parameters at standard size (transformers). Norms on queries and keys."""
+"""Qwen3 in the shape of Qwen3-0.6B: norms on queries and keys, 596 million parameters (transformers)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""ResNet-50 on 224 x 224 images, 25.6 million parameters at standard size (transformers). Convolutions and batch norm."""
+"""ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 million parameters (transformers)."""
 
 from typing import Any
 

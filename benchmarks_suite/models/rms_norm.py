@@ -1,4 +1,4 @@
-"""RMSNorm as plain torch: four passes over memory in eager, one when fused. Its hand-written rival: rms_norm_triton."""
+"""RMSNorm as plain torch: several passes over memory in eager, one when fused. Rival: rms_norm_triton."""
 
 import torch
 from torch import Tensor, nn

@@ -84,7 +84,7 @@ class RmsNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (rows, width), contiguous."""
-        out: Tensor = _RmsNorm.apply(x, self.weight)
+        out: Tensor = _RmsNorm.apply(x, self.weight)  # type: ignore[no-untyped-call]
         return out
 
 

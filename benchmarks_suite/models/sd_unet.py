@@ -1,4 +1,4 @@
-"""The UNet of Stable Diffusion 1.5, 860 million parameters at standard size (diffusers). One denoising step."""
+"""One denoising step of Stable Diffusion 1.5: its UNet, 860 million parameters (diffusers)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The UNet of Stable Diffusion XL, 2.57 billion parameters at standard size (diffusers). One denoising step."""
+"""One denoising step of Stable Diffusion XL: its UNet, 2.57 billion parameters (diffusers)."""
 
 from typing import Any
 
@@ -56,9 +56,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         }
 
     return Workload(
-        module=UNet2DConditionModel(
-            **config, use_linear_projection=True, addition_embed_type="text_time"
-        ),
+        module=UNet2DConditionModel(**config, use_linear_projection=True, addition_embed_type="text_time"),
         inputs=inputs,
         items=lambda batch: len(batch["sample"]),
         item="images",

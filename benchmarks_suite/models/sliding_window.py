@@ -1,7 +1,8 @@
 """Causal attention in a sliding window by FlexAttention, with its projections.
 
-Compiled it is one kernel that visits only the blocks inside the window. Eager computes every score: (heads, length, length)
-in float32 is 69 GB at standard size, so that the eager arm runs out of memory where the compiled one needs little.
+Compiled it is one kernel that visits only the blocks inside the window. Eager computes every score: (heads,
+length, length) in float32 is 69 GB at standard size, so that the eager arm runs out of memory where the
+compiled one needs little.
 """
 
 from collections.abc import Callable
@@ -30,7 +31,7 @@ class SlidingWindow(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """The mask is no tensor: it has to be told when the module moves."""
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.mask = self.mask.to(self.back.weight.device)
         return self
 
@@ -39,11 +40,15 @@ class SlidingWindow(nn.Module):
         query, key, value = self.project(x).unflatten(-1, (3 * self.heads, self.width)).transpose(1, 2).chunk(3, dim=1)
         attended = flex_attention(query, key, value, block_mask=self.mask)  # (batch, heads, length, width)
         assert isinstance(attended, Tensor)
-        return self.back(attended.transpose(1, 2).flatten(2))
+        out: Tensor = self.back(attended.transpose(1, 2).flatten(2))
+        return out
 
 
 def block_mask(length: int, window: int) -> BlockMask:
-    """Made from the blocks' numbers; the library's create_block_mask would first write down all length**2 positions."""
+    """Which blocks of BLOCK x BLOCK positions are seen in part or in full.
+
+    The library's create_block_mask would find the same, but write down all length**2 positions first.
+    """
 
     def visible(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (query >= key) & (query - key < window)
@@ -58,7 +63,9 @@ def block_mask(length: int, window: int) -> BlockMask:
 
 
 def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """(rows, columns) of bool -> how many are set in each row, and their column numbers first; both (1, 1, rows, …)."""
+    """(rows, columns) of bool -> how many are set in each row (1, 1, rows), and the columns, those that are
+    set first (1, 1, rows, columns).
+    """
     order = blocks.int().argsort(dim=1, descending=True, stable=True).int()
     return blocks.sum(1).int()[None, None], order[None, None]
 

@@ -1,4 +1,4 @@
-"""Softmax over long rows as plain torch; eager has a kernel of its own for it. Its hand-written rival: softmax_triton."""
+"""Softmax over long rows, written out in plain torch: one kernel when fused. Rival: softmax_triton."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""SwiGLU's gate, silu(gate) * up, as plain torch: two kernels in eager, one when fused. Its rival: swiglu_triton."""
+"""SwiGLU's gate, silu(gate) * up: two kernels in eager, one when fused. Rival: swiglu_triton."""
 
 import torch
 from torch import Tensor, nn

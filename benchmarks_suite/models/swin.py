@@ -1,4 +1,4 @@
-"""Swin-T on 224 x 224 images, 28.3 million parameters at standard size (transformers). Attention in shifted windows."""
+"""Swin-T on 224 x 224 images: attention in shifted windows, 28.3 million parameters (transformers)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Three convolutions with batch norm on 32 x 32 images: small enough that launching kernels is most of the time."""
+"""Three convolutions on 32 x 32 images: so small that launching kernels is most of the time."""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""ViT-B/16 on 224 x 224 images, 86 million parameters at standard size (transformers)."""
+"""ViT-B/16 on 224 x 224 images, 86.6 million parameters (transformers)."""
 
 from typing import Any
 
