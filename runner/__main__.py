@@ -1,7 +1,7 @@
 """`python -m runner`: one worker, which owns one device and runs the site's jobs on it, one at a time.
 
-Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE, SUITE_PYTHON … (all in
-docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that runs is stopped and, later, measured again.
+Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE, SUITE_PYTHON …
+(all in docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that runs is stopped and measured again.
 
  1. read the settings; make sure that no other worker uses our folder
  2. end what a killed predecessor left behind

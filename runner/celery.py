@@ -35,8 +35,7 @@ def transport_options(broker_url: str) -> dict[str, object]:
     if not broker_url.startswith("redis"):
         return {}
     return {
-        "visibility_timeout": LONGEST_JOB_S
-        + 3600,  # sooner, and a long job's message would be delivered twice
+        "visibility_timeout": LONGEST_JOB_S + 3600,  # sooner, and a long job's message would be delivered twice
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
         # of our own: consumers restore by *their* timeout whatever lies under the keys that they share

@@ -35,13 +35,11 @@ def risen(before: dict[str, int], after: dict[str, int]) -> str:
 def full_disk(folder: Path) -> str:
     """Says that the disk is full, in words; empty when it is not."""
     free_mb = shutil.disk_usage(folder).free // 1024**2
-    return (
-        f"The disk under {folder} is full ({free_mb} MB free): make room. " if free_mb < FULL_DISK_MB else ""
-    )
+    return f"The disk under {folder} is full ({free_mb} MB free): make room. " if free_mb < FULL_DISK_MB else ""
 
 
 def _cgroup_files(root: Path) -> list[Path]:
-    """Where our own memory cgroup may lie. A container may see its cgroup at the mount's root instead of at its path."""
+    """Where our own memory cgroup may lie. A container may see it at the mount's root instead of at its path."""
     files = []
     with suppress(OSError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():

@@ -44,9 +44,7 @@ class Device:
             return ""
         listed = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
         if listed and self.index >= len(listed):
-            raise DeviceError(
-                f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: lower it"
-            )
+            raise DeviceError(f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: lower it")
         return listed[self.index] if listed else str(self.index)
 
 
@@ -94,16 +92,12 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
         pynvml.nvmlInit()
         return _ask(pynvml, device.visible(environment))
     except pynvml.NVMLError as error:
-        raise DeviceError(
-            f"WORKER_DEVICE is {device}, but NVML says: {error}. Check with `nvidia-smi`"
-        ) from error
+        raise DeviceError(f"WORKER_DEVICE is {device}, but NVML says: {error}. Check with `nvidia-smi`") from error
 
 
 def _ask(nvml: Any, visible: str) -> dict[str, Any]:
     by_index = visible.isdigit()
-    handle = (
-        nvml.nvmlDeviceGetHandleByIndex(int(visible)) if by_index else nvml.nvmlDeviceGetHandleByUUID(visible)
-    )
+    handle = nvml.nvmlDeviceGetHandleByIndex(int(visible)) if by_index else nvml.nvmlDeviceGetHandleByUUID(visible)
     return {
         "name": nvml.nvmlDeviceGetName(handle),
         "uuid": nvml.nvmlDeviceGetUUID(handle),

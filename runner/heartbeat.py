@@ -34,9 +34,7 @@ class Heartbeat:
         )
         self._silent = False  # the last beat did not reach the site
         self._done = threading.Event()
-        self._thread = threading.Thread(
-            target=contextvars.copy_context().run, args=(self._loop,), daemon=True
-        )
+        self._thread = threading.Thread(target=contextvars.copy_context().run, args=(self._loop,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -55,9 +53,7 @@ class Heartbeat:
     def _beat(self) -> float:
         """One heartbeat; the seconds until the next."""
         try:
-            cancel = self._site.heartbeat(
-                self._job_id, self._attempt, self.note or self._log.phase(), self._log.tail()
-            )
+            cancel = self._site.heartbeat(self._job_id, self._attempt, self.note or self._log.phase(), self._log.tail())
         except (Stale, Refused) as answer:
             if not self._done.is_set():
                 logger.warning("the job is no longer ours", answer=str(answer))

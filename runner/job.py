@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from runner import evidence, gpu
+from runner import evidence, gpu, jobfolder
 from runner.environments import import_path
 from runner.heartbeat import Heartbeat
 from runner.joblog import JobLog
@@ -50,10 +49,10 @@ class Ticket:
 
 
 def run(worker: Worker, job_id: str, attempt: int) -> str:
-    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where there is none to tell.
+    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where there is none.
 
     1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and job file
-    5. run the suite under heartbeats   6. name the outcome   7. put it into the outbox, let go of the device   8. deliver
+    5. run the suite under heartbeats   6. name the outcome   7. put it into the outbox   8. free the device, deliver
     """
     if not JOB_ID.fullmatch(job_id) or attempt < 1:
         raise ValueError(f"a message names job {job_id!r}, attempt {attempt!r}: the site makes no such ids")
@@ -89,9 +88,7 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
 
 def _run_claimed(worker: Worker, ticket: Ticket) -> str:
     try:
-        with Heartbeat(
-            worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log
-        ) as heartbeat:
+        with Heartbeat(worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log) as heartbeat:
             outcome, result = _measure(worker, ticket, heartbeat)
             _keep(
                 worker,
@@ -102,7 +99,7 @@ def _run_claimed(worker: Worker, ticket: Ticket) -> str:
             )
         return outcome.status
     finally:
-        shutil.rmtree(ticket.folder, ignore_errors=True)
+        jobfolder.remove(ticket.folder)
 
 
 def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outcome, ResultFile]:
@@ -127,8 +124,7 @@ def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outc
 def _start(worker: Worker, ticket: Ticket) -> Suite:
     """Make the job's folder and file, and start the suite. Raises Unfit and OSError."""
     job = _for_this_worker(worker, ticket.claim.job)
-    shutil.rmtree(ticket.folder, ignore_errors=True)
-    ticket.folder.mkdir(parents=True)
+    jobfolder.make(ticket.folder)
     job_file = ticket.folder / "job.json"
     job_file.write_text(json.dumps(job, indent=1))
     variables = environment(
@@ -136,6 +132,7 @@ def _start(worker: Worker, ticket: Ticket) -> Suite:
         ticket.folder.name,
         {
             "PYTHONPATH": import_path(),
+            "TMPDIR": str(jobfolder.temporary(ticket.folder)),
             "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
         },
@@ -149,9 +146,7 @@ def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
     device, label = worker.settings.device, worker.environment.label
     wanted = gpu.Device.parse(str(job.get("device", device.kind)))
     if wanted.kind != device.kind:
-        raise Unfit(
-            f"The job is for {wanted.kind}, but this worker owns {device}. Plan it for another machine."
-        )
+        raise Unfit(f"The job is for {wanted.kind}, but this worker owns {device}. Plan it for another machine.")
     build = str(job.get("build", label))
     if build != label and not ("variant" in job and build.startswith(label)):
         raise Unfit(
@@ -174,7 +169,7 @@ def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str,
 
 
 def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
-    """What goes along with the outcome: the suite's artifacts, a result that cannot be read, a log longer than its tail."""
+    """What goes along: the suite's artifacts, a result that cannot be read, a log longer than its tail."""
     folder = ticket.folder / "artifacts"
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     files += [ticket.folder / "result.json"] if result.problem else []
@@ -183,9 +178,7 @@ def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
     return sendable(files)
 
 
-def _keep(
-    worker: Worker, ticket: Ticket, heartbeat: Heartbeat, packed: bytes, artifacts: Sequence[Path]
-) -> None:
+def _keep(worker: Worker, ticket: Ticket, heartbeat: Heartbeat, packed: bytes, artifacts: Sequence[Path]) -> None:
     """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the lease, say so, and
     offer it to the site directly."""
     while True:
@@ -197,16 +190,12 @@ def _keep(
             heartbeat.note = "worker cannot write its outbox"
         try:
             worker.site.result(ticket.job_id, gzip.compress(packed, mtime=0))
-            logger.warning(
-                "the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts)
-            )
+            logger.warning("the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts))
             return
         except (Stale, Refused) as answer:
             raise Dropped(str(answer)) from answer
         except SiteError as error:
-            logger.warning(
-                "the outcome could not be delivered from memory either; trying both again", why=str(error)
-            )
+            logger.warning("the outcome could not be delivered from memory either; trying both again", why=str(error))
         if worker.stopping.wait(DISK_AGAIN_S):
             raise Dropped(
                 "the worker stops, and neither its disk nor the site takes the outcome: it will be measured again"

@@ -48,9 +48,7 @@ class JobLog:
                 return
             end = self._last(KEPT_BYTES)
             os.truncate(self.path, 0)
-            with self.path.open(
-                "ab"
-            ) as file:  # appending, as the process does: neither writes over the other
+            with self.path.open("ab") as file:  # appending, as the process does: neither writes over the other
                 file.write(b"[the beginning was cut: the log grew over 16 MiB]\n" + end)
 
     def _last(self, count: int) -> bytes:

@@ -1,4 +1,4 @@
-"""The main process's thread: says that the worker is alive, pauses and resumes it, delivers what waits in the outbox."""
+"""The main process's thread: tells that the worker is alive, pauses and resumes it, delivers what waits."""
 
 import threading
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class Keeper(threading.Thread):
         self._problem = problem
 
     def _alive(self) -> bool:
-        """Whether we are paused. A site that does not know our boot id, its database restored, say, gets a new hello."""
+        """Whether we are paused. A site that does not know our boot id (its database was restored) gets a hello."""
         try:
             return self._worker.site.alive(str(self._worker.boot_id))
         except Stale:

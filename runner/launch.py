@@ -34,7 +34,7 @@ def main(parent: str, *command: str) -> None:
     die_with(int(parent))
     limit()
     try:
-        os.execv(command[0], command)
+        os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         sys.exit(CANNOT_START)

@@ -18,9 +18,7 @@ def configure(log_format: str) -> None:
     """Send structlog's and the standard library's records, Celery's too, to stderr as `text` or `json`."""
     as_json = log_format == "json"
     renderer = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)
+        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)
     )
     remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler = logging.StreamHandler()

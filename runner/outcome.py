@@ -68,7 +68,7 @@ def read_result(path: Path) -> ResultFile:
 
 
 def _finite(text: str) -> float:
-    """The number; ValueError for NaN, Infinity and what is too large, which the site's JSON and database do not know."""
+    """The number; ValueError for NaN, Infinity and what is too large: neither JSON nor the database has them."""
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is no finite number")
     return number
@@ -102,11 +102,7 @@ def _remark(ended: Ended) -> str:
         return f"It wrote its result but did not end, and was stopped after {ended.wall_s:.0f} s."
     if ended.signal:
         return f"It died of {_name(ended.signal)} after it had written its result."
-    return (
-        f"It ended with exit code {ended.exit_code} after it had written its result."
-        if ended.exit_code
-        else ""
-    )
+    return f"It ended with exit code {ended.exit_code} after it had written its result." if ended.exit_code else ""
 
 
 def _killed(ended: Ended, scene: Scene) -> tuple[str, str]:
@@ -117,7 +113,7 @@ def _killed(ended: Ended, scene: Scene) -> tuple[str, str]:
     if ended.signal == signal.SIGKILL:
         return (
             "crashed",
-            f"Something other than the worker killed it with SIGKILL{_where(scene)}; the kernel counted no kill for memory.",
+            f"Something other than the worker killed it with SIGKILL{_where(scene)}. It was not the kernel for memory.",
         )
     return "crashed", f"It died of {_name(ended.signal)}{_where(scene)}. {_last_words(scene)}"
 
@@ -155,9 +151,7 @@ def _name(number: int | None) -> str:
 def body(attempt: int, outcome: Outcome, document: dict[str, Any] | None) -> bytes:
     """The result call's body as JSON. A cancelled job brings no document."""
     kept = None if outcome.status == "cancelled" else document
-    return json.dumps(
-        {"attempt": attempt, "outcome": asdict(outcome), "result": kept}, allow_nan=False
-    ).encode()
+    return json.dumps({"attempt": attempt, "outcome": asdict(outcome), "result": kept}, allow_nan=False).encode()
 
 
 def without_result(refused: dict[str, Any], why: str) -> bytes:

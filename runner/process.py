@@ -26,7 +26,7 @@ WATCH_S = 0.5
 INHERITED = {
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD",
     "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "PYTHONPATH",
-    "PYTHONDONTWRITEBYTECODE", "SSL_CERT_FILE",
+    "PYTHONDONTWRITEBYTECODE", "XDG_CACHE_HOME", "COMPILEWATCH_CACHE", "SSL_CERT_FILE",
 }  # fmt: skip
 
 logger = structlog.get_logger(__name__)
@@ -68,7 +68,7 @@ class Suite:
         log: JobLog,
         keep_open: Sequence[int] = (),
     ) -> None:
-        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it inherits (the device's lock)."""
+        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it inherits."""
         self._log = log
         self._marker = variables[MARK]
         self._started = time.monotonic()
@@ -101,9 +101,7 @@ class Suite:
         finally:
             os.close(exit_seen)
             if not end(self._marker, self.pid, GRACE_S if stopped_for else 0):
-                logger.error(
-                    "a process of the job does not die of SIGKILL; the device stays locked until it does"
-                )
+                logger.error("a process of the job does not die of SIGKILL; the device stays locked until it does")
         return self._reap(stopped_for)
 
     def _reap(self, stopped_for: str) -> Ended:
@@ -120,7 +118,7 @@ class Suite:
 
 
 def end(marker: str, group: int | None, grace_s: float) -> bool:
-    """End every process of a job: SIGTERM, `grace_s` seconds, SIGKILL until none is left. False when one will not die."""
+    """End every process of a job: SIGTERM, `grace_s` seconds, SIGKILL. False when one will not die."""
     if grace_s:
         _signal(living(marker, group), signal.SIGTERM)
         _wait_for_none(marker, group, grace_s, send=0)

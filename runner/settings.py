@@ -10,9 +10,7 @@ from urllib.parse import urlsplit
 
 from runner.gpu import Device
 
-PROJECT = (
-    Path(__file__).resolve().parent.parent
-)  # what PYTHONPATH needs so that `-m benchmarks_suite` is found
+PROJECT = Path(__file__).resolve().parent.parent  # what PYTHONPATH needs so that `-m benchmarks_suite` is found
 BROKERS = ("redis", "rediss", "redis+socket", "amqp", "amqps")
 
 
@@ -73,9 +71,7 @@ def _local_env(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise SettingsError(
-            f"cannot read {path}: {error.strerror}. Run the worker as the user who owns it"
-        ) from error
+        raise SettingsError(f"cannot read {path}: {error.strerror}. Run the worker as the user who owns it") from error
     pairs = (line.partition("=") for line in lines if line.strip() and not line.lstrip().startswith("#"))
     return {name.strip(): " ".join(shlex.split(value)) for name, _, value in pairs}
 
@@ -99,9 +95,7 @@ def _device(name: str) -> Device:
 
 def _interpreter(path: str) -> str:
     if not os.access(path, os.X_OK) or not Path(path).is_file():
-        raise SettingsError(
-            f"SUITE_PYTHON is {path!r}, which cannot be run: set it to a Python that has torch"
-        )
+        raise SettingsError(f"SUITE_PYTHON is {path!r}, which cannot be run: set it to a Python that has torch")
     return str(Path(path).absolute())
 
 
@@ -113,6 +107,4 @@ def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
 
 def _shared_lock_dir() -> Path:
     """/run/lock, which every user of a Debian may write to, or the folder for temporary files."""
-    return next(
-        (folder for folder in (Path("/run/lock"), Path("/tmp")) if os.access(folder, os.W_OK)), Path("/tmp")
-    )  # noqa: S108
+    return next((folder for folder in (Path("/run/lock"), Path("/tmp")) if os.access(folder, os.W_OK)), Path("/tmp"))  # noqa: S108

@@ -55,9 +55,12 @@ class Greeting:
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
-        names = ("worker", "machine", "queue")
         return cls(
-            *(str(answer[name]) for name in names), bool(answer["paused"]), float(answer["heartbeat_s"])
+            worker=str(answer["worker"]),
+            machine=str(answer["machine"]),
+            queue=str(answer["queue"]),
+            paused=bool(answer["paused"]),
+            heartbeat_s=float(answer["heartbeat_s"]),
         )
 
 
@@ -85,8 +88,7 @@ class Site:
             base_url=url + API,
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(30.0, connect=5.0),
-            trust_env=urlsplit(url).hostname
-            not in {"127.0.0.1", "::1", "localhost"},  # no proxy for this computer
+            trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},  # no proxy for this computer
         )
 
     def anew(self) -> "Site":
@@ -144,9 +146,7 @@ class Site:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise Unreachable(
-                f"{response.url} answered 200 without JSON: is SITE_URL the address of Compilewatch?"
-            )
+            raise Unreachable(f"{response.url} answered 200 without JSON: is SITE_URL the address of Compilewatch?")
         return answer
 
 
@@ -170,9 +170,7 @@ def _refusal(response: httpx.Response) -> SiteError:
     if response.is_redirect:
         return NotAllowed(f"{said}. Set SITE_URL to the address that it names")
     if status in {401, 403}:
-        return NotAllowed(
-            f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one"
-        )
+        return NotAllowed(f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one")
     if status == 409:
         return Stale(said)
     if status >= 500 or status in TRY_AGAIN:
@@ -182,7 +180,7 @@ def _refusal(response: httpx.Response) -> SiteError:
 
 def _detail(response: httpx.Response) -> str:
     if response.is_redirect:
-        return response.headers.get("location", "")
+        return str(response.headers.get("location", ""))
     try:
         return str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):

@@ -11,6 +11,7 @@ RUN_JOB = "runner.run_job"
 def register(app: Celery, worker: Worker) -> None:
     """Make `runner.run_job(job_id, attempt)` a task of `app`."""
 
-    @app.task(name=RUN_JOB)
     def run_job(job_id: str, attempt: int) -> None:
         job.run(worker, job_id, attempt)
+
+    app.task(name=RUN_JOB)(run_job)

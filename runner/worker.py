@@ -1,7 +1,6 @@
 """What one worker is made of, and what it does when it, or the process that runs its jobs, starts."""
 
 import os
-import shutil
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import structlog
 
-from runner import facts, gpu
+from runner import facts, gpu, jobfolder
 from runner.environments import Environment
 from runner.outbox import Outbox
 from runner.process import end_leftover
@@ -81,7 +80,7 @@ class Worker:
         for folder in self.jobs.glob("*"):
             ended = end_leftover(folder)
             logger.warning("cleaned up after a killed worker", job=folder.name, every_process_ended=ended)
-            shutil.rmtree(folder, ignore_errors=True)
+            jobfolder.remove(folder)
 
     def begin_process(self) -> None:
         """The first act of a newly forked process that runs jobs: its predecessor, if there was one, was killed."""

@@ -28,9 +28,7 @@ class SiteJob:
     state: str = "queued"
     cancel: bool = False
     beats: list[dict[str, Any]] = field(default_factory=list)
-    bodies: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # every result body that arrived, also a repeated one
+    bodies: list[dict[str, Any]] = field(default_factory=list)  # every result body that arrived, also a repeated one
     artifacts: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -61,9 +59,7 @@ class SiteServer:
         handler = type("Handler", (_Handler,), {"site": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), handler)
         self._port = self._server.server_port
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -75,9 +71,7 @@ class SiteServer:
         self.jobs[job_id] = SiteJob({**named, **spec}, timeout_s)
         return self.jobs[job_id]
 
-    def answer(
-        self, method: str, path: str, query: dict[str, list[str]], body: bytes
-    ) -> tuple[int, dict[str, Any]]:
+    def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, dict[str, Any]]:
         call = path.removeprefix("/api/v1/worker/")
         self.calls.append(f"{method} {call}")
         if len(self.calls) == self.forgive_after:
@@ -108,17 +102,11 @@ class SiteServer:
             return 404, {"detail": "no such job"}
         if found[3]:
             job.artifacts[found[3]] = body
-            return (
-                (200, {"digest": "d"})
-                if query["attempt"] == [str(job.attempt)]
-                else (409, {"detail": "attempt"})
-            )
+            return (200, {"digest": "d"}) if query["attempt"] == [str(job.attempt)] else (409, {"detail": "attempt"})
         document = json.loads(body)
         if document["attempt"] != job.attempt:
             return 409, {"detail": f"attempt {job.attempt} counts"}
-        return {"claim": self._claim, "heartbeat": self._beat, "result": self._result}[found[2]](
-            job, document
-        )
+        return {"claim": self._claim, "heartbeat": self._beat, "result": self._result}[found[2]](job, document)
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if job.state != "queued" or self.paused:
@@ -139,13 +127,7 @@ class SiteServer:
         if self.refuse_results and body["result"]:
             return 422, {"detail": self.refuse_results}
         job.bodies.append(body)
-        job.state = (
-            "cancelled"
-            if body["outcome"]["status"] == "cancelled"
-            else "done"
-            if body["result"]
-            else "failed"
-        )
+        job.state = "cancelled" if body["outcome"]["status"] == "cancelled" else "done" if body["result"] else "failed"
         return 200, {"state": job.state}
 
 

@@ -1,7 +1,6 @@
 """A whole worker: `python -m runner` as a process, with the fake suite as its interpreter."""
 
 import os
-import signal
 import subprocess
 import sys
 from contextlib import suppress

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); prin
 
 def eager(folder: Path) -> None:
     say("phase: sampling")
-    write_result(folder, environment=dict(os.environ), found=sorted(os.listdir()))
+    write_result(folder, environment=dict(os.environ), found=[path.name for path in Path().iterdir()])
 
 
 def sleep(folder: Path) -> None:
@@ -74,7 +75,7 @@ def deaf_children(folder: Path) -> None:
 def orphans(folder: Path) -> None:
     """Ends well, but leaves a child behind."""
     spawn(DEAF, start_new_session=True)
-    write_result(folder)
+    write_result(folder, temporary=tempfile.mkdtemp())
 
 
 def segfault(folder: Path) -> None:

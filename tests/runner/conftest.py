@@ -43,13 +43,9 @@ def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         suite_python=sys.executable,
         log_format="text",
     )
-    environment = Environment(
-        (sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG
-    )
+    environment = Environment((sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG)
     stopping = Flag()
-    made = Worker(
-        settings, environment, Site(site.url, TOKEN, stopping), Outbox(settings.worker_dir), stopping
-    )
+    made = Worker(settings, environment, Site(site.url, TOKEN, stopping), Outbox(settings.worker_dir), stopping)
     made.greet()
     return made
 

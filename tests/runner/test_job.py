@@ -62,7 +62,8 @@ def test_a_cpu_worker_hides_every_gpu(worker: Worker, site: SiteServer) -> None:
 
 
 def test_nothing_is_left_of_a_delivered_job(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
-    run(worker, site, "orphans")
+    ended = run(worker, site, "orphans")
+    assert not Path(ended.bodies[0]["result"]["temporary"]).exists()
     assert list(worker.jobs.iterdir()) == []
     assert worker.outbox.waiting() == []
     assert processes_of_jobs_in(tmp_path) == []

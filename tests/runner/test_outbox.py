@@ -58,9 +58,7 @@ def test_a_result_of_another_attempt_is_dropped(outbox: Outbox, site: SiteServer
 
 
 @pytest.mark.parametrize("status", [413, 422])
-def test_a_refused_result_is_kept_with_the_reason(
-    outbox: Outbox, site: SiteServer, client: Site, status: int
-) -> None:
+def test_a_refused_result_is_kept_with_the_reason(outbox: Outbox, site: SiteServer, client: Site, status: int) -> None:
     put(outbox, site)
     site.refuse["result"] = (status, "metrics.latency_ms: value is missing")
     outbox.deliver(client)
@@ -69,9 +67,7 @@ def test_a_refused_result_is_kept_with_the_reason(
     assert json.loads(gzip.decompress((kept / "body.json.gz").read_bytes()))["result"] == DOCUMENT
 
 
-def test_the_site_is_told_how_the_job_of_a_refused_result_ended(
-    outbox: Outbox, site: SiteServer, client: Site
-) -> None:
+def test_the_site_is_told_how_the_job_of_a_refused_result_ended(outbox: Outbox, site: SiteServer, client: Site) -> None:
     put(outbox, site)
     site.refuse_results = "status is no status word"
     outbox.deliver(client)

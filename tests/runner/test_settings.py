@@ -9,6 +9,7 @@ import pytest
 
 from runner import environments, folder, gpu
 from runner.gpu import Device, DeviceError
+from runner.locks import try_lock
 from runner.settings import Settings, SettingsError, read
 
 COMPLETE = {"SITE_URL": "http://site", "WORKER_TOKEN": "token", "BROKER_URL": "redis://broker"}
@@ -19,13 +20,17 @@ def settings(tmp_path: Path, **changes: str) -> Settings:
 
 
 def test_what_is_not_set_is_read_from_local_env(tmp_path: Path) -> None:
-    (tmp_path / "local.env").write_text("# made by make up\nWORKER_TOKEN='a token'\nSITE_URL=http://other\nBROKER_URL=redis://b\n")
+    (tmp_path / "local.env").write_text(
+        "# made by make up\nWORKER_TOKEN='a token'\nSITE_URL=http://other\nBROKER_URL=redis://b\n"
+    )
     found = read({"SITE_URL": "http://site", "VAR_DIR": str(tmp_path)})
     assert (found.site_url, found.token) == ("http://site", "a token")
 
 
 def test_every_missing_variable_is_named_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"SITE_URL: set it to the site's address.*\n.*WORKER_TOKEN.*\n.*BROKER_URL"):
+    with pytest.raises(
+        SettingsError, match=r"SITE_URL: set it to the site's address.*\n.*WORKER_TOKEN.*\n.*BROKER_URL"
+    ):
         read({"VAR_DIR": str(tmp_path)})
 
 
@@ -99,9 +104,9 @@ def test_a_living_process_of_a_killed_workers_job_keeps_the_device_locked(tmp_pa
         job = subprocess.Popen(["sleep", "600"], pass_fds=[lock])
     probe = os.open(tmp_path / "compilewatch-cpu.lock", os.O_RDONLY)
     try:
-        assert not gpu.try_lock(probe)
+        assert not try_lock(probe)
         job.kill()
         job.wait()
-        assert gpu.try_lock(probe)
+        assert try_lock(probe)
     finally:
         os.close(probe)
