@@ -1,0 +1,143 @@
+"""A machine, a track, a build, a worker and runs on them, so that a test says only what matters to it."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.models import Job, JobState, Machine, Run, TorchBuild, Track, Worker
+from dashboard.services import fleet, leases
+from dashboard.services.runs import trigger_run
+
+BOOT = "boot-1"
+MLP = "mlp.smoke.inference.float32.static.b64"
+GPT2 = "gpt2.smoke.inference.float32.static.b2"
+GPT2_STANDARD = "gpt2.standard.training.bfloat16.static.b8"
+UNET = "sd_unet.smoke.inference.float32.static.b1"  # in no default run
+BUILD = "2.13.0+cpu"
+STARTED = "2026-11-21T03:00:05+00:00"
+
+
+def describe(name: str, family: str, default_configs: Sequence[str] = ()) -> dict[str, Any]:
+    """One benchmark as the suite's catalog has it."""
+    model, size, mode, dtype, shapes, batch = name.split(".")
+    return {
+        "name": name,
+        "model": model,
+        "family": family,
+        "size": size,
+        "mode": mode,
+        "dtype": dtype,
+        "shapes": shapes,
+        "batch_size": int(batch[1:]),
+        "version": 1,
+        "item": "samples",
+        "default_configs": list(default_configs),
+    }
+
+
+def catalog() -> dict[str, Any]:
+    """Four benchmarks and three configs."""
+    return {
+        "benchmarks": [
+            describe(MLP, "toy", ["eager", "inductor"]),
+            describe(GPT2, "llm", ["eager", "inductor"]),
+            describe(GPT2_STANDARD, "llm", ["eager", "inductor"]),
+            describe(UNET, "diffusion"),
+        ],
+        "configs": [
+            {"name": "eager", "label": "Eager", "about": "No compiler."},
+            {"name": "inductor", "label": "Inductor", "about": "torch.compile as it is."},
+            {"name": "regional", "label": "Regional", "about": "Each repeated block."},
+        ],
+    }
+
+
+def machine(key: str = "cpu-2c") -> Machine:
+    return Machine.objects.get_or_create(key=key, defaults={"device_kind": "cpu", "default_size": "smoke"})[0]
+
+
+def build(label: str = BUILD) -> TorchBuild:
+    return fleet.sync_build(build={"label": label, "version": label})
+
+
+def track(key: str = "local") -> Track:
+    return Track.objects.get_or_create(key=key, defaults={"build": build()})[0]
+
+
+def worker(name: str = "w1", on: str = "cpu-2c") -> Worker:
+    """A worker that has said hello."""
+    made, _ = fleet.add_worker(name=name, machine=machine(on))
+    fleet.hello(worker=made, boot_id=BOOT, device="cpu", facts={}, catalog=catalog(), builds=[])
+    return made
+
+
+def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **asked: Any) -> Run:
+    """A triggered run on the machine cpu-2c: one job of the MLP, unless told otherwise."""
+    fleet.sync_catalog(catalog=catalog())
+    where = {"build": build().label, "machine": machine().key, "track": track().key}
+    return trigger_run(**{**where, "benchmarks": benchmarks or [MLP], "configs": configs, **asked})
+
+
+def queued_job(**asked: Any) -> Job:
+    """A job that waits for a worker, as if its message were out."""
+    job = run(**asked).jobs.get()
+    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+    return reload(job)
+
+
+def running_job(by: Worker, **asked: Any) -> Job:
+    """A job that this worker has claimed."""
+    return claim(queued_job(**asked), by)
+
+
+def claim(job: Job, by: Worker) -> Job:
+    """The job as it is once this worker has claimed its current attempt."""
+    leases.claim(job_id=job.pk, attempt=reload(job).attempt, worker=by, boot_id=BOOT)
+    return reload(job)
+
+
+def reload(job: Job) -> Job:
+    return Job.objects.select_related("run", "benchmark", "config").get(pk=job.pk)
+
+
+def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any) -> dict[str, Any]:
+    """A result.v1 of this job: it passed with a latency of 2 ms; `values` by metric, `fields` replace its own."""
+    metrics = {"latency_ms": 2.0} if values is None else values
+    case = {key: getattr(of.benchmark, key) for key in describe(MLP, "") if key != "default_configs"}
+    return {
+        "schema": "result.v1",
+        "job": {**of.spec, "attempt": of.attempt},
+        "status": "pass",
+        "message": "",
+        "started_at": STARTED,
+        "finished_at": STARTED,
+        "suite_version": "0.1.0",
+        "benchmark": case,
+        "environment": environment(),
+        "metrics": {key: {"value": value, "low": value, "high": value, "n": 3} for key, value in metrics.items()},
+        "absent": {},
+        "samples": {"eager": {"unit": "ms", "inner": 10, "values": [2.0, 2.1, 1.9]}},
+        **fields,
+    }
+
+
+def environment(fingerprint: str = "0123456789abcdef") -> dict[str, Any]:
+    return {
+        "fingerprint": fingerprint,
+        "torch": {"version": BUILD, "git_sha": None, "cuda": None, "triton": None},
+        "python": "3.11.7",
+        "libraries": {"transformers": "5.23.0"},
+        "machine": {"cpu": "Xeon", "cores": 2, "memory_gb": 23.4, "gpu": None},
+        "settings": {"threads": 1},
+    }
+
+
+def delivery(job: Job, result: Mapping[str, Any] | None = None, status: str = "pass", **outcome: Any) -> bytes:
+    """What a worker posts at a job's end, packed."""
+    told = {"status": status, "message": "", "exit_code": 0, "signal": None, "wall_s": 1.5, "log_tail": "", **outcome}
+    return pack({"attempt": job.attempt, "outcome": told, "result": result})
+
+
+def pack(document: Any) -> bytes:
+    return gzip.compress(json.dumps(document).encode())

@@ -1,0 +1,57 @@
+"""What every test of the site stands on: one real Postgres for the whole session.
+
+With DATABASE_URL set, its server is used (in a database `test_...` of its own); otherwise the embedded one is started
+when the first test asks for a database, so that tests of the suite and the runner do not pay for it.
+"""
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EMBEDDED = "DATABASE_URL" not in os.environ
+VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
+os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+os.environ["BROKER_URL"] = "memory://"  # Celery's own broker inside the process; tests of messages start Valkey
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the thread of the tests
+
+
+def pytest_configure() -> None:
+    """Tests of the suite also run where nothing but torch and pytest is installed."""
+    if importlib.util.find_spec("django"):
+        import django
+
+        django.setup()
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(VAR, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def embedded_postgres() -> Iterator[dict[str, Any]]:
+    """Django's description of a server that lives as long as the session."""
+    from dashboard.local.embedded_postgres import EmbeddedPostgres
+    from dashboard.settings import database
+
+    server = EmbeddedPostgres(VAR / "postgres")
+    try:
+        yield database(server.start())
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
+    """pytest-django asks for this before it makes the test database."""
+    if EMBEDDED:
+        from django.db import connections
+
+        described = request.getfixturevalue("embedded_postgres")
+        connections["default"].settings_dict.update(described)
