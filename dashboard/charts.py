@@ -93,7 +93,7 @@ def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000
     for row, line in enumerate(lines):
         traces += _failures(line, row)
     shapes, annotations = _build_marks(lines)
-    return {"data": traces, "layout": _trend_layout(metric, shapes, annotations, has_failures=any(np.isnan(line.value).any() for line in lines))}
+    return {"data": traces, "layout": _trend_layout(metric, shapes, annotations, has_failures=any(set(line.status) - {"pass"} for line in lines))}
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
@@ -154,8 +154,8 @@ def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
 
 def _failures(line: Line, row: int) -> list[dict[str, Any]]:
     """A failed case is data: a cross in the lane under the trend, with its status word."""
-    failed = np.flatnonzero(np.isnan(line.value))
-    if not len(failed):
+    failed = [index for index, status in enumerate(line.status) if status != "pass"]
+    if not failed:
         return []
     return [{
         "type": "scatter", "mode": "markers", "name": f"{line.name} failed", "legendgroup": line.name, "showlegend": False, "yaxis": "y2",

@@ -20,9 +20,10 @@ _DATA = """
     SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
            datum.status, datum.purpose, build.label, datum.job_id::text
     FROM dashboard_datum AS datum JOIN dashboard_torchbuild AS build ON build.id = datum.build_id
-    WHERE datum.series_id = ANY(%s)
-    ORDER BY datum.series_id, datum.planned_at
+    WHERE datum.series_id = ANY(%(series)s) OR (datum.series_id = ANY(%(failures)s) AND datum.value IS NULL)
+    ORDER BY datum.planned_at, datum.job_id
 """
+_FAILURES = "latency_ms"  # the metric in whose series a case shows that it failed without bringing a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +43,26 @@ class Known:
         wanted = set(configs)
         return [series for series in self.series if series.metric == metric and (not wanted or series.config.name in wanted)]
 
+    def lines(self, chosen: Sequence[Series]) -> list[Line]:
+        """The data of ``chosen`` with the failures of their cases, in time order; empty ones left out. One query."""
+        if not chosen:
+            return []
+        ids = {series.pk: series for series in chosen}
+        case = {series.config_id: series for series in chosen}
+        failures = {one.pk: case[one.config_id] for one in self.series if one.metric == _FAILURES and one.config_id in case}
+        with connection.cursor() as cursor:
+            cursor.execute(_DATA, {"series": [*ids], "failures": [*failures]})
+            rows = cursor.fetchall()
+        found: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
+        for row in rows:
+            found[row[0] if row[0] in ids else failures[row[0]].pk].append(row)
+        return [_line(one, found[one.pk]) for one in chosen if found[one.pk]]
+
 
 def known_series(benchmark: Benchmark, place: Place) -> Known:
     """Every series of the benchmark at the place. One query."""
     found = Series.objects.filter(benchmark=benchmark, machine=place.machine, track=place.track, count__gt=0)
     return Known(list(found.select_related("config").order_by("config__position", "config__name")))
-
-
-def lines(series: Sequence[Series]) -> list[Line]:
-    """The data of ``series`` in time order, one Line each, empty ones left out. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(_DATA, [[one.pk for one in series]])
-        rows = cursor.fetchall()
-    by_series: dict[int, list[tuple[Any, ...]]] = {}
-    for row in rows:
-        by_series.setdefault(row[0], []).append(row)
-    return [_line(one, by_series[one.pk]) for one in series if one.pk in by_series]
 
 
 def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:

@@ -6,6 +6,7 @@ deletes it.
 
 import math
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,6 +31,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
+from dashboard.services.landing import FAILED_LATENCY, roll_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.synthetic import METRICS, History
 
@@ -102,11 +104,11 @@ def generate_history(*, series: int, points: int, seed: int, now: datetime, prog
     ensure_partitions(moments=[night.at for night in nights])
     cases = _cases(math.ceil(series / len(METRICS)), nights[0].run.machine, nights[0].run.track)
     token = uuid.UUID(bytes=np.random.default_rng([seed, points]).bytes(16), version=4).int >> 64
+    data = 0
     for first in range(0, len(cases), CASES_PER_COPY):
-        _write(cases[first : first + CASES_PER_COPY], nights, seed, token)
+        data += _write(cases[first : first + CASES_PER_COPY], nights, seed, token)
         progress(min(first + CASES_PER_COPY, len(cases)), len(cases))
-    jobs = len(cases) * points
-    return Summary(len(cases) * len(METRICS), jobs, jobs * len(METRICS))
+    return Summary(len(cases) * len(METRICS), len(cases) * points, data)
 
 
 def remove_history() -> None:
@@ -197,17 +199,16 @@ def _benchmarks(count: int) -> list[Benchmark]:
     return [found[one.name] for one in wanted]
 
 
-def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) -> None:
-    """The jobs, data and rollups of a few cases, in one transaction."""
+def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) -> int:
+    """The jobs, data and rollups of a few cases, in one transaction; how many data."""
     builds = np.array([night.build for night in nights])
     made = [(case, _history(case, builds, seed)) for case in cases]
+    lengths: Counter[int] = Counter()
     with transaction.atomic():
         _copy("dashboard_job", _JOB_COLUMNS, _job_rows(made, nights, token))
-        _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(made, nights, token))
-        for case, history in made:
-            _roll_up(case, history, nights[-1].at, _job_id(token, case.number, len(nights) - 1))
-        rollup = ["count", "last_at", "last_value", "last_low", "last_high", "last_status", "last_job", "previous_value"]
-        Series.objects.bulk_update([one for case in cases for one in case.series.values()], rollup, batch_size=500)
+        _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(made, nights, token, lengths))
+        roll_up(lengths)
+    return lengths.total()
 
 
 def _history(case: MadeCase, builds: NDArray[np.intp], seed: int) -> History:
@@ -236,12 +237,21 @@ def _job_rows(made: list[tuple[MadeCase, History]], nights: list[Night], token: 
             )  # fmt: skip
 
 
-def _datum_rows(made: list[tuple[MadeCase, History]], nights: list[Night], token: int) -> Iterator[tuple[Any, ...]]:
+def _datum_rows(
+    made: list[tuple[MadeCase, History]], nights: list[Night], token: int, lengths: Counter[int]
+) -> Iterator[tuple[Any, ...]]:
+    """As landing writes them: a failed case has a datum without a value in one series, none in the others.
+
+    ``lengths`` is told how many data each series got.
+    """
     for case, history in made:
         ids = [_job_id(token, case.number, number) for number in range(len(nights))]
         for metric, series in case.series.items():
             ends = (_nullable(history.value[metric]), _nullable(history.low[metric]), _nullable(history.high[metric]))
             for night, job, status, value, low, high in zip(nights, ids, history.status, *ends, strict=True):
+                if value is None and metric != FAILED_LATENCY:
+                    continue
+                lengths[series.pk] += 1
                 yield (
                     series.pk, night.at, job, night.run.build_id, Purpose.SCHEDULED, status, 1, value, low, high, 30,
                 )  # fmt: skip
@@ -255,12 +265,3 @@ def _copy(table: str, columns: str, rows: Iterator[tuple[Any, ...]]) -> None:
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
-
-
-def _roll_up(case: MadeCase, history: History, at: datetime, job: uuid.UUID) -> None:
-    for metric, series in case.series.items():
-        values = _nullable(history.value[metric])
-        series.count, series.last_at, series.last_status, series.last_job_id = len(values), at, history.status[-1], job
-        series.last_value, series.previous_value = values[-1], values[-2] if len(values) > 1 else None
-        series.last_low = _nullable(history.low[metric])[-1]
-        series.last_high = _nullable(history.high[metric])[-1]

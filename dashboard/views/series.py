@@ -59,7 +59,7 @@ def _default_metric(known: trend.Known) -> str:
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The page; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
-    lines = trend.lines(selection.series) if selection.series else []
+    lines = selection.known.lines(selection.series)
     measured = selection.known.metrics()
     context: dict[str, Any] = {
         "selection": selection,
@@ -77,7 +77,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 def data(request: HttpRequest, name: str) -> HttpResponse:
     """The figure as JSON: {"data": [traces], "layout": {…}}."""
     selection = select(request, name)
-    figure = charts.series_figure(trend.lines(selection.series) if selection.series else [], selection.metric)
+    figure = charts.series_figure(selection.known.lines(selection.series), selection.metric)
     return figure_response(figure)
 
 
@@ -89,7 +89,7 @@ def figure_response(body: Any) -> HttpResponse:
 def export(request: HttpRequest, name: str, form: str) -> HttpResponse | StreamingHttpResponse:
     """All data of the selection, nothing left out, as a CSV or JSON file."""
     selection = select(request, name)
-    lines = trend.lines(selection.series) if selection.series else []
+    lines = selection.known.lines(selection.series)
     file = f"{name}.{selection.metric.key}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     if form == "csv":

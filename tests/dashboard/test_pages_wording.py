@@ -1,0 +1,75 @@
+"""Numbers and changes as people read them."""
+
+import pytest
+
+from dashboard.metrics import METRICS
+from dashboard.wording import change, duration, interval, metric_of, number, quantity
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (17.3124, 17.28, 17.35, "17.31"),
+        (17.3124, 15.0, 19.0, "17.3"),
+        (12.7123, None, None, "12.7"),
+        (0.41234, None, None, "0.412"),
+        (1838.1, 1832.0, 1843.4, "1\u2009838"),
+        (123456.0, None, None, "123\u2009456"),
+        (3.2e-7, None, None, "3.2×10⁻⁷"),
+        (0.0, None, None, "0"),
+        (-2.5, None, None, "-2.50"),
+        (None, None, None, "–"),
+        (float("nan"), None, None, "–"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_interval_supports(value: float, low: float, high: float, text: str) -> None:
+    assert number(value, low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [("latency_ms", 17.31, "17.3 ms"), ("speedup", 1.3249, "1.32×"), ("graph_breaks", 3.0, "3"), ("speedup", None, "–"), ("throughput_per_s", 1500.0, "1\u2009500 /s")],
+)
+def test_a_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
+    assert quantity(METRICS[key], value) == text
+
+
+def test_an_interval_says_its_unit_once() -> None:
+    assert interval(METRICS["latency_ms"], 17.2, 17.5) == "17.20 to 17.50 ms"
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "text", "tone"),
+    [
+        ("latency_ms", 100.0, 103.2, "3.2 % slower", "bad"),
+        ("latency_ms", 100.0, 90.0, "10.0 % faster", "good"),
+        ("throughput_per_s", 100.0, 90.0, "10.0 % slower", "bad"),
+        ("peak_memory_gb", 1.0, 1.5, "50.0 % heavier", "bad"),
+        ("speedup", 1.0, 1.5, "50.0 % higher", "good"),
+        ("drift", 1e-6, 4e-6, "300 % further from fp64", "bad"),
+        ("graph_breaks", 0.0, 2.0, "2 more", "bad"),
+        ("recompiles", 3.0, 2.0, "1 fewer", "good"),
+        ("graph_breaks", 2.0, 2.0, "unchanged", "none"),
+        ("latency_ms", 100.0, 100.01, "unchanged", "none"),
+    ],
+)
+def test_a_change_is_told_with_its_direction_in_words(key: str, old: float, new: float, text: str, tone: str) -> None:
+    told = change(METRICS[key], old, new)
+    assert told
+    assert (told.text, told.tone) == (text, tone)
+
+
+def test_no_change_is_told_where_a_value_is_missing() -> None:
+    assert change(METRICS["latency_ms"], None, 2.0) is None
+
+
+def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
+    assert metric_of("old_thing_ms").label == "Old thing ms"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.42, "0.4 s"), (48.4, "48 s"), (200.0, "3 min 20 s"), (180.0, "3 min"), (1500.0, "25 min"), (7500.0, "2 h 5 min"), (7200.0, "2 h"), (260_000.0, "3 days"), (None, "–")],
+)
+def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
