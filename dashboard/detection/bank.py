@@ -1,0 +1,98 @@
+"""A bank of CUSUM tests, one for each size and sign of a step, on the noise law of the series.
+
+For a step of δ at point s the log likelihood ratio of points s … t under an autoregressive noise law f is
+    S(s, t) = log f(e_s − δ)/f(e_s) + Σ_{i=s+1..t} log f(e_i − (1 − ρ) δ)/f(e_i),
+e being the innovations: the first point jumps by δ, later ones only by what their predecessor does not predict. The
+CUSUM (Page 1954; Lorden 1971) is its maximum over s, and the bank's its maximum over a grid of δ, which is a
+generalized likelihood ratio (Willsky and Jones 1976). Each term is bounded by CAP, so that one or two outliers are no
+level (Huber 1965). The level itself is only estimated, from m points: a step seen over N points is worth
+m / (m + N) of S, exactly so for a Gaussian.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dashboard.detection.law import Laws
+from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS, Floats, Ints
+
+CAP = 5.0
+SIZES = 8
+FEWEST = 3
+"""Points of a new level that are needed at least: two outliers in a row are noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """The calibrated evidence that a change needs, in nats (tests/perf/detector.py measures what it gives).
+
+    base: with everything known. per_known: more while the law comes from few points. per_own: more while the level
+    does. long: more for a long run of points, where a wrong autocorrelation or level adds up.
+    """
+
+    base: float = 7.0
+    per_known: float = 4.0
+    per_own: float = 4.0
+    long: float = 0.4
+    suspected: float = 0.6
+
+
+REQUIRED = Required()
+
+
+def sizes(laws: Laws, threshold: float) -> Floats:
+    """Steps to test for, (rows, 2 × SIZES), in scales: from the threshold (percent) up to REACH, both signs."""
+    smallest = np.clip(threshold / laws.scale, 0.7, REACH / 2)[:, None]
+    up = smallest * (REACH / smallest) ** (np.arange(SIZES) / (SIZES - 1))
+    return np.concatenate([up, -up], axis=1)
+
+
+def fresh_parts(values: Floats, before: Floats, widths: Floats, laws: Laws, row: Ints) -> Floats:
+    """Innovation of each value (percent) after the one before it, in scales of its law; (n,).
+
+    widths: standard error of each value beyond the usual one, in percent: such a value weighs less.
+    """
+    scale, limit = laws.scale[row], 3 * laws.marginal[row]
+    previous = np.clip(before - laws.level[row], -limit, limit)
+    fresh: Floats = (values - laws.level[row] - laws.rho[row] * previous) / np.sqrt(scale * scale + widths * widths)
+    return fresh
+
+
+def scores(fresh: Floats, laws: Laws, row: Ints, threshold: float) -> tuple[Floats, Floats]:
+    """Log likelihood ratios (n, 2 × SIZES): of a step that starts at the point, and of one that goes on there."""
+    place = np.clip(np.rint(fresh * STEPS), -EDGE, EDGE).astype(int)[:, None] + CENTRE
+    table = laws.shape[row][:, None]
+    shifts = sizes(laws, threshold) * STEPS
+    null = laws.tables[table, place]
+    starts = np.clip(laws.tables[table, place - np.rint(shifts).astype(int)[row]] - null, -CAP, CAP)
+    if not laws.rho.any():
+        return starts, starts
+    later = np.rint(shifts * (1 - laws.rho[:, None])).astype(int)[row]
+    return starts, np.clip(laws.tables[table, place - later] - null, -CAP, CAP)
+
+
+def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
+    """CUSUMs after each of n points and the number of points in each, both (n, 2 × SIZES), from nothing."""
+    path = np.cumsum(goes_on, axis=0)
+    gain = starts - path
+    best = np.maximum.accumulate(gain, axis=0)
+    at = np.arange(len(starts))[:, None]
+    first = np.maximum.accumulate(np.where(gain >= best, at, 0), axis=0)
+    return path + best, at - first + 1
+
+
+def step(sums: Floats, counts: Ints, starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
+    """The same for one more point: sums and counts (2 × SIZES,) after it."""
+    longer = sums + goes_on
+    again = starts >= longer
+    return np.where(again, starts, longer), np.where(again, 1, counts + 1)
+
+
+def surplus(sums: Floats, counts: Ints, laws: Laws, row: Ints) -> Floats:
+    """Evidence as a share of what is required, (n, 2 × SIZES): 1 or more is a change."""
+    own, known, rho = laws.own[row][:, None], laws.known[row][:, None], laws.rho[row][:, None]
+    evidence = sums * (own / (own + counts))
+    base = REQUIRED.base * (1 + REQUIRED.per_known / known + REQUIRED.per_own / own)
+    longer = np.log(np.maximum(counts, 4) / 4) * REQUIRED.long * (0.5 + rho)
+    share: Floats = evidence / (base * (1 + longer))
+    return share

@@ -1,0 +1,120 @@
+"""What goes into detection and what comes out: plain values, no clock, no database."""
+
+from dataclasses import dataclass
+from math import isfinite, isnan
+from typing import Literal
+
+Kind = Literal["continuous", "constant", "count", "status"]
+State = Literal["unchanged", "suspected", "changed"]
+Cause = Literal["step", "drift"]
+Unit = Literal["percent", "difference"]
+
+KINDS: tuple[Kind, ...] = ("continuous", "constant", "count", "status")
+
+STATUS_WORDS = (
+    "pass", "fail_accuracy", "eager_two_runs_differ", "fail_to_compile", "fail_to_run", "oom", "timeout", "crashed",
+    "unsupported",
+)  # fmt: skip
+
+
+def status_value(word: str) -> float:
+    """The number that stands for a status word in a `Point` of a "status" series.
+
+    Raises ValueError for a word that is not one of STATUS_WORDS.
+    """
+    if word not in STATUS_WORDS:
+        raise ValueError(f"status word {word!r} is unknown to detection; use one of {', '.join(STATUS_WORDS)}")
+    return float(STATUS_WORDS.index(word))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One datum of a series.
+
+    value: in the metric's own unit. ci_low, ci_high: its 95 % interval from the samples within its job, or None.
+    position: where it stands among the builds; carried through, never calculated with.
+    """
+
+    value: float
+    ci_low: float | None
+    ci_high: float | None
+    position: int
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.value):
+            raise ValueError(
+                f"the point at position {self.position} has the value {self.value}; "
+                "a case that failed has no datum: leave its point out"
+            )
+
+    @property
+    def spread(self) -> float:
+        """Standard error of the value, in its own unit; 0 where no interval is known."""
+        if self.ci_low is None or self.ci_high is None or isnan(self.ci_high - self.ci_low):
+            return 0.0
+        return max(0.0, self.ci_high - self.ci_low) / (2 * 1.959964)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How one series is judged.
+
+    threshold_percent: the smallest change worth telling, in percent of the level (`Metric.threshold_percent`). A
+        change of less than half of it is never told; one of the threshold itself is told, as fast as noise allows.
+    kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small jitter),
+        "count" (graph breaks, recompiles: every change counts, the threshold is not used) or "status" (words).
+        A continuous series whose values are exactly equal is treated as constant by itself.
+    """
+
+    threshold_percent: float = 2.0
+    kind: Kind = "continuous"
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"Settings.kind is {self.kind!r}; use one of {', '.join(KINDS)}")
+        if not (isfinite(self.threshold_percent) and self.threshold_percent >= 0):
+            raise ValueError(f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more, in percent")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePoint:
+    """Where a series changed level. A pure value.
+
+    index: of the first point of the new level, counted from 0 in the series; position: that point's own.
+    seen_at: index of the point with which the online detector told it.
+    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`: "percent" of the old
+        level, or the plain "difference" (counts, status words, an old level of 0).
+    sure: 1 minus the probability that one point of pure noise shows so much evidence.
+    """
+
+    index: int
+    position: int
+    seen_at: int
+    cause: Cause
+    effect: float
+    effect_low: float
+    effect_high: float
+    unit: Unit
+    sure: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the online detector says after one point.
+
+    state: "changed" once for each change, then it watches the new level; "suspected": measure more.
+    index: of the first point of the new level; None when unchanged. The other fields as in `ChangePoint`;
+    they are None when unchanged, and describe the suspicion when suspected.
+    """
+
+    state: State
+    index: int | None = None
+    cause: Cause | None = None
+    effect: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
+    unit: Unit | None = None
+    sure: float | None = None
+
+
+UNCHANGED = Verdict("unchanged")

@@ -1,0 +1,138 @@
+"""A whole series at once: the online detector's decisions, made for all points in a few array operations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dashboard.detection import bank, drift, shift
+from dashboard.detection.law import WINDOW, Laws
+from dashboard.detection.online import OnlineDetector, change_point
+from dashboard.detection.points import ChangePoint, Point, Settings
+from dashboard.detection.ruler import Ruler
+from dashboard.detection.stretch import FIRST, KEPT, Alarm, drift_alarm, fitted_on, laws_for, next_fit, step_alarm
+from dashboard.detection.tables import Floats, Ints
+
+NEAR = 12
+"""Points on either side among which a change's first point is looked for again."""
+
+
+def find_change_points(points: Sequence[Point], settings: Settings) -> list[ChangePoint]:
+    """Every change of level in a series, oldest first.
+
+    What the online detector would have told, point by point; each change's first point and effect are then estimated
+    again with all points up to the next change. Fewer than 21 points of a series that varies hold no change.
+    """
+    values = np.array([point.value for point in points], dtype=float)
+    if settings.kind in ("continuous", "count") and not holds_a_value(values):
+        alarms = find_alarms(values, np.array([point.spread for point in points]), settings)
+    else:
+        alarms = online_alarms(points, settings)
+    return [change_point(alarm, points[alarm.index].position) for alarm in alarms]
+
+
+def holds_a_value(values: Floats) -> bool:
+    """Whether any 5 points in a row are equal: then the one-point test has a say (see `held`)."""
+    same = np.abs(np.diff(values)) <= 1e-9 * np.abs(values[1:])
+    return bool((same[3:] & same[2:-1] & same[1:-2] & same[:-3]).any()) if len(values) > 4 else True
+
+
+def online_alarms(points: Sequence[Point], settings: Settings) -> list[Alarm]:
+    """The alarms of the online detector, one point at a time."""
+    detector = OnlineDetector(settings)
+    alarms = [detector.take(point) for point in points]
+    return [alarm for alarm in alarms if alarm is not None]
+
+
+def find_alarms(values: Floats, spreads: Floats, settings: Settings) -> list[Alarm]:
+    """The alarms of a series that holds no value exactly, stretch after stretch."""
+    alarms: list[Alarm] = []
+    start, judged, ruler, law = 0, FIRST, None, None
+    while len(values) - start > judged:
+        if ruler is None:
+            ruler = Ruler.at(values[:FIRST], settings)
+        alarm = first_alarm(values[start:], spreads[start:], start, judged, ruler, law, settings)
+        if alarm is None:
+            break
+        alarms.append(alarm)
+        start, judged, ruler, law = alarm.starts, alarm.seen_at + (alarm.cause == "step") - alarm.starts, alarm.after, alarm.law
+    ends = [alarm.index for alarm in alarms[1:]] + [len(values)]
+    return [refined(alarm, end, values) for alarm, end in zip(alarms, ends, strict=False)]
+
+
+def refined(alarm: Alarm, end: int, values: Floats) -> Alarm:
+    """A step's effect and first point, with the points up to the next change that the online form had not seen."""
+    if alarm.cause == "drift" or alarm.law is None or end - alarm.index <= bank.FEWEST:
+        return alarm
+    first = max(alarm.index - NEAR, 1)
+    readings = alarm.ruler.read(values[first - 1 : min(end, alarm.index + shift.USED)])
+    here = alarm.index - first + 1
+    step, low, high = shift.estimate(readings[here:], float(readings[here - 1]), alarm.law)
+    index = first - 1 + shift.first_point(readings[: here + NEAR], alarm.law, step)
+    level = float(alarm.law.level[0])
+    effect, low, high = (alarm.ruler.effect(level, level + change) for change in (step, low, high))
+    return replace(alarm, index=index, effect=effect, low=low, high=high)
+
+
+def first_alarm(
+    values: Floats, spreads: Floats, start: int, judged: int, ruler: Ruler, law: Laws | None, settings: Settings
+) -> Alarm | None:
+    """The first alarm of one stretch. values: from its first point on; judged: points before the first that is scored."""
+    threshold = ruler.threshold(settings)
+    readings, widths = ruler.read(values), ruler.widths(spreads)
+    moments = moments_of(judged, len(values))
+    laws = laws_for(windows(readings, moments), law, ruler.floor(settings))
+    row = np.repeat(np.arange(len(moments)), np.diff(np.append(moments, len(values))))
+    if spreads.any():
+        widths = beyond_usual(widths, windows(widths, moments), row, judged)
+    fresh = bank.fresh_parts(readings[judged:], readings[judged - 1 : -1], widths[judged:], laws, row)
+    sums, counts = bank.run(*bank.scores(fresh, laws, row, threshold))
+    shares = np.where(counts >= bank.FEWEST, bank.surplus(sums, counts, laws, row), 0.0)
+    best = shares.max(axis=1)
+    stepped = int((best >= 1).argmax()) + judged if best.max() >= 1 else len(values)
+    drifted = first_drift(readings, laws, moments, judged, row, threshold)
+    if drifted is not None and moments[drifted[0]] <= stepped:
+        place, risen, error = drifted
+        return drift_alarm(start + int(moments[place]), start, risen, error, threshold, ruler, laws.row(place))
+    if stepped == len(values):
+        return None
+    at = stepped - judged
+    column = int(shares[at].argmax())
+    return step_alarm(
+        start + stepped, readings[max(0, stepped - KEPT) : stepped + 1], int(counts[at, column]), float(best[at]), ruler, laws.row(int(row[at]))
+    )
+
+
+def moments_of(judged: int, length: int) -> Ints:
+    """The points of a stretch before which its law is estimated."""
+    moments = [judged]
+    while (following := next_fit(moments[-1])) < length:
+        moments.append(following)
+    return np.array(moments)
+
+
+def windows(values: Floats, moments: Ints) -> Floats:
+    """For each moment the last WINDOW of the points that its law comes from, (moments, WINDOW), NaN before the first."""
+    padded = np.concatenate([np.full(WINDOW, np.nan), values])
+    ends = np.array([fitted_on(int(moment)) for moment in moments])
+    return padded[ends[:, None] + np.arange(WINDOW)]
+
+
+def beyond_usual(widths: Floats, seen: Floats, row: Ints, judged: int) -> Floats:
+    """Standard errors in excess of the usual one of the law's points: those are in the law already."""
+    usual = np.concatenate([np.zeros(judged), np.nanmedian(seen, axis=1)[row]])
+    excess: Floats = np.sqrt(np.maximum(widths**2 - usual**2, 0.0))
+    return excess
+
+
+def first_drift(
+    readings: Floats, laws: Laws, moments: Ints, judged: int, row: Ints, threshold: float
+) -> tuple[int, float, float] | None:
+    """The first moment with a proven drift, its rise and error (percent)."""
+    rows = np.concatenate([np.zeros(judged, dtype=int), row])
+    near = drift.clipped(readings, laws.level[rows], laws.marginal[rows])
+    totals, products = np.cumsum(near), np.cumsum(near * np.arange(len(near)))
+    risen, error = drift.rise(moments.astype(float), totals[moments - 1], products[moments - 1], laws)
+    told = drift.told(moments.astype(float), risen, error, threshold)
+    place = int(told.argmax())
+    return (place, float(risen[place]), float(error[place])) if told[place] else None
