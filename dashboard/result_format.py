@@ -197,10 +197,11 @@ def unpack_samples(packed: bytes, kind: str = "<f8") -> np.ndarray[tuple[int], n
 
 
 def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
-    low, high = metric.get("low"), metric.get("high")
+    value, low, high = (None if (n := metric.get(key)) is None else float(n) for key in ("value", "low", "high"))
+    assert value is not None  # required by the schema
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
-    return Measurement(metric["value"], low, high, metric.get("n", 0))
+    return Measurement(value, low, high, metric.get("n", 0))
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> Arm:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import transaction
+from django.db import DataError, transaction
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
@@ -51,7 +51,11 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
         refuse(job=job, worker=worker, body=body, reason=str(error))
         raise
     ensure_partitions(moments=[job.planned_at])
-    return take_in(job_id, worker, delivery, hashlib.sha256(unpacked).hexdigest())
+    try:
+        return take_in(job_id, worker, delivery, hashlib.sha256(unpacked).hexdigest())
+    except DataError as error:  # a number beyond a column's range
+        refuse(job=job, worker=worker, body=body, reason=f"it cannot be stored: {error}")
+        raise Refused(f"it cannot be stored: {error}") from None
 
 
 def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> str:

@@ -1,0 +1,55 @@
+"""manage.py setup_local: what `make up` needs in the database, made where it is missing."""
+
+import json
+import os
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.hardware import this_machine
+from dashboard.plan import PlanError
+from dashboard.services.fleet import CatalogError
+from dashboard.services.local_setup import setup_local
+
+
+class Command(BaseCommand):
+    help = "Make the local machine, track, worker, account, nightly schedule and first run, where they are missing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--catalog", type=Path, required=True, help="output of `python -m benchmarks_suite list --json`"
+        )
+        parser.add_argument(
+            "--build", type=Path, required=True, help="JSON of the installed torch: label, version, ..."
+        )
+        parser.add_argument("--device", default=os.environ.get("WORKER_DEVICE", "cpu"), help="cpu or cuda:0")
+        parser.add_argument("--json", action="store_true", help="print what was made as JSON")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            made = setup_local(
+                hardware=this_machine(options["device"]),
+                catalog=read_json(options["catalog"]),
+                build=read_json(options["build"]),
+                worker_token=os.environ.get("WORKER_TOKEN", ""),
+            )
+        except (CatalogError, PlanError, OSError, subprocess.SubprocessError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(made)))
+        else:
+            self.stdout.write("\n".join(f"{name}: {value or 'as it was'}" for name, value in asdict(made).items()))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Raises CommandError naming the file."""
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise CommandError(f"{path} holds a JSON {type(document).__name__}, not an object")
+    return document

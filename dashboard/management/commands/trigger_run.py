@@ -1,0 +1,40 @@
+"""manage.py trigger_run: trigger a run from the command line."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.plan import PlanError, budget
+from dashboard.services.runs import plan_run, trigger_run
+
+
+class Command(BaseCommand):
+    help = "Trigger a run: of the machine's default selection, or of the families and benchmarks named."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--build", required=True, help="label of a torch build, as 2.13.0+cpu")
+        parser.add_argument("--machine", required=True, help="key of a machine, as cpu-2c")
+        parser.add_argument("--track", default="local", help="key of a track (local)")
+        parser.add_argument("--family", action="append", default=[], help="a family; may be given again")
+        parser.add_argument("--benchmark", action="append", default=[], help="a benchmark; may be given again")
+        parser.add_argument("--config", action="append", default=[], help="a config; may be given again")
+        parser.add_argument("--label", default="", help="shown with the run")
+        parser.add_argument("--dry-run", action="store_true", help="print the jobs and plan nothing")
+
+    def handle(self, **options: Any) -> None:
+        asked = {"families": options["family"], "benchmarks": options["benchmark"], "configs": options["config"]}
+        try:
+            if options["dry_run"]:
+                self.print_plan(options["machine"], asked)
+            else:
+                where = {key: options[key] for key in ("build", "machine", "track", "label")}
+                run = trigger_run(**where, **asked)
+                self.stdout.write(f"run {run.pk}: {run.jobs.count()} jobs")
+        except PlanError as error:
+            raise CommandError(str(error)) from None
+
+    def print_plan(self, machine: str, asked: dict[str, list[str]]) -> None:
+        cases = plan_run(machine=machine, **asked)
+        self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
+        cost = budget(cases, {})
+        self.stdout.write(f"{cost.jobs} jobs, about {cost.expected_s / 60:.0f} min")

@@ -1,0 +1,234 @@
+"""Takes in result files from machines that reach nothing: the same contract and rows as over HTTP.
+
+A document is known by its digest, from which its job's id follows: taking it in twice changes nothing.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import DataError, transaction
+from django.utils import timezone
+
+from dashboard.hardware import hardware
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Job,
+    JobState,
+    Machine,
+    Purpose,
+    Result,
+    Run,
+    RunState,
+    TorchBuild,
+    Track,
+)
+from dashboard.result_format import Refused, ResultDocument, parse_json, parse_result, unpack
+from dashboard.services.fleet import BENCHMARK_FIELDS
+from dashboard.services.landing import Landing, land
+from dashboard.services.local_setup import ensure_machine
+from dashboard.services.partitions import ensure_partitions
+
+BATCH = 250  # results in one transaction
+NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of imported jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A result document as it came: where from, and its bytes, gzip or plain."""
+
+    name: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A checked document and the id that its job has or would have."""
+
+    source: str
+    digest: str
+    job_id: uuid.UUID
+    result: ResultDocument
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import did: counts, and (source, reason) of what it refused."""
+
+    added: int = 0
+    known: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+
+
+def import_results(
+    *, sources: Iterable[Source], machine: str = "", track: str = "import", label: str = "", dry_run: bool = False
+) -> Report:
+    """Take in result files. Benchmarks, configs, builds and machines that are new get their rows.
+
+    machine: key of the machine, else derived from the GPU's or CPU's name in each result. dry_run: only report.
+    """
+    report, runs = Report(), Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
+    remaining = iter(sources)
+    while batch := list(islice(remaining, BATCH)):
+        fresh = leave_known(read(batch, report), report)
+        report.added += len(fresh)
+        if not dry_run and fresh:
+            add_storable(fresh, runs, report)
+    return report
+
+
+def add_storable(imports: Sequence[Import], runs: "Runs", report: Report) -> None:
+    """Add a batch; where a number in it is beyond a column's range, add the others one by one."""
+    try:
+        add(imports, runs)
+    except DataError as error:
+        runs.forget()  # those made in the transaction that failed
+        if len(imports) == 1:
+            report.added -= 1
+            report.refused.append((imports[0].source, f"it cannot be stored: {error}"))
+            return
+        for one in imports:
+            add_storable([one], runs, report)
+
+
+def read(sources: Sequence[Source], report: Report) -> list[Import]:
+    """Those that keep the contract; the others are reported."""
+    found: dict[uuid.UUID, Import] = {}
+    for source in sources:
+        try:
+            document = parse_json(unpack(source.body, settings.RESULT_LIMIT_BYTES))
+            result = parse_result(document)
+        except Refused as error:
+            report.refused.append((source.name, str(error)))
+            continue
+        digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        job_id = uuid.uuid5(NAMESPACE, digest)
+        report.known += job_id in found
+        found.setdefault(job_id, Import(source.name, digest, job_id, result))
+    return list(found.values())
+
+
+def leave_known(imports: list[Import], report: Report) -> list[Import]:
+    """Those whose results are not here yet: neither imported before, nor delivered by the worker that measured them."""
+    ids = {uuid_or_none(one.result.job["job_id"]) for one in imports} | {one.job_id for one in imports}
+    here = set(Result.objects.filter(pk__in=ids - {None}).values_list("pk", flat=True))
+    fresh = [one for one in imports if not here & {one.job_id, uuid_or_none(one.result.job["job_id"])}]
+    report.known += len(imports) - len(fresh)
+    return fresh
+
+
+def uuid_or_none(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def add(imports: Sequence[Import], runs: "Runs") -> None:
+    """One batch: its jobs, finished, and what they brought."""
+    ensure_partitions(moments={planned_at(one) for one in imports})
+    with transaction.atomic():
+        catalog = Catalog(imports)
+        jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
+        Job.objects.bulk_create(jobs)
+        land([Landing(job, one.digest, job.status, None, one.result) for job, one in zip(jobs, imports, strict=True)])
+
+
+def planned_at(one: Import) -> datetime:
+    """When the job was planned, where its job file says so, else when it started."""
+    told = one.result.job.get("planned_at")
+    try:
+        moment = datetime.fromisoformat(told) if told else one.result.started_at
+    except (TypeError, ValueError):
+        moment = one.result.started_at
+    return moment if moment.tzinfo else one.result.started_at
+
+
+def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
+    return Job(
+        uuid=one.job_id,
+        run=run,
+        benchmark=catalog.benchmarks[one.result.benchmark["name"]],
+        config=catalog.configs[one.result.job["config"]],
+        spec=dict(one.result.job),
+        state=JobState.DONE,
+        status=one.result.status,
+        message=one.result.message,
+        planned_at=planned_at(one),
+        claimed_at=one.result.started_at,
+        finished_at=datetime.fromisoformat(one.result.document["finished_at"]),
+    )
+
+
+class Catalog:
+    """The benchmarks and configs of a batch, by name; what no worker has brought is added, retired from planning."""
+
+    def __init__(self, imports: Sequence[Import]) -> None:
+        described = {one.result.benchmark["name"]: one.result.benchmark for one in imports}
+        configs = {one.result.job["config"] for one in imports}
+        Benchmark.objects.bulk_create(
+            [benchmark_of(described[name]) for name in sorted(described)], ignore_conflicts=True
+        )
+        Config.objects.bulk_create(
+            [Config(name=name, label=name, retired=True) for name in sorted(configs)], ignore_conflicts=True
+        )
+        self.benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in=described)}
+        self.configs = {c.name: c for c in Config.objects.filter(name__in=configs)}
+
+
+def benchmark_of(described: Any) -> Benchmark:
+    fields = {key: described[key] for key in BENCHMARK_FIELDS if key in described}
+    return Benchmark(name=described["name"], retired=True, **fields)
+
+
+class Runs:
+    """The runs of one import: one for each build on each machine, made when the first result needs it."""
+
+    def __init__(self, machine: str, track: str, label: str) -> None:
+        self._machine, self._track, self._label = machine, track, label
+        self._made: dict[tuple[str, str], Run] = {}
+
+    def run_of(self, one: Import) -> Run:
+        build, machine = build_label(one.result), self._machine or machine_of(one.result).key
+        if (build, machine) not in self._made:
+            self._made[build, machine] = self._make(one.result)
+        return self._made[build, machine]
+
+    def forget(self) -> None:
+        self._made.clear()
+
+    def _make(self, result: ResultDocument) -> Run:
+        track, _ = Track.objects.get_or_create(key=self._track, defaults={"label": "Imported results"})
+        found = machine_of(result)
+        machine = Machine.objects.filter(key=self._machine).first() if self._machine else None
+        return Run.objects.create(
+            label=self._label,
+            purpose=Purpose.IMPORT,
+            state=RunState.COMPLETED,
+            finished_at=timezone.now(),
+            build=build_of(result),
+            track=track,
+            machine=machine or ensure_machine(replace(found, key=self._machine or found.key)),
+        )
+
+
+def machine_of(result: ResultDocument) -> Any:
+    told = result.environment["machine"]
+    return hardware(gpu=told.get("gpu"), cpu=told["cpu"], cores=told["cores"])
+
+
+def build_label(result: ResultDocument) -> str:
+    return str(result.job.get("build") or result.environment["torch"]["version"])
+
+
+def build_of(result: ResultDocument) -> TorchBuild:
+    torch = result.environment["torch"]
+    known = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
+    return TorchBuild.objects.get_or_create(label=build_label(result), defaults=known)[0]
