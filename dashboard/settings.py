@@ -119,7 +119,12 @@ STATICFILES_FINDERS = [
     "dashboard.staticfiles.PackageFileFinder",
 ]
 PACKAGE_FILES = {"plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js")}  # URL: package, its file
-HASHED_STATIC = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+# Compressing takes half a minute and gains nothing on one's own machine: `make up` turns it off.
+HASHED_STATIC = (
+    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    if env.bool("COMPRESS_STATIC", default=True)
+    else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC},

@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from dashboard.local import project
 from dashboard.local.console import complain, say
 
 STAMPS = project.VENV / "installed.json"
-NOT_NEWS = ("Requirement already", "Ignoring", "Looking in", "Collecting", "Using cached", "Installing coll")
+NEWS = ("Downloading", "Processing", "Installing collected", "Uninstalling")    # of what pip prints
 CUDA_GB, CPU_GB, COMPLETE_GB = 11.0, 4.0, 1.0    # disk taken by each, with room for pip's temporary files
 
 
@@ -118,11 +119,15 @@ def _described(part: str) -> str:
 def _pip(*arguments: str) -> bool:
     """Run pip in `.venv`; whether it worked. A terminal gets its progress bars, a log what it downloads."""
     command = [str(project.VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", *arguments]
-    output = None if sys.stdout.isatty() else subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, text=True) as pip:
+    if sys.stdout.isatty():
+        return subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode == 0
+    quiet = {**os.environ, "PIP_PROGRESS_BAR": "off"}
+    with subprocess.Popen(
+        command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as pip:
         for line in pip.stdout or ():
-            if not line.strip().startswith(NOT_NEWS):
-                say(line.strip(), name="pip", colour=None)
+            if line.strip().startswith(NEWS):
+                say(textwrap.shorten(line, 100, placeholder=" …"), name="pip", colour=None)
     return pip.returncode == 0
 
 

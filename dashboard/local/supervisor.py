@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from dashboard.local import local_env, project, real_servers, single, torch_build
+from dashboard.local import local_env, project, real_servers, single, static_files, torch_build
 from dashboard.local.console import complain, say
 from dashboard.local.embedded import ServerError
 from dashboard.local.embedded_broker import EmbeddedBroker
@@ -89,6 +89,7 @@ class Supervisor:
             "SECRET_KEY": local_env.secret_key(kept),
             "SITE_URL": os.environ.get("SITE_URL") or self.url,
             "PUBLIC_READ": os.environ.get("PUBLIC_READ") or "true",
+            "COMPRESS_STATIC": os.environ.get("COMPRESS_STATIC") or "false",
             "VAR_DIR": str(self.var),
             "WORKER_DEVICE": device(),
         }
@@ -99,9 +100,11 @@ class Supervisor:
 
     def _prepare_site(self) -> None:
         """2b. Migrations, static files, the first account, worker and run."""
-        say("preparing the database and the static files")
+        say("preparing the site: migrations, static files, the first account")
         self._manage("migrate", "--no-input")
-        self._manage("collectstatic", "--no-input")
+        if static_files.changed(self.var):
+            self._manage("collectstatic", "--no-input")
+            static_files.note(self.var)
         catalog, build = self.var / "catalog.json", self.var / "build.json"
         catalog.write_text(self._call(sys.executable, "-m", "benchmarks_suite", "list", "--json"))
         build.write_text(json.dumps(torch_build.installed()))
@@ -114,6 +117,8 @@ class Supervisor:
         if answer["worker_token"]:
             self.settings["WORKER_TOKEN"] = answer["worker_token"]
             local_env.write(self.var, self.settings)
+        if answer["first_run"]:
+            say(f"planned the first run, watch it on {self.url}/runs/{answer['first_run']}/")
 
     def _start_programs(self) -> None:
         """3. Web, and once it answers the rest."""
