@@ -27,8 +27,8 @@ from runner.celery import create_app
 from runner.keeper import Keeper
 from runner.outbox import Outbox
 from runner.shared import Flag
-from runner.site import Greeting, Site, SiteError
-from runner.worker import Worker
+from runner.site import Greeting, Site
+from runner.worker import Worker, end_leftovers
 
 PREDECESSOR_DIES_S = 10.0
 WRONG_SETTINGS = 2
@@ -43,15 +43,16 @@ def main() -> int:
         ours = settings.read()
         logs.configure(ours.log_format)
         folder.hold(ours.worker_dir, PREDECESSOR_DIES_S)
+        end_leftovers(ours.worker_dir)
         worker = _make_worker(ours)
-        greeting = _wait_until_wanted(worker)
-    except (settings.SettingsError, environments.UnfitEnvironment, gpu.DeviceError, SiteError) as error:
+        greeting = wait_until_wanted(worker)
+    except (settings.SettingsError, environments.UnfitEnvironment, gpu.DeviceError, OSError) as error:
         sys.stderr.write(f"the worker cannot start: {error}\n")
         return WRONG_SETTINGS
     except KeyboardInterrupt:
         return 0
     _take_jobs(worker, greeting)
-    worker.end_leftovers()
+    end_leftovers(ours.worker_dir)
     logger.info("stopped")
     return 0
 
@@ -66,17 +67,19 @@ def _make_worker(ours: settings.Settings) -> Worker:
     site = Site(ours.site_url, ours.token, stopping)
     environment = environments.adopt(ours)
     worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping)
-    worker.end_leftovers()
     logger.info("adopted", python=ours.suite_python, torch=environment.label, device=str(ours.device))
     return worker
 
 
-def _wait_until_wanted(worker: Worker) -> Greeting:
+def wait_until_wanted(worker: Worker) -> Greeting:
+    """Say hello; while a person has paused the worker, stay here: a message that it took would be lost."""
     greeting = worker.greet()
     logger.info("the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused)
-    while greeting.paused:
+    keeper = Keeper(worker, greeting.heartbeat_s, consume=lambda on: True)
+    keeper.paused = greeting.paused
+    while keeper.paused:
         time.sleep(greeting.heartbeat_s)
-        greeting = worker.greet()
+        keeper.beat()
     return greeting
 
 
@@ -97,8 +100,13 @@ def _connect(worker: Worker, keeper: Keeper) -> None:
     """Have Celery's signals call us. weak=False: Celery would forget a receiver that nothing else refers to."""
     signals.setup_logging.connect(lambda **_: None, weak=False)  # keeps Celery from replacing our logging
     signals.worker_process_init.connect(lambda **_: worker.begin_process(), weak=False)
-    signals.worker_ready.connect(lambda **_: keeper.start(), weak=False)
+    signals.worker_ready.connect(lambda **_: _ready(keeper), weak=False)
     signals.worker_shutting_down.connect(lambda **_: worker.stopping.set(), weak=False)
+
+
+def _ready(keeper: Keeper) -> None:
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # Celery would start anew, wrongly
+    keeper.start()
 
 
 def _consume(app: Celery, name: str, queue: str, on: bool) -> bool:

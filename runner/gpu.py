@@ -90,7 +90,10 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
         ) from error
     try:
         pynvml.nvmlInit()
-        return _ask(pynvml, device.visible(environment))
+        try:
+            return _ask(pynvml, device.visible(environment))
+        finally:
+            pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
         raise DeviceError(f"WORKER_DEVICE is {device}, but NVML says: {error}. Check with `nvidia-smi`") from error
 

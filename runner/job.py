@@ -63,7 +63,8 @@ def run(worker: Worker, job_id: str, attempt: int) -> str:
             logger.warning("job dropped", why=str(reason))
             return "dropped"
         logger.info("job ended", status=status)
-        worker.outbox.deliver(worker.site, DELIVERY_PATIENCE_S)
+        if problem := worker.outbox.deliver(worker.site, DELIVERY_PATIENCE_S):
+            logger.warning("an outcome waits in the outbox; it is offered again and again", why=problem)
         return status
 
 
@@ -90,13 +91,8 @@ def _run_claimed(worker: Worker, ticket: Ticket) -> str:
     try:
         with Heartbeat(worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log) as heartbeat:
             outcome, result = _measure(worker, ticket, heartbeat)
-            _keep(
-                worker,
-                ticket,
-                heartbeat,
-                body(ticket.attempt, outcome, result.document),
-                _artifacts(ticket, result),
-            )
+            content = body(ticket.attempt, outcome, result.document)
+            _keep(worker, ticket, heartbeat, content, _artifacts(ticket, result))
         return outcome.status
     finally:
         jobfolder.remove(ticket.folder)
@@ -144,18 +140,16 @@ def _start(worker: Worker, ticket: Ticket) -> Suite:
 def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
     """The job with the device as its process will see it. Raises Unfit for another kind of device or another build."""
     device, label = worker.settings.device, worker.environment.label
-    wanted = gpu.Device.parse(str(job.get("device", device.kind)))
-    if wanted.kind != device.kind:
-        raise Unfit(f"The job is for {wanted.kind}, but this worker owns {device}. Plan it for another machine.")
+    wanted = str(job.get("device", device.kind))
+    if wanted.partition(":")[0] != device.kind:
+        raise Unfit(f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine.")
     build = str(job.get("build", label))
     if build != label and not ("variant" in job and build.startswith(label)):
         raise Unfit(
             f"The job is for the torch build {build}, but this worker has only {label}. Point SUITE_PYTHON at it."
         )
-    return {
-        **job,
-        "device": "cpu" if device.kind == "cpu" else "cuda:0",
-    }  # CUDA_VISIBLE_DEVICES shows our GPU alone
+    # CUDA_VISIBLE_DEVICES shows our GPU alone: whatever its number, it is the first
+    return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
 
 
 def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str, int]) -> Scene:
@@ -178,18 +172,18 @@ def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
     return sendable(files)
 
 
-def _keep(worker: Worker, ticket: Ticket, heartbeat: Heartbeat, packed: bytes, artifacts: Sequence[Path]) -> None:
+def _keep(worker: Worker, ticket: Ticket, heartbeat: Heartbeat, content: bytes, artifacts: Sequence[Path]) -> None:
     """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the lease, say so, and
     offer it to the site directly."""
     while True:
         try:
-            worker.outbox.put(ticket.job_id, ticket.attempt, packed, artifacts)
+            worker.outbox.put(ticket.job_id, ticket.attempt, content, artifacts)
             return
         except OSError as error:
             logger.error("the outbox cannot be written: the outcome is held in memory", why=str(error))
             heartbeat.note = "worker cannot write its outbox"
         try:
-            worker.site.result(ticket.job_id, gzip.compress(packed, mtime=0))
+            worker.site.result(ticket.job_id, gzip.compress(content, mtime=0))
             logger.warning("the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts))
             return
         except (Stale, Refused) as answer:

@@ -41,8 +41,7 @@ class Worker:
 
     @property
     def jobs(self) -> Path:
-        """The folder of the folders of running jobs."""
-        return self.settings.worker_dir / "jobs"
+        return jobs_folder(self.settings.worker_dir)
 
     @property
     def device_id(self) -> str:
@@ -75,17 +74,23 @@ class Worker:
                 self.greeted.set()
                 return greeting
 
-    def end_leftovers(self) -> None:
-        """End the processes, and remove the folders, of jobs whose worker process was killed."""
-        for folder in self.jobs.glob("*"):
-            ended = end_leftover(folder)
-            logger.warning("cleaned up after a killed worker", job=folder.name, every_process_ended=ended)
-            jobfolder.remove(folder)
-
     def begin_process(self) -> None:
         """The first act of a newly forked process that runs jobs: its predecessor, if there was one, was killed."""
         self.site = self.site.anew()
         self.greeted = threading.Event()
-        self.end_leftovers()
+        end_leftovers(self.settings.worker_dir)
         self.boot_id.renew()
         threading.Thread(target=self.greet, daemon=True).start()
+
+
+def jobs_folder(worker_dir: Path) -> Path:
+    """Where the folders of running jobs lie."""
+    return worker_dir / "jobs"
+
+
+def end_leftovers(worker_dir: Path) -> None:
+    """End the processes, and remove the folders, of jobs whose worker process was killed."""
+    for folder in jobs_folder(worker_dir).glob("*"):
+        ended = end_leftover(folder)
+        logger.warning("cleaned up after a killed worker", job=folder.name, every_process_ended=ended)
+        jobfolder.remove(folder)

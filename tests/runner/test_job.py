@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from runner import job, process
+from runner.__main__ import wait_until_wanted
 from runner.worker import Worker
 from tests.builders.worker import SiteJob, SiteServer, wait_for
 from tests.builders.worker_process import processes_of_jobs_in
@@ -221,3 +222,14 @@ def test_a_worker_that_stops_drops_its_job_untold(worker: Worker, site: SiteServ
     thread.join(10)
     assert stopped.bodies == []
     assert processes_of_jobs_in(tmp_path) == []
+
+
+def test_a_worker_that_is_paused_at_its_start_waits(worker: Worker, site: SiteServer) -> None:
+    site.paused = True
+    thread = threading.Thread(target=wait_until_wanted, args=(worker,))
+    thread.start()
+    wait_for(lambda: site.calls.count("POST alive") > 2)
+    assert thread.is_alive()
+    site.paused = False
+    thread.join(5)
+    assert not thread.is_alive()
