@@ -1,9 +1,10 @@
 """Who measures: workers with what they do, and what waits for them."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, F
+from django.db.models import Count, QuerySet
 
 from dashboard.models import Job, JobState, Machine, Schedule, Track, Worker
 from dashboard.selectors.runs import ALIVE, WAITING
@@ -11,11 +12,12 @@ from dashboard.selectors.runs import ALIVE, WAITING
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, the job in its hands, and whether it was heard of lately."""
+    """A worker, whether it was heard of lately and has a job in its hands, and which (where that was asked for)."""
 
     worker: Worker
-    job: Job | None
     alive: bool
+    is_measuring: bool
+    job: Job | None = None
 
     @property
     def state(self) -> str:
@@ -23,7 +25,7 @@ class WorkerRow:
             return "silent"
         if self.worker.paused:
             return "paused"
-        return "measuring" if self.job else "idle"
+        return "measuring" if self.is_measuring else "idle"
 
 
 @dataclass(slots=True)
@@ -39,20 +41,27 @@ class MachineRow:
         return sum(row.alive for row in self.workers)
 
 
-def machines(now: datetime) -> list[MachineRow]:
-    """Every machine with its workers. Four queries."""
-    waiting = dict(
-        Job.objects.filter(state__in=WAITING).order_by().annotate(machine=F("run__machine")).values_list("machine").annotate(Count("pk"))
-    )
-    running = {
-        job.worker_id: job
-        for job in Job.objects.filter(state=JobState.RUNNING).select_related("benchmark", "config").defer("spec", "log_tail")
-    }
-    rows = {machine.pk: MachineRow(machine, waiting.get(machine.pk, 0)) for machine in Machine.objects.all()}
+def machines(now: datetime, *, with_jobs: bool = False) -> list[MachineRow]:
+    """Every machine with its workers and, if wanted, their jobs. Three or four queries."""
+    busy = Job.objects.filter(state__in=[*WAITING, JobState.RUNNING]).order_by()
+    counted = list(busy.values_list("run__machine", "state", "worker").annotate(Count("pk")))
+    waiting: Counter[int] = Counter()
+    for machine, state, _, count in counted:
+        waiting[machine] += count if state in WAITING else 0
+    measuring = {worker for _, state, worker, _ in counted if state == JobState.RUNNING}
+    jobs = _jobs_in_hand() if with_jobs else {}
+    rows = {machine.pk: MachineRow(machine, waiting[machine.pk]) for machine in Machine.objects.all()}
     for worker in Worker.objects.all():
         alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
-        rows[worker.machine_id].workers.append(WorkerRow(worker, running.get(worker.pk), alive))
+        rows[worker.machine_id].workers.append(
+            WorkerRow(worker, alive, worker.pk in measuring, jobs.get(worker.pk))
+        )
     return list(rows.values())
+
+
+def _jobs_in_hand() -> dict[int | None, Job]:
+    found = Job.objects.filter(state=JobState.RUNNING).select_related("benchmark", "config")
+    return {job.worker_id: job for job in found.defer("spec", "log_tail")}
 
 
 def tracks() -> list[Track]:
@@ -60,6 +69,6 @@ def tracks() -> list[Track]:
     return list(Track.objects.select_related("build"))
 
 
-def schedules() -> list[Schedule]:
-    """Schedules that are switched on. One query."""
-    return list(Schedule.objects.filter(enabled=True).select_related("crontab", "track", "machine"))
+def schedules() -> QuerySet[Schedule]:
+    """Schedules that are switched on. One query, when they are shown."""
+    return Schedule.objects.filter(enabled=True).select_related("crontab", "track", "machine")

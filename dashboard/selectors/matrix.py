@@ -87,8 +87,10 @@ def cell(case: Case) -> Cell:
     return Cell(case, quantity(METRICS["speedup"], speedup.value), heat(speedup.value), about)
 
 
-def heat(speedup: float) -> int:
-    """−4 … 4: how far from 1 a speedup is, in steps that are symmetric by ratio."""
-    size = max(speedup, 1 / speedup) if speedup > 0 else 1.0
+def heat(speedup: float | None) -> int:
+    """−4 … 4: how far from 1 a speedup is, in steps that are symmetric by ratio; 0 where there is none."""
+    if not speedup or speedup <= 0:
+        return 0
+    size = max(speedup, 1 / speedup)
     steps = sum(size >= step for step in _HEAT_STEPS)
     return steps if speedup >= 1 else -steps

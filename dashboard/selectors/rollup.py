@@ -9,18 +9,28 @@ from uuid import UUID
 
 from django.db.models import Max
 
-from dashboard.models import Benchmark, Machine, Series, Track
+from dashboard.models import Benchmark, Series
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
 EAGER = "eager"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where numbers may be compared: one machine and one track."""
+class Named:
+    """A machine or a track as pages name it."""
 
-    machine: Machine
-    track: Track
+    pk: int
+    key: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where numbers may be compared: one machine and one track. build: where the track stands; at: the newest datum."""
+
+    machine: Named
+    track: Named
+    build: str
     at: datetime
 
     @property
@@ -91,12 +101,11 @@ class Geomean:
 
 
 def places(benchmark: Benchmark | None = None) -> list[Place]:
-    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. Three queries."""
+    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query."""
     found = Series.objects.filter(benchmark=benchmark) if benchmark else Series.objects.all()
-    rows = list(found.filter(count__gt=0).values_list("machine", "track").annotate(at=Max("last_at")).order_by("-at"))
-    machines = Machine.objects.in_bulk([row[0] for row in rows])
-    tracks = Track.objects.in_bulk([row[1] for row in rows])
-    return [Place(machines[machine], tracks[track], at) for machine, track, at in rows]
+    machine, track = ("machine", "machine__key", "machine__label"), ("track", "track__key", "track__label")
+    rows = found.filter(count__gt=0).values_list(*machine, *track, "track__build__label").annotate(at=Max("last_at"))
+    return [Place(Named(*row[:3]), Named(*row[3:6]), row[6] or "", row[7]) for row in rows.order_by("-at")]
 
 
 def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
@@ -117,7 +126,7 @@ def cases(place: Place, metrics: Iterable[str], **only: str) -> list[Case]:
     """Every case of the place with its newest ``metrics``; ``only`` narrows by benchmark fields. One query."""
     narrowed = {f"benchmark__{name}": value for name, value in only.items() if value}
     rows: Iterable[tuple[Any, ...]] = (
-        Series.objects.filter(machine=place.machine, track=place.track, metric__in=[*metrics, STATUS_METRIC], benchmark__retired=False, **narrowed)
+        Series.objects.filter(machine=place.machine.pk, track=place.track.pk, metric__in=[*metrics, STATUS_METRIC], benchmark__retired=False, **narrowed)
         .order_by("benchmark__position", "benchmark__name", "config__position")
         .values_list("metric", *_CASE_FIELDS, *_NEWEST_FIELDS)
     )

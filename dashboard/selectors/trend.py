@@ -61,7 +61,7 @@ class Known:
 
 def known_series(benchmark: Benchmark, place: Place) -> Known:
     """Every series of the benchmark at the place. One query."""
-    found = Series.objects.filter(benchmark=benchmark, machine=place.machine, track=place.track, count__gt=0)
+    found = Series.objects.filter(benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0)
     return Known(list(found.select_related("config").order_by("config__position", "config__name")))
 
 

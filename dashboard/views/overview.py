@@ -14,17 +14,18 @@ def show(request: HttpRequest) -> HttpResponse:
     known = rollup.places()
     place = parameters.place(request, known)
     cases = overview.read(place) if place else []
-    machines = fleet.machines(timezone.now())
+    active = list(runs.active())
+    listed = runs.with_counts([*active, *runs.ended()[:_LAST_RUNS]])
     context = {
         "places": known,
         "place": place,
-        "active": runs.with_counts(runs.active()),
-        "last": runs.with_counts(runs.ended()[:_LAST_RUNS]),
+        "active": listed[: len(active)],
+        "last": listed[len(active) :],
         "families": overview.family_table(cases),
         "movers": overview.movers(cases),
         "cases": cases,
         "failed": [case for case in cases if case.failed],
-        "machines": machines,
+        "machines": fleet.machines(timezone.now()),
         "schedules": fleet.schedules(),
     }
     return render(request, "overview.html", context)

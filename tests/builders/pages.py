@@ -1,6 +1,7 @@
 """What pages show: a generated history, a fleet at work, and one job with everything that a result can tell."""
 
 import zlib
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.utils import timezone
 
 from dashboard.models import (
     Benchmark,
+    Datum,
     Environment,
     Job,
     JobState,
@@ -22,7 +24,8 @@ from dashboard.models import (
     Track,
     Worker,
 )
-from dashboard.services.generated import KEY, generate_history
+from dashboard.services.generated import KEY, generate_history, remove_history
+from dashboard.services.landing import roll_up
 
 ENVIRONMENT = {
     "fingerprint": "0123456789abcdef",
@@ -60,6 +63,28 @@ def fleet_at_work() -> Run:
             message="" if status in {"", Status.PASS} else "BackendCompilerFailed: lowering of aten.foo failed. Run the ablation to see which stage is at fault.",
         )  # fmt: skip
     return run
+
+
+def fail_newest(status: str) -> Job:
+    """The newest job of a compiled case, as if it had ended with ``status`` and no number."""
+    series = Series.objects.filter(machine__key=KEY, metric="latency_ms", config__name="regional").select_related("last_job").first()
+    assert series is not None
+    job = series.last_job
+    assert job is not None
+    Datum.objects.filter(job=job).exclude(series=series).delete()
+    Datum.objects.filter(job=job, series=series).update(status=status, value=None, low=None, high=None)
+    Job.objects.filter(pk=job.pk).update(status=status)
+    roll_up(Counter({series.pk: 0}))
+    return Job.objects.select_related("benchmark", "config").get(pk=job.pk)
+
+
+def remove() -> None:
+    """Everything that this module makes."""
+    Job.objects.filter(run__machine__key=KEY).update(worker=None)
+    Worker.objects.filter(machine__key=KEY).delete()
+    Result.objects.filter(job__run__machine__key=KEY).delete()
+    remove_history()
+    Environment.objects.all().delete()
 
 
 def job_with_everything() -> Job:

@@ -1,0 +1,285 @@
+"""Every page with data and without, for people with and without permission."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+
+from dashboard.models import Job, JobState, Run, Samples
+from tests.builders import pages, site
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[Any]]
+PLAIN_PAGES = ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/"]
+
+
+@pytest.fixture
+def reader(client: Client) -> Client:
+    """Somebody who may look at everything and change nothing."""
+    client.force_login(User.objects.create_user("reader"))
+    return client
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+@pytest.fixture(scope="module")
+def busy_site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Run]:
+    """A generated history, a run at work and a job with everything; made once for this file."""
+    with django_db_blocker.unblock():
+        pages.history(series=200, points=12)
+        run = pages.fleet_at_work()
+        pages.job_with_everything()
+    yield run
+    with django_db_blocker.unblock():
+        pages.remove()
+
+
+def full_job() -> Job:
+    return Job.objects.select_related("benchmark").get(result__isnull=False)
+
+
+def text(client: Client, url: str) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    return response.content.decode()
+
+
+# --- An empty site ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("url", PLAIN_PAGES)
+def test_a_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
+    assert "Compilewatch" in text(reader, url)
+
+
+def test_the_empty_overview_says_where_to_press(operator: Client) -> None:
+    shown = text(operator, "/")
+    assert "No result has come in yet" in shown
+    assert 'href="/admin/"' in shown
+
+
+def test_the_overview_of_a_first_run_points_to_it(reader: Client) -> None:
+    run = site.run()
+    assert f'href="/runs/{run.pk}/"' in text(reader, "/")
+
+
+def test_a_benchmark_that_was_not_measured_says_so(reader: Client) -> None:
+    site.run()
+    assert "not measured yet" in text(reader, f"/series/{site.MLP}/")
+
+
+# --- Each page with data, in few queries ------------------------------------------------------------------------------
+@pytest.mark.parametrize("url", [*PLAIN_PAGES, "/benchmarks/?family=llm&status=failed", "/runs/?state=completed&page=2"])
+def test_a_page_needs_ten_queries_at_most(
+    busy_site: Run, reader: Client, url: str, django_assert_max_num_queries: MaxQueries
+) -> None:
+    with django_assert_max_num_queries(10):
+        text(reader, url)
+
+
+def test_pages_of_one_thing_need_ten_queries_at_most(
+    busy_site: Run, reader: Client, django_assert_max_num_queries: MaxQueries
+) -> None:
+    job = full_job()
+    for url in (f"/runs/{busy_site.pk}/", f"/jobs/{job.pk}/", f"/series/{job.benchmark}/", f"/series/{job.benchmark}/data.json"):
+        with django_assert_max_num_queries(10):
+            text(reader, url)
+
+
+def test_the_overview_counts_the_cases_of_a_geomean_and_its_failures(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, "/")
+    assert "of 3 cases" in shown
+    assert "Running now" in shown
+    assert "measuring" in shown
+
+
+def test_the_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: Client) -> None:
+    failing = pages.fail_newest("oom")
+    shown = text(reader, "/benchmarks/?status=oom")
+    assert f'href="/series/{failing.benchmark}/?' in shown
+    assert ">oom<" in shown
+
+
+def test_the_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(busy_site: Run, reader: Client) -> None:
+    assert "Show all of them" in text(reader, "/benchmarks/?status=eager_two_runs_differ")
+
+
+def test_an_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Client) -> None:
+    response = reader.get("/benchmarks/?machine=nowhere")
+    assert response.status_code == 404
+    assert "“nowhere”" in response.content.decode()
+
+
+# --- Series -----------------------------------------------------------------------------------------------------------
+def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, f"/series/{full_job().benchmark}/?config=eager&metric=latency_ms")
+    assert "All 12, newest first" in shown
+    assert 'role="img"' in shown
+
+
+def test_the_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client) -> None:
+    figure = reader.get(f"/series/{full_job().benchmark}/data.json?config=eager&config=regional").json()
+    assert {trace["name"] for trace in figure["data"] if trace["meta"]["role"] == "line"} == {"eager", "regional"}
+
+
+def test_the_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
+    response = reader.get(f"/series/{full_job().benchmark}/export.csv?config=eager")
+    rows = list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))  # type: ignore[attr-defined]
+    assert len(rows) == 12
+    assert set(rows[0]) == {"at", "config", "build", "purpose", "status", "value", "low", "high", "job"}
+
+
+def test_the_json_export_says_unit_and_direction(busy_site: Run, reader: Client) -> None:
+    exported = reader.get(f"/series/{full_job().benchmark}/export.json?metric=speedup").json()
+    assert (exported["metric"], exported["unit"], exported["lower_is_better"]) == ("speedup", "×", False)
+
+
+def test_a_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: Client) -> None:
+    failing = pages.fail_newest("oom")
+    figure = reader.get(f"/series/{failing.benchmark}/data.json?metric=speedup&config={failing.config}").json()
+    assert any("oom" in words for trace in figure["data"] if trace["meta"]["role"] == "failure" for words in trace["text"])
+
+
+def test_an_unknown_benchmark_is_not_found(reader: Client) -> None:
+    assert reader.get("/series/no.such.thing/").status_code == 404
+
+
+# --- Runs and jobs ----------------------------------------------------------------------------------------------------
+def test_a_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> None:
+    assert 'hx-trigger="every 3s"' in text(reader, f"/runs/{busy_site.pk}/")
+
+
+def test_a_run_that_has_ended_does_not_poll(busy_site: Run, reader: Client) -> None:
+    ended = Run.objects.filter(state="completed").latest("created_at")
+    assert "hx-trigger" not in text(reader, f"/runs/{ended.pk}/")
+
+
+def test_htmx_gets_the_live_part_of_a_run_alone(busy_site: Run, reader: Client) -> None:
+    shown = reader.get(f"/runs/{busy_site.pk}/", headers={"HX-Request": "true"}).content.decode()
+    assert shown.lstrip().startswith('<div id="live"')
+
+
+def test_failures_come_first(busy_site: Run, reader: Client) -> None:
+    jobs = reader.get(f"/runs/{busy_site.pk}/").context["jobs"]
+    assert [job.state for job in jobs[:3]] == [JobState.DONE, JobState.TIMED_OUT, JobState.RUNNING]
+
+
+def test_a_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> None:
+    assert 0 < reader.get(f"/runs/{busy_site.pk}/").context["seconds_left"] < 600
+
+
+def test_the_job_page_shows_everything_that_the_result_told(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, f"/jobs/{full_job().pk}/")
+    for told in ("cpu_pressure", "call to warnings.warn", "modeling_gpt2.py:812", "size mismatch", "1.171 to 1.197×",
+                 "needs 1,000 single steps", "python -m benchmarks_suite run --benchmark", "transformers", "fp64"):  # fmt: skip
+        assert told in shown
+
+
+@pytest.mark.parametrize("figure", ["distribution", "order"])
+def test_the_samples_of_both_arms_are_drawn(busy_site: Run, reader: Client, figure: str) -> None:
+    drawn = reader.get(f"/jobs/{full_job().pk}/samples/{figure}.json").json()
+    assert [trace["name"] for trace in drawn["data"]] == ["eager", "compiled"]
+
+
+def test_samples_that_are_no_longer_kept_are_not_found(busy_site: Run, reader: Client) -> None:
+    job = Job.objects.exclude(pk__in=Samples.objects.values("job")).first()
+    assert job
+    assert reader.get(f"/jobs/{job.pk}/samples/order.json").status_code == 404
+
+
+def test_a_job_without_a_result_shows_the_job_file_that_repeats_it(reader: Client) -> None:
+    shown = text(reader, f"/jobs/{site.queued_job().pk}/")
+    assert "python -m benchmarks_suite run job.json result.json" in shown
+    assert "waits for a worker" in shown
+
+
+def test_a_job_that_has_ended_makes_its_open_page_load_the_result(busy_site: Run, reader: Client) -> None:
+    response = reader.get(f"/jobs/{full_job().pk}/", headers={"HX-Request": "true"})
+    assert response.headers["HX-Refresh"] == "true"
+
+
+def test_an_unknown_job_is_not_found(reader: Client) -> None:
+    assert "There is no job" in reader.get(f"/jobs/{uuid4()}/").content.decode()
+
+
+# --- What may be done, and by whom ------------------------------------------------------------------------------------
+def test_an_operator_cancels_a_run(operator: Client) -> None:
+    run = site.run()
+    response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
+    assert "1 jobs will not be measured" in response.content.decode()
+    run.refresh_from_db()
+    assert run.state == "cancelled"
+
+
+def test_an_operator_queues_cancelled_jobs_again(operator: Client) -> None:
+    run = site.run()
+    operator.post(f"/runs/{run.pk}/cancel")
+    operator.post(f"/runs/{run.pk}/retry")
+    assert run.jobs.get().state == JobState.QUEUED
+
+
+def test_a_reader_sees_no_button_that_changes_a_run(reader: Client) -> None:
+    assert "<dialog" not in text(reader, f"/runs/{site.run().pk}/")
+
+
+@pytest.mark.parametrize("what", ["cancel", "retry"])
+def test_a_reader_may_not_change_a_run(reader: Client, what: str) -> None:
+    response = reader.post(f"/runs/{site.run().pk}/{what}")
+    assert response.status_code == 403
+    assert "lacks the permission" in response.content.decode()
+
+
+def test_a_link_does_not_cancel_a_run(operator: Client) -> None:
+    assert operator.get(f"/runs/{site.run().pk}/cancel").status_code == 405
+
+
+@pytest.mark.parametrize("url", PLAIN_PAGES)
+def test_a_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
+    response = client.get(url)
+    assert (response.status_code, response.headers["Location"]) == (302, f"/sign-in/?next={url}")
+
+
+def test_wrong_passwords_are_explained(client: Client) -> None:
+    shown = client.post("/sign-in/", {"username": "a", "password": "b"}).content.decode()
+    assert "do not belong together" in shown
+
+
+# --- Every page ---------------------------------------------------------------------------------------------------------
+def test_a_page_that_does_not_exist_leads_back(reader: Client) -> None:
+    response = reader.get("/nothing/")
+    assert response.status_code == 404
+    assert 'href="/benchmarks/"' in response.content.decode()
+
+
+def test_the_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
+    from django.views.defaults import server_error
+
+    assert "The site made a mistake" in server_error(rf.get("/")).content.decode()
+
+
+def test_pages_carry_no_inline_script_or_style(busy_site: Run, operator: Client) -> None:
+    job = full_job()
+    for url in (*PLAIN_PAGES, f"/runs/{busy_site.pk}/", f"/jobs/{job.pk}/", f"/series/{job.benchmark}/"):
+        shown = text(operator, url)
+        assert " style=" not in shown
+        assert "<style" not in shown
+        assert "<script>" not in shown
+
+
+def test_a_link_in_a_chat_shows_what_the_page_says(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, f"/series/{full_job().benchmark}/?config=inductor")
+    assert f'<meta property="og:title" content="Latency of {full_job().benchmark}">' in shown
+    assert '<meta property="og:description" content="inductor: ' in shown
+
+
+@override_settings(ALLOWED_HOSTS=["testserver"])
+def test_names_from_outside_are_escaped(reader: Client) -> None:
+    assert "<script>" not in reader.get("/benchmarks/?machine=<script>alert(1)</script>").content.decode()
