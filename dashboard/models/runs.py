@@ -4,6 +4,7 @@ import uuid
 
 from django.conf import settings
 from django.db import models
+from django.urls import reverse
 
 
 class Purpose(models.TextChoices):
@@ -73,6 +74,9 @@ class Run(models.Model):
     def __str__(self) -> str:
         return self.label or f"run {self.pk}"
 
+    def get_absolute_url(self) -> str:
+        return reverse("run", args=[self.pk])
+
 
 class Job(models.Model):
     """One case on one build on one machine, once, in one fresh process."""
@@ -108,6 +112,9 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.benchmark.name} {self.config.name}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("job", args=[self.pk])
 
 
 class Schedule(models.Model):

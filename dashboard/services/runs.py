@@ -52,7 +52,8 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     of the machine's size. measure: `measure` of the job file. Raises PlanError, naming what is wrong and what there is.
     """
     on_build, on_machine, on_track = find_build(build), find_machine(machine), find_track(track)
-    cases = plan_run(machine=machine, families=families, benchmarks=benchmarks, configs=configs)
+    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
+    cases = plan_run(machine=machine, selection=selection)
     request = {"families": [*families], "benchmarks": [*benchmarks], "configs": [*configs], "measure": measure or {}}
     run = Run(
         build=on_build, machine=on_machine, track=on_track, purpose=Purpose(purpose), schedule=schedule, label=label,
@@ -67,9 +68,8 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     return run
 
 
-def plan_run(*, machine: str, families: Sequence[str], benchmarks: Sequence[str], configs: Sequence[str]) -> list[Case]:
+def plan_run(*, machine: str, selection: Selection) -> list[Case]:
     """What trigger_run would measure. Raises PlanError."""
-    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
     known = [
         BenchmarkFacts(name, family, size, tuple(defaults))
         for name, family, size, defaults in Benchmark.objects.filter(retired=False).values_list(

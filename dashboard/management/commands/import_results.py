@@ -50,8 +50,8 @@ def sources_in(path: Path) -> Iterator[Source]:
         elif path.name.endswith(".jsonl.gz"):
             yield from _in_lines(path)
         else:
-            with path.open("rb") as file:
-                yield Source(str(path), file.read(settings.RESULT_LIMIT_BYTES + 1))
+            with path.open("rb") as document:
+                yield Source(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
     except (OSError, EOFError, tarfile.TarError) as error:
         raise CommandError(f"{path} cannot be read: {error}") from None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.plan import PlanError, budget
+from dashboard.plan import PlanError, Selection, budget
 from dashboard.services.runs import plan_run, trigger_run
 
 
@@ -22,19 +22,24 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="print the jobs and plan nothing")
 
     def handle(self, **options: Any) -> None:
-        asked = {"families": options["family"], "benchmarks": options["benchmark"], "configs": options["config"]}
         try:
             if options["dry_run"]:
-                self.print_plan(options["machine"], asked)
+                self.print_plan(options)
             else:
-                where = {key: options[key] for key in ("build", "machine", "track", "label")}
-                run = trigger_run(**where, **asked)
-                self.stdout.write(f"run {run.pk}: {run.jobs.count()} jobs")
+                self.trigger(options)
         except PlanError as error:
             raise CommandError(str(error)) from None
 
-    def print_plan(self, machine: str, asked: dict[str, list[str]]) -> None:
-        cases = plan_run(machine=machine, **asked)
+    def trigger(self, options: dict[str, Any]) -> None:
+        where = {key: options[key] for key in ("build", "machine", "track", "label")}
+        run = trigger_run(
+            families=options["family"], benchmarks=options["benchmark"], configs=options["config"], **where
+        )
+        self.stdout.write(f"run {run.pk}: {run.jobs.count()} jobs")
+
+    def print_plan(self, options: dict[str, Any]) -> None:
+        asked = Selection(*(tuple(options[key]) for key in ("family", "benchmark", "config")))
+        cases = plan_run(machine=options["machine"], selection=asked)
         self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
         cost = budget(cases, {})
         self.stdout.write(f"{cost.jobs} jobs, about {cost.expected_s / 60:.0f} min")

@@ -1,0 +1,23 @@
+"""Accounts and groups, in the admin's looks."""
+
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as PlainGroupAdmin
+from django.contrib.auth.admin import UserAdmin as PlainUserAdmin
+from django.contrib.auth.models import Group, User
+from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+
+@admin.register(User)
+class UserAdmin(PlainUserAdmin, ModelAdmin):  # type: ignore[type-arg]  # none at run time
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+
+
+@admin.register(Group)
+class GroupAdmin(PlainGroupAdmin, ModelAdmin):
+    pass

@@ -1,0 +1,65 @@
+"""Workers: each gets a token, shown once; it can be paused, renewed and revoked."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+
+from dashboard.admin.base import confirmed
+from dashboard.models import Worker
+from dashboard.services.fleet import add_worker, renew_token, revoke_token
+
+
+@admin.register(Worker)
+class WorkerAdmin(ModelAdmin):
+    list_display = ("name", "machine", "device", "paused", "can_sign_in", "last_seen")
+    list_filter = ("machine", "paused")
+    readonly_fields = ("device", "boot_id", "facts", "last_seen", "created_at")
+    actions = ("pause", "resume", "renew", "revoke")
+
+    def get_fields(self, request: HttpRequest, obj: Worker | None = None) -> Any:
+        return ("name", "machine", "paused", *self.readonly_fields) if obj else ("name", "machine")
+
+    @admin.display(boolean=True, description="Has a token")
+    def can_sign_in(self, worker: Worker) -> bool:
+        return worker.token_hash is not None
+
+    def save_model(self, request: HttpRequest, obj: Worker, form: Any, change: bool) -> None:
+        if change:
+            obj.save(update_fields=form.changed_data)
+            return
+        made, token = add_worker(name=obj.name, machine=obj.machine)
+        obj.pk = made.pk
+        obj.refresh_from_db()
+        self.show_token(request, obj, token)
+
+    def show_token(self, request: HttpRequest, worker: Worker, token: str) -> None:
+        messages.warning(request, f"The token of {worker}, shown this once: WORKER_TOKEN={token}")
+
+    @admin.action(description="Pause", permissions=["change"])
+    def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> None:
+        messages.success(request, f"{chosen.update(paused=True)} paused: a job that runs is finished, none is begun.")
+
+    @admin.action(description="Resume", permissions=["change"])
+    def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> None:
+        messages.success(request, f"{chosen.update(paused=False)} resumed.")
+
+    @admin.action(description="New token", permissions=["change"])
+    def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            for worker in workers:
+                self.show_token(request, worker, renew_token(worker=worker))
+            return "The old tokens are void."
+
+        return confirmed(self, request, chosen, question="Give these workers new tokens?", apply=apply)
+
+    @admin.action(description="Revoke token", permissions=["change"])
+    def revoke(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            for worker in workers:
+                revoke_token(worker=worker)
+            return f"{len(workers)} locked out."
+
+        return confirmed(self, request, chosen, question="Lock these workers out?", apply=apply)
