@@ -10,6 +10,7 @@ SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
+CHATTY = ("httpx", "celery.beat", "celery.worker.strategy", "celery.app.trace")    # a line per tick, per message
 
 
 def logging_config(*, as_json: bool) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def logging_config(*, as_json: bool) -> dict[str, Any]:
         },
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": "INFO"},
-        "loggers": {"httpx": {"level": "WARNING"}},
+        "loggers": {name: {"level": "WARNING"} for name in CHATTY},
     }
 
 

@@ -16,6 +16,7 @@ import pytest
 
 EMBEDDED = "DATABASE_URL" not in os.environ
 VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
+VAR.chmod(0o711)  # under root, Postgres runs as another account, which has to get in
 os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 os.environ["BROKER_URL"] = "memory://"  # Celery's own broker inside the process; tests of messages start Valkey

@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 # A site in production, with servers that are never asked: these checks read code and settings alone.
 PRODUCTION = {
+    "DJANGO_SETTINGS_MODULE": "dashboard.settings",
     "SECRET_KEY": "for-checks-only-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
     "DATABASE_URL": "postgresql://nobody@/none?host=/nonexistent",
     "BROKER_URL": "redis+socket:///nonexistent/broker.sock",

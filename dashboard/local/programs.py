@@ -10,13 +10,14 @@ from dashboard.local.console import COLOURS
 from dashboard.local.program import Program
 
 PYTHON = str(project.VENV_PYTHON)
-CELERY = (PYTHON, "-m", "celery", "-A", "dashboard.celery")
+# Celery warns that root runs it. Who runs `make up` as root on their own machine knows that.
+CELERY = (PYTHON, "-W", "ignore:You're running the worker", "-m", "celery", "-A", "dashboard.celery")
 SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")    # a benchmark worker holds no password of the site
 WEB_STOPS_S = 4
 
 
 def programs(settings: Mapping[str, str], port: int) -> list[Program]:
-    """Web, dashboard worker, scheduler and benchmark worker with `settings` added to our own environment."""
+    """Web, dashboard worker, scheduler, progress and benchmark worker with `settings` added to our own environment."""
     environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
     without_site = {name: value for name, value in environment.items() if name not in SITE_ONLY}
     term, quickly, by_force = signal.SIGTERM, signal.SIGQUIT, signal.SIGKILL
@@ -24,6 +25,7 @@ def programs(settings: Mapping[str, str], port: int) -> list[Program]:
         ("web", _web(port), environment, ((term, WEB_STOPS_S + 1.0), (quickly, 1.0))),
         ("worker", _worker(), environment, ((term, 5.0), (quickly, 3.0))),
         ("scheduler", _scheduler(), environment, ((term, 5.0),)),
+        ("progress", (PYTHON, "manage.py", "follow_runs"), environment, ((term, 2.0),)),
         ("benchmarks", (PYTHON, "-m", "runner"), without_site, ((term, 10.0),)),
     ]
     return [
