@@ -186,7 +186,7 @@ BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _
 def load(benchmark: Benchmark) -> Workload:
     """Builds the benchmark's model on the CPU, in seconds even for billions of parameters.
 
-    Its random weights are zero, not drawn (see ``workload.weights_not_drawn``): fill them before use.
+    Its random weights are not drawn but empty memory (``workload.weights_not_drawn``): fill them before use.
     Raises workload.Unsupported where a library, device or version that the model needs is missing.
     """
     from benchmarks_suite.workload import weights_not_drawn

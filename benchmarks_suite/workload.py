@@ -1,13 +1,14 @@
 """What a model file hands to the harness: the whole interface between models/*.py and harness/.
 
 A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the module on
-the CPU in float32. Weights that the library would draw at random are zero after ``registry.load`` (drawing
-billions of them takes minutes); the harness fills every parameter with its own generator, because the same
-seed gives other weights in other torch releases. Buffers (rotary tables, position ids, caches) hold their
+the CPU in float32. Weights that the library would draw at random are empty memory after ``registry.load``
+(drawing billions of them takes minutes); the harness fills every parameter with its own generator, because the
+same seed gives other weights in other torch releases. Buffers (rotary tables, position ids, caches) hold their
 right values.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,19 +66,30 @@ class Workload:
     wrap: Callable[[nn.Module], nn.Module] | None = None
 
 
+@contextmanager
+def weights_not_drawn() -> Iterator[None]:
+    """While it is on, nothing is drawn at random in place: a billion weights are allocated and never touched.
+
+    Constants (norms of one) and computed buffers are written as usual.
+    """
+    init: Any = torch.nn.init
+    truncated = init._no_grad_trunc_normal_  # draws again until all lies within its bounds: on empty memory, for ever
+    init._no_grad_trunc_normal_ = lambda tensor, *bounds, **options: tensor
+    try:
+        with _NothingDrawn():
+            yield
+    finally:
+        init._no_grad_trunc_normal_ = truncated
+
+
 _DRAWS = frozenset({"normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_"})
 # by name: libraries put functions of their own in the place of torch.nn.init's while they build
 
 
-class weights_not_drawn(TorchFunctionMode):
-    """While it is on, what would be drawn at random in place becomes zero: much faster for a billion weights.
-
-    Constants (norms of one) and computed buffers are written as usual. Zero and not left as it is, because
-    trunc_normal_ draws again until all lies within its bounds.
-    """
-
+class _NothingDrawn(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if getattr(func, "__name__", "") in _DRAWS:
-            return (args[0] if args else kwargs["tensor"]).detach().zero_()
-        return func(*args, **kwargs)
+        if getattr(func, "__name__", "") not in _DRAWS:
+            return func(*args, **kwargs)
+        tensor: Tensor = args[0] if args else kwargs["tensor"]
+        return tensor if tensor.dim() > 1 else tensor.detach().zero_()  # old memory could look like a norm's gain

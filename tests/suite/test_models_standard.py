@@ -1,6 +1,8 @@
 """The standard sizes are the published shapes: built and run without memory."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -55,3 +57,23 @@ def test_a_standard_model_takes_its_inputs_to_the_published_shape(model: str) ->
 
 def on_meta(tensor: Tensor) -> Tensor:
     return tensor.to("meta", torch.bfloat16 if tensor.is_floating_point() else None)
+
+
+def test_a_billion_weights_are_allocated_and_not_touched() -> None:
+    before = resident_gb()
+    module = load(standard("llama")).module
+    assert sum(parameter.nbytes for parameter in module.parameters()) > 4e9
+    assert resident_gb() - before < 1
+
+
+def resident_gb() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
+
+
+def test_what_is_computed_while_a_model_is_built_holds_its_right_values() -> None:
+    """Rotary frequencies are a buffer; a norm's gain is a constant; both are no weights to be drawn."""
+    model = load(standard("llama")).module.model.model
+    assert model.rotary_emb.inv_freq[0] == 1
+    assert model.rotary_emb.inv_freq.is_contiguous()
+    assert (model.norm.weight == 1).all()
