@@ -18,6 +18,7 @@ from runner.shared import Flag
 
 API = "/api/v1/worker"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
+UPLOAD_S = 60.0  # for each step of sending a large body and waiting while it is taken in
 FOREVER_S = float("inf")
 TRY_AGAIN = {408, 425, 429}
 Answer = TypeVar("Answer")
@@ -87,7 +88,7 @@ class Site:
         self._client = httpx.Client(
             base_url=url + API,
             headers={"Authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(30.0, connect=5.0),
+            timeout=httpx.Timeout(10.0, connect=5.0),
             trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},  # no proxy for this computer
         )
 
@@ -115,13 +116,16 @@ class Site:
     def result(self, job_id: str, packed: bytes, patience_s: float = 0) -> str:
         """Deliver a gzipped result body; the state in which the job is then."""
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-        answer = self._ask("POST", _job(job_id, "result"), patience_s, content=packed, headers=headers)
+        answer = self._ask(
+            "POST", _job(job_id, "result"), patience_s, content=packed, headers=headers, timeout=UPLOAD_S
+        )
         return str(answer.get("state", ""))
 
     def artifact(self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0) -> None:
         headers = {"Content-Type": "application/octet-stream"}
         path = _job(job_id, f"artifacts/{quote(name, safe='')}")
-        self._ask("PUT", path, patience_s, params={"attempt": attempt}, content=content, headers=headers)
+        parameters = {"attempt": attempt}
+        self._ask("PUT", path, patience_s, params=parameters, content=content, headers=headers, timeout=UPLOAD_S)
 
     def _ask(self, method: str, path: str, patience_s: float, **request: Any) -> dict[str, Any]:
         deadline = time.monotonic() + patience_s

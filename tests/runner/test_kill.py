@@ -75,7 +75,8 @@ def test_messages_survive_a_killed_broker(site: SiteServer, tmp_path_factory: py
         worker.send("first")
         worker.send("second")
         wait_for(lambda: first.state == "running")
-        os.kill(broker._process.pid if broker._process else 0, signal.SIGKILL)
+        assert broker._process
+        broker._process.kill()
         broker.start()
         wait_for(lambda: (first.state, second.state) == ("done", "done"), seconds=30)
         assert [len(first.bodies), len(second.bodies)] == [1, 1]

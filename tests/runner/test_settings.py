@@ -91,6 +91,16 @@ def test_a_gpu_that_the_driver_does_not_know_is_refused() -> None:
         gpu.facts(Device("cuda", 900), {})
 
 
+@pytest.mark.gpu
+def test_a_gpu_tells_what_it_is() -> None:
+    found = gpu.facts(Device("cuda"), os.environ)
+    assert found
+    assert found["uuid"].startswith("GPU-")
+    assert found["memory_gb"] > 1
+    assert found["name"]
+    assert found["driver"]
+
+
 def test_a_device_is_used_by_one_job_at_a_time(tmp_path: Path) -> None:
     def give_up(waited_s: float) -> None:
         raise TimeoutError

@@ -1,6 +1,7 @@
 """The whole worker: what it says, takes and leaves alone."""
 
 import json
+import time
 from pathlib import Path
 
 from tests.builders.worker import SiteServer, wait_for
@@ -23,6 +24,7 @@ def test_jobs_run_one_at_a_time(running: WorkerProcess) -> None:
         running.send(job.spec["job_id"])
     running_at_once = 0
     while any(job.state != "done" for job in jobs):
+        time.sleep(0.01)
         running_at_once = max(running_at_once, sum(job.state == "running" for job in jobs))
     assert running_at_once == 1
 
