@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from benchmarks_suite import models
+from benchmarks_suite.configs import CONFIGS
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
 FAMILIES = {"llm", "diffusion", "vision", "multimodal", "toy", "attention", "kernels", "distributed"}
 ITEMS = {"samples", "tokens", "images"}
 
 
-def default_run() -> list[Benchmark]:
-    return [benchmark for benchmark in BENCHMARKS.values() if benchmark.default_configs]
+def default_run(size: str) -> list[Benchmark]:
+    return [line for line in BENCHMARKS.values() if line.default_configs and line.size == size]
 
 
 def test_importing_the_registry_imports_no_torch() -> None:
@@ -54,20 +55,24 @@ def test_every_model_file_has_a_line_in_both_sizes() -> None:
     assert sizes == {model: {"smoke", "standard"} for model in files}
 
 
-def test_the_default_run_starts_with_the_mlp_and_gpt2_in_inference() -> None:
-    first, second, *_ = default_run()
+def test_the_smoke_run_starts_with_the_mlp_and_gpt2_in_inference() -> None:
+    first, second, *_ = default_run("smoke")
     assert [first.name, second.name] == [
         "mlp.smoke.inference.float32.static.b64",
         "gpt2.smoke.inference.float32.static.b2",
     ]
+    assert first.default_configs == second.default_configs == ("eager", "inductor")
 
 
-def test_the_default_run_measures_only_smoke_sizes_and_always_eager() -> None:
-    assert {benchmark.size for benchmark in default_run()} == {"smoke"}
-    assert all(benchmark.default_configs[0] == "eager" for benchmark in default_run())
+@pytest.mark.parametrize("size", ["smoke", "standard"])
+def test_a_default_run_names_known_configs_and_always_inductor(size: str) -> None:
+    for benchmark in default_run(size):
+        assert set(benchmark.default_configs) <= CONFIGS.keys()
+        assert "inductor" in benchmark.default_configs
 
 
-@pytest.mark.parametrize("family", ["llm", "diffusion", "vision", "multimodal", "toy"])
+@pytest.mark.parametrize("size", ["smoke", "standard"])
 @pytest.mark.parametrize("mode", ["inference", "training"])
-def test_the_default_run_has_each_family_in_both_modes(family: str, mode: str) -> None:
-    assert any((benchmark.family, benchmark.mode) == (family, mode) for benchmark in default_run())
+def test_a_default_run_has_each_family_in_both_modes(size: str, mode: str) -> None:
+    measured = {line.family for line in default_run(size) if line.mode == mode}
+    assert measured >= {"llm", "diffusion", "vision", "multimodal", "toy", "kernels"}
