@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Any
 from runner.locks import try_lock
 
 GIB = 1024**3
+TICK_S = 0.5
+LOOK_AGAIN_S = 0.5
 
 
 class DeviceError(Exception):
@@ -54,14 +57,15 @@ def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator
 
     Given to the suite's process, the descriptor keeps the device locked for as long as a process of that job lives,
     even when the worker is killed: the kernel lets go of the lock with the last holder. While another holds it,
-    `tick(seconds waited)` is called about twice a second; it may raise to give up.
+    `tick(seconds waited)` is called twice a second; it may raise to give up.
     """
     descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
     try:
         waited = 0.0
         while not try_lock(descriptor):
             tick(waited)
-            waited += 0.5
+            time.sleep(LOOK_AGAIN_S)
+            waited += LOOK_AGAIN_S
         yield descriptor
     finally:
         os.close(descriptor)  # not LOCK_UN, which would unlock it under a process of the job that still lives

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,18 @@ def test_a_device_is_used_by_one_job_at_a_time(tmp_path: Path) -> None:
 
     with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
         pass
+
+
+def test_waiting_for_a_device_takes_no_computing_time(tmp_path: Path) -> None:
+    def give_up(waited_s: float) -> None:
+        if waited_s >= 1:
+            raise TimeoutError
+
+    begun, used = time.monotonic(), time.process_time()
+    with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
+        pass
+    assert time.monotonic() - begun >= 1
+    assert time.process_time() - used < 0.1
 
 
 def test_a_living_process_of_a_killed_workers_job_keeps_the_device_locked(tmp_path: Path) -> None:
