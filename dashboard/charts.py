@@ -12,16 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.downsampling import Floats, downsample
 from dashboard.metrics import Metric
 
-Floats = NDArray[np.float64]
 Figure = dict[str, Any]
 
 SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 # Purposes that are part of the trend; the others measure old builds again and would make the line go back and forth.
 TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
-PURPOSE_SYMBOLS = {"manual": "circle-open", "import": "square-open", "confirmation": "diamond-open", "bisection": "triangle-up-open"}
+PURPOSE_SYMBOLS = {
+    "manual": "circle-open",
+    "import": "square-open",
+    "confirmation": "diamond-open",
+    "bisection": "triangle-up-open",
+}
 _FEW_POINTS = 80  # up to this many the line carries a marker on each point
 _MOST_BUILD_LINES = 60
 _MOST_BUILD_LABELS = 8
@@ -60,29 +65,6 @@ def dash(position: int) -> str:
     return DASHES[position % len(DASHES)]
 
 
-def downsample(value: Floats, low: Floats, high: Floats, most: int) -> NDArray[np.intp]:
-    """Indices of at most about ``most`` points that draw the same picture as all of them.
-
-    Points are cut into equal buckets; of each bucket stay its first point, the lowest and highest value, and the
-    lowest and highest end of an interval. So no spike disappears, at any zoom of the page. A bucket's first NaN stays
-    too: a gap remains a gap. With ``most`` points or fewer, every index is returned.
-    """
-    size = len(value)
-    if size <= most:
-        return np.arange(size)
-    width = -(-size // max(most // 6, 1))
-    padded = -(-size // width) * width
-    keep = [np.arange(0, size, width), np.array([size - 1])]
-    for array, worst, pick in ((value, np.inf, np.argmin), (value, -np.inf, np.argmax), (low, np.inf, np.argmin), (high, -np.inf, np.argmax)):
-        filled = np.where(np.isnan(array), worst, array)
-        buckets = np.concatenate([filled, np.full(padded - size, worst)]).reshape(-1, width)
-        keep.append(pick(buckets, axis=1) + np.arange(0, padded, width))
-    gaps = np.flatnonzero(np.isnan(value))
-    keep.append(gaps[np.unique(gaps // width, return_index=True)[1]])
-    indices = np.unique(np.concatenate(keep))
-    return indices[indices < size]
-
-
 def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000) -> Figure:
     """The trend of several configs: interval bands, lines, marks for what matters, a lane of failures, build marks."""
     traces: list[dict[str, Any]] = []
@@ -93,7 +75,12 @@ def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000
     for row, line in enumerate(lines):
         traces += _failures(line, row)
     shapes, annotations = _build_marks(lines)
-    return {"data": traces, "layout": _trend_layout(metric, shapes, annotations, has_failures=any(set(line.status) - {"pass"} for line in lines))}
+    return {
+        "data": traces,
+        "layout": _trend_layout(
+            metric, shapes, annotations, has_failures=any(set(line.status) - {"pass"} for line in lines)
+        ),
+    }
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
@@ -109,28 +96,48 @@ def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
     """The intervals as one trace of polygons, one for each stretch without a gap: forth along low, back along high."""
     shown = _shown(line, most_points)
     known = ~(np.isnan(line.low[shown]) | np.isnan(line.high[shown]))
-    stretches = [part[known[part]] for part in np.split(np.arange(len(shown)), np.flatnonzero(~known)) if known[part].any()]
+    stretches = [
+        part[known[part]] for part in np.split(np.arange(len(shown)), np.flatnonzero(~known)) if known[part].any()
+    ]
     if not stretches:
         return []
     x, low, high = line.at_ms[shown].astype(np.float64), line.low[shown], line.high[shown]
     gap = np.array([np.nan])
-    return [{
-        "type": "scatter", "mode": "lines", "hoverinfo": "skip", "showlegend": False, "legendgroup": line.name, "fill": "toself",
-        "x": np.concatenate([array for part in stretches for array in (x[part], x[part][::-1], gap)]),
-        "y": np.concatenate([array for part in stretches for array in (low[part], high[part][::-1], gap)]),
-        "line": {"width": 0}, "meta": {"slot": line.slot, "role": "band"},
-    }]
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "hoverinfo": "skip",
+            "showlegend": False,
+            "legendgroup": line.name,
+            "fill": "toself",
+            "x": np.concatenate([array for part in stretches for array in (x[part], x[part][::-1], gap)]),
+            "y": np.concatenate([array for part in stretches for array in (low[part], high[part][::-1], gap)]),
+            "line": {"width": 0},
+            "meta": {"slot": line.slot, "role": "band"},
+        }
+    ]
 
 
 def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
     shown = _shown(line, most_points)
     few = len(shown) <= _FEW_POINTS
     return {
-        "type": "scatter", "mode": "lines+markers" if few else "lines", "name": line.name, "legendgroup": line.name,
-        "x": line.at_ms[shown], "y": line.value[shown], "customdata": [line.job[index] for index in shown],
-        "text": [line.build[index] for index in shown], "line": {"width": 2, "dash": line.dash}, "connectgaps": False,
-        "marker": {"size": 6, "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown] if few else "circle"},
-        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+        "type": "scatter",
+        "mode": "lines+markers" if few else "lines",
+        "name": line.name,
+        "legendgroup": line.name,
+        "x": line.at_ms[shown],
+        "y": line.value[shown],
+        "customdata": [line.job[index] for index in shown],
+        "text": [line.build[index] for index in shown],
+        "line": {"width": 2, "dash": line.dash},
+        "connectgaps": False,
+        "marker": {
+            "size": 6,
+            "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown] if few else "circle",
+        },
+        "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
     }
 
@@ -138,18 +145,36 @@ def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
 def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
     """Confirmations and bisections, as markers without a line: they measure old builds again."""
     few = len(_in_trend(line)) <= _FEW_POINTS
-    other = [index for index, purpose in enumerate(line.purpose)
-             if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few)) and not np.isnan(line.value[index])]
+    other = [
+        index
+        for index, purpose in enumerate(line.purpose)
+        if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few)) and not np.isnan(line.value[index])
+    ]
     if not other:
         return []
-    return [{
-        "type": "scatter", "mode": "markers", "name": f"{line.name}, not scheduled", "legendgroup": line.name, "showlegend": False,
-        "x": line.at_ms[other], "y": line.value[other], "customdata": [line.job[index] for index in other],
-        "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
-        "marker": {"size": 9, "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other]},
-        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
-        "meta": {"slot": line.slot, "role": "line"},
-    }]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"{line.name}, not scheduled",
+            "legendgroup": line.name,
+            "showlegend": False,
+            "x": line.at_ms[other],
+            "y": line.value[other],
+            "customdata": [line.job[index] for index in other],
+            "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
+            "marker": {
+                "size": 9,
+                "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other],
+            },
+            "hovertemplate": _hover(line, metric),
+            "meta": {"slot": line.slot, "role": "line"},
+        }
+    ]
+
+
+def _hover(line: Line, metric: Metric) -> str:
+    return f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
 
 
 def _failures(line: Line, row: int) -> list[dict[str, Any]]:
@@ -157,13 +182,23 @@ def _failures(line: Line, row: int) -> list[dict[str, Any]]:
     failed = [index for index, status in enumerate(line.status) if status != "pass"]
     if not failed:
         return []
-    return [{
-        "type": "scatter", "mode": "markers", "name": f"{line.name} failed", "legendgroup": line.name, "showlegend": False, "yaxis": "y2",
-        "x": line.at_ms[failed], "y": np.full(len(failed), row), "customdata": [line.job[index] for index in failed],
-        "text": [f"{line.status[index]}<br>{line.build[index]}" for index in failed],
-        "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
-        "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>", "meta": {"slot": line.slot, "role": "failure"},
-    }]
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"{line.name} failed",
+            "legendgroup": line.name,
+            "showlegend": False,
+            "yaxis": "y2",
+            "x": line.at_ms[failed],
+            "y": np.full(len(failed), row),
+            "customdata": [line.job[index] for index in failed],
+            "text": [f"{line.status[index]}<br>{line.build[index]}" for index in failed],
+            "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
+            "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
+            "meta": {"slot": line.slot, "role": "failure"},
+        }
+    ]
 
 
 def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
@@ -178,94 +213,65 @@ def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
-    shapes = [{"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 1, "dash": "dot"}}
-              for at, _ in marks]
+    shapes = [
+        {
+            "type": "line",
+            "x0": at,
+            "x1": at,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "line": {"width": 1, "dash": "dot"},
+        }
+        for at, _ in marks
+    ]
     labelled = marks if len(marks) <= _MOST_BUILD_LABELS else []
-    annotations = [{"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "left", "text": build, "showarrow": False, "font": {"size": 11}}
-                   for at, build in labelled]
+    annotations = [
+        {
+            "x": at,
+            "yref": "paper",
+            "y": 1,
+            "yanchor": "bottom",
+            "xanchor": "left",
+            "text": build,
+            "showarrow": False,
+            "font": {"size": 11},
+        }
+        for at, build in labelled
+    ]
     return shapes, annotations
 
 
-def _trend_layout(metric: Metric, shapes: Sequence[Mapping[str, Any]], annotations: Sequence[Mapping[str, Any]], *, has_failures: bool) -> dict[str, Any]:
+def _trend_layout(
+    metric: Metric, shapes: Sequence[Mapping[str, Any]], annotations: Sequence[Mapping[str, Any]], *, has_failures: bool
+) -> dict[str, Any]:
     lane = 0.12 if has_failures else 0.0
     title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
     layout: dict[str, Any] = {
-        "hovermode": "closest", "showlegend": True, "legend": {"orientation": "h", "y": -0.16, "x": 0},
-        "margin": {"l": 64, "r": 16, "t": 28, "b": 40}, "shapes": shapes, "annotations": annotations,
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": -0.16, "x": 0},
+        "margin": {"l": 64, "r": 16, "t": 28, "b": 40},
+        "shapes": shapes,
+        "annotations": annotations,
         "xaxis": {"type": "date", "anchor": "y2" if has_failures else "y"},
-        "yaxis": {"title": {"text": title}, "domain": [lane, 1], "automargin": True, "exponentformat": "power",
-                  "rangemode": "tozero" if metric.aggregate == "sum" else "normal"},
+        "yaxis": {
+            "title": {"text": title},
+            "domain": [lane, 1],
+            "automargin": True,
+            "exponentformat": "power",
+            "rangemode": "tozero" if metric.aggregate == "sum" else "normal",
+        },
     }
     if has_failures:
-        layout["yaxis2"] = {"domain": [0, lane - 0.04], "showticklabels": False, "zeroline": False, "showgrid": False, "fixedrange": True,
-                            "title": {"text": "failed", "font": {"size": 11}}, "autorange": "reversed"}
+        layout["yaxis2"] = {
+            "domain": [0, lane - 0.04],
+            "showticklabels": False,
+            "zeroline": False,
+            "showgrid": False,
+            "fixedrange": True,
+            "title": {"text": "failed", "font": {"size": 11}},
+            "autorange": "reversed",
+        }
     return layout
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """Raw samples of one arm of one job: milliseconds per step, in the order taken.
-
-    position: the config's place in the registry, as for Line. order: each sample's place in the interleaved sequence.
-    single: steps timed one by one, for percentiles; not interleaved with the other arm.
-    """
-
-    name: str
-    position: int
-    values: Floats
-    order: NDArray[np.int32] | None = None
-    single: bool = False
-
-
-def distribution_figure(arms: Sequence[Arm]) -> Figure:
-    """Histograms of the arms over common bins, and each arm's median as a line."""
-    filled = [arm for arm in arms if len(arm.values)]
-    if not filled:
-        return {"data": [], "layout": {}}
-    edges = _bin_edges([arm.values for arm in filled if not arm.single] or [arm.values for arm in filled])
-    centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
-    traces = [{
-        "type": "bar", "name": arm.name, "x": centres, "y": np.histogram(arm.values.clip(edges[0], edges[-1]), edges)[0], "width": np.full(len(centres), width),
-        "visible": "legendonly" if arm.single else True,
-        "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>", "meta": {"slot": arm.position % SLOTS, "role": "bar"},
-    } for arm in filled]
-    medians = [{"type": "line", "x0": float(np.median(arm.values)), "x1": float(np.median(arm.values)), "yref": "paper", "y0": 0, "y1": 1,
-                "name": f"slot-{arm.position % SLOTS}", "line": {"width": 2, "dash": DASHES[row % len(DASHES)]}} for row, arm in enumerate(filled) if not arm.single]
-    layout = _sample_layout() | {"barmode": "overlay", "bargap": 0, "shapes": medians,
-                                 "xaxis": {"title": {"text": "ms per step (lines: medians)"}}, "yaxis": {"title": {"text": "samples"}}}
-    return {"data": traces, "layout": layout}
-
-
-def _bin_edges(arms: Sequence[Floats]) -> Floats:
-    """Common edges by the Freedman-Diaconis rule of the narrowest arm, from 10 to 120 bins, over 99.8 % of the samples.
-
-    What lies outside is counted in the first and the last bin.
-    """
-    low = min(float(np.quantile(arm, 0.001)) for arm in arms)
-    high = max(float(np.quantile(arm, 0.999)) for arm in arms)
-    if high <= low:
-        return np.linspace(low - 0.5, low + 0.5, 11)
-    spreads = [float(np.subtract(*np.quantile(arm, [0.75, 0.25]))) for arm in arms]
-    widths = [2 * spread / len(arm) ** (1 / 3) for arm, spread in zip(arms, spreads, strict=True) if spread > 0]
-    bins = int(np.clip((high - low) / min(widths), 10, 120)) if widths else 10
-    return np.linspace(low, high, bins + 1)
-
-
-def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
-    """Samples in the order taken: shows warm-up that did not end, two modes, interference."""
-    traces = []
-    for arm in arms:
-        if arm.single:
-            continue
-        shown = downsample(arm.values, arm.values, arm.values, most_points)
-        traces.append({
-            "type": "scatter", "mode": "lines+markers", "name": arm.name, "x": shown if arm.order is None else arm.order[shown], "y": arm.values[shown], "line": {"width": 1},
-            "marker": {"size": 4}, "hovertemplate": f"sample %{{x}}: %{{y:.4~g}} ms<extra>{arm.name}</extra>",
-            "meta": {"slot": arm.position % SLOTS, "role": "line"},
-        })
-    layout = _sample_layout() | {"xaxis": {"title": {"text": "sample, in the order taken"}}, "yaxis": {"title": {"text": "ms per step"}}}
-    return {"data": traces, "layout": layout}
-
-
-def _sample_layout() -> dict[str, Any]:
-    return {"showlegend": True, "legend": {"orientation": "h", "y": 1.16, "x": 0}, "margin": {"l": 56, "r": 12, "t": 28, "b": 44}, "hovermode": "closest"}

@@ -14,14 +14,21 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Start", ("cold_start_s", "warm_start_s", "restored_start_s", "break_even_steps", "compile_cpu_s")),
     ("Compile phases", ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s")),
     ("Memory", ("peak_memory_gb", "eager_peak_memory_gb", "compression_ratio", "compile_peak_memory_gb")),
-    ("Exactness", ("drift", "eager_drift", "drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")),
+    (
+        "Exactness",
+        ("drift", "eager_drift", "drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss"),
+    ),
     ("Graphs", ("graph_breaks", "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us")),
 )
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
 _STAGES = ("import", "build", "starts", "eager", "reference", "compile", "accuracy", "sampling", "memory", "write")
-_DRIFTS = (("outputs", "drift", "eager_drift"), ("gradients", "drift_gradients", "eager_drift_gradients"), ("loss", "drift_loss", "eager_drift_loss"))
+_DRIFTS = (
+    ("outputs", "drift", "eager_drift"),
+    ("gradients", "drift_gradients", "eager_drift_gradients"),
+    ("loss", "drift_loss", "eager_drift_loss"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,10 @@ def measured(document: Document) -> list[Group]:
     found: Mapping[str, Any] = document.get("metrics", {})
     grouped = {key for _, keys in _GROUPS for key in keys}
     other = tuple(key for key in found if key not in grouped)
-    groups = [Group(title, [_measured(key, found[key]) for key in keys if key in found]) for title, keys in (*_GROUPS, ("Other", other))]
+    groups = [
+        Group(title, [_measured(key, found[key]) for key in keys if key in found])
+        for title, keys in (*_GROUPS, ("Other", other))
+    ]
     return [group for group in groups if group.rows]
 
 
@@ -94,7 +104,9 @@ def phases(document: Document) -> list[Bar]:
     """Phases of the cold start: the named ones, else the compiler's own. They nest and do not add up to the start."""
     named = _metric_bars(document, _PHASES)
     raw: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
-    return named or _bars((name, seconds, duration(seconds), "") for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12])
+    return named or _bars(
+        (name, seconds, duration(seconds), "") for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12]
+    )
 
 
 def memory(document: Document) -> list[Bar]:
@@ -111,13 +123,20 @@ def stages(document: Document) -> list[Bar]:
 
 def _metric_bars(document: Document, keys: Sequence[str]) -> list[Bar]:
     found: Mapping[str, Any] = document.get("metrics", {})
-    return _bars((METRICS[key].label, found[key]["value"], quantity(METRICS[key], found[key]["value"]), METRICS[key].about) for key in keys if key in found)
+    return _bars(
+        (METRICS[key].label, found[key]["value"], quantity(METRICS[key], found[key]["value"]), METRICS[key].about)
+        for key in keys
+        if key in found
+    )
 
 
 def _bars(rows: Iterable[tuple[str, float, str, str]]) -> list[Bar]:
     listed = list(rows)
     longest = max((value for _, value, _, _ in listed), default=0)
-    return [Bar(label, text, round(100 * value / longest, 2) if longest > 0 else 0, about) for label, value, text, about in listed]
+    return [
+        Bar(label, text, round(100 * value / longest, 2) if longest > 0 else 0, about)
+        for label, value, text, about in listed
+    ]
 
 
 def drifts(document: Document) -> list[Drift]:
@@ -140,7 +159,15 @@ def distances(document: Document) -> list[Section]:
 def environment(document: Document) -> list[Section]:
     """What it ran on: torch, machine, libraries, settings."""
     found: Mapping[str, Any] = document.get("environment", {})
-    sections = [Section(title, _flat(found.get(key, {}))) for title, key in (("PyTorch", "torch"), ("Machine", "machine"), ("Libraries", "libraries"), ("Settings", "settings"))]
+    sections = [
+        Section(title, _flat(found.get(key, {})))
+        for title, key in (
+            ("PyTorch", "torch"),
+            ("Machine", "machine"),
+            ("Libraries", "libraries"),
+            ("Settings", "settings"),
+        )
+    ]
     if "python" in found and sections[0].rows:
         sections[0].rows.append(("python", str(found["python"])))
     return [section for section in sections if section.rows]
@@ -155,7 +182,14 @@ def start_details(document: Document) -> list[Section]:
 def compiler_facts(document: Document) -> list[Section]:
     """Counters, code fingerprints and submodules, as the compiler reported them."""
     found: Mapping[str, Any] = document.get("compile", {})
-    sections = [Section(title, _flat(found.get(key, {}))) for title, key in (("Counters", "counters"), ("Code fingerprints", "fingerprints"), ("Compile time by submodule, s", "submodules"))]
+    sections = [
+        Section(title, _flat(found.get(key, {})))
+        for title, key in (
+            ("Counters", "counters"),
+            ("Code fingerprints", "fingerprints"),
+            ("Compile time by submodule, s", "submodules"),
+        )
+    ]
     return [section for section in sections if section.rows]
 
 

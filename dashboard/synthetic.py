@@ -1,8 +1,8 @@
 """Made-up measurements that behave like real ones, for trying the site at a size that nobody has measured. Pure.
 
-Noise between processes has heavy tails and remembers the day before, levels step at builds, single points are off, cases
-fail for a while or once: what charts, detection and queries have to cope with. The amounts follow what was seen on
-real machines: 0.3-2 % between processes, half of it within one.
+Noise between processes has heavy tails and remembers the day before, levels step at builds, single points are off,
+cases fail for a while or once: what charts, detection and queries have to cope with. The amounts follow what was seen
+on real machines: 0.3-2 % between processes, half of it within one.
 """
 
 from dataclasses import dataclass

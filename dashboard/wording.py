@@ -40,11 +40,13 @@ class Change:
 
 def metric_of(key: str) -> Metric:
     """The metric of ``key``; for a key that the table lacks (an old result), one that shows the bare key."""
-    return METRICS.get(key) or Metric(key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table.")
+    return METRICS.get(key) or Metric(
+        key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table."
+    )
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4 in all.
+    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4.
 
     Without an interval three digits. Very small and very large numbers are written as 3.2×10⁻⁷; None and NaN as a dash.
     """
@@ -128,6 +130,10 @@ def duration(seconds: float | None) -> str:
     minutes = round(seconds / 60)
     if seconds < 600 and round(seconds) % 60:
         return f"{int(seconds) // 60} min {round(seconds) % 60} s"
+    return _long_duration(minutes)
+
+
+def _long_duration(minutes: int) -> str:
     if minutes < 60:
         return f"{minutes} min"
     if minutes < 48 * 60:

@@ -53,9 +53,7 @@ def machines(now: datetime, *, with_jobs: bool = False) -> list[MachineRow]:
     rows = {machine.pk: MachineRow(machine, waiting[machine.pk]) for machine in Machine.objects.all()}
     for worker in Worker.objects.all():
         alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
-        rows[worker.machine_id].workers.append(
-            WorkerRow(worker, alive, worker.pk in measuring, jobs.get(worker.pk))
-        )
+        rows[worker.machine_id].workers.append(WorkerRow(worker, alive, worker.pk in measuring, jobs.get(worker.pk)))
     return list(rows.values())
 
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import numpy as np
 
-from dashboard.charts import Arm
 from dashboard.models import Artifact, Config, Job, Samples
+from dashboard.sample_charts import Arm
 from dashboard.selectors.rollup import EAGER
 
 _SINGLE = "_single"  # arms of steps timed one by one

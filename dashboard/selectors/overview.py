@@ -49,9 +49,15 @@ def family_table(found: Sequence[Case]) -> FamilyTable:
         if case.config != EAGER:
             groups[case.family, case.mode][case.config].append(case)
     families = list(dict.fromkeys(family for family, _ in groups))
-    configs = [config for _, config in sorted({(case.config_position, case.config) for case in found if case.config != EAGER})]
-    rows = [FamilyRow(family, mode, [geomean(by_config[config], "speedup") if config in by_config else None for config in configs])
-            for (family, mode), by_config in sorted(groups.items(), key=lambda group: families.index(group[0][0]))]
+    configs = [
+        config for _, config in sorted({(case.config_position, case.config) for case in found if case.config != EAGER})
+    ]
+    rows = [
+        FamilyRow(
+            family, mode, [geomean(by_config[config], "speedup") if config in by_config else None for config in configs]
+        )
+        for (family, mode), by_config in sorted(groups.items(), key=lambda group: families.index(group[0][0]))
+    ]
     return FamilyTable(configs, rows)
 
 

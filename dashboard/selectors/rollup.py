@@ -1,4 +1,4 @@
-"""Reads the rollup of series: the newest value of every case of a machine and track, without touching the data table."""
+"""Reads the rollup of series: the newest value of every case at a place, without touching the data table."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -72,8 +72,8 @@ class Case:
     @property
     def latest(self) -> Newest | None:
         """The most recent of its data: tells the status of the last job, whichever metrics it brought."""
-        known = [newest for newest in self.newest.values() if newest.at]
-        return max(known, key=lambda newest: newest.at or datetime.min, default=None)
+        known = [(newest.at, key) for key, newest in self.newest.items() if newest.at]
+        return self.newest[max(known)[1]] if known else None
 
     @property
     def status(self) -> str:
@@ -113,12 +113,21 @@ def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
 
     So choosing another machine in a form works where the track that was chosen before has no data on it.
     """
-    ranked = sorted(known, key=lambda place: (machine not in {"", place.machine.key}, track not in {"", place.track.key}))
+    ranked = sorted(
+        known, key=lambda place: (machine not in {"", place.machine.key}, track not in {"", place.track.key})
+    )
     return ranked[0] if ranked else None
 
 
-_CASE_FIELDS = ("benchmark__name", "benchmark__family", "benchmark__mode", "benchmark__dtype", "benchmark__size",
-                "config__name", "config__position")
+_CASE_FIELDS = (
+    "benchmark__name",
+    "benchmark__family",
+    "benchmark__mode",
+    "benchmark__dtype",
+    "benchmark__size",
+    "config__name",
+    "config__position",
+)
 _NEWEST_FIELDS = ("last_value", "last_low", "last_high", "previous_value", "last_status", "last_job_id", "last_at")
 
 
@@ -126,7 +135,13 @@ def cases(place: Place, metrics: Iterable[str], **only: str) -> list[Case]:
     """Every case of the place with its newest ``metrics``; ``only`` narrows by benchmark fields. One query."""
     narrowed = {f"benchmark__{name}": value for name, value in only.items() if value}
     rows: Iterable[tuple[Any, ...]] = (
-        Series.objects.filter(machine=place.machine.pk, track=place.track.pk, metric__in=[*metrics, STATUS_METRIC], benchmark__retired=False, **narrowed)
+        Series.objects.filter(
+            machine=place.machine.pk,
+            track=place.track.pk,
+            metric__in=[*metrics, STATUS_METRIC],
+            benchmark__retired=False,
+            **narrowed,
+        )
         .order_by("benchmark__position", "benchmark__name", "config__position")
         .values_list("metric", *_CASE_FIELDS, *_NEWEST_FIELDS)
     )
@@ -139,7 +154,14 @@ def cases(place: Place, metrics: Iterable[str], **only: str) -> list[Case]:
 
 
 def geomean(found: Sequence[Case], metric: str) -> Geomean:
-    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Zero and negative values are left out."""
+    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are left out."""
     values = [value for case in found if not case.failed and (value := case.value(metric)) is not None and value > 0]
     mean = math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
-    return Geomean(mean, min(values, default=None), max(values, default=None), len(values), len(found), sum(case.failed for case in found))
+    return Geomean(
+        mean,
+        min(values, default=None),
+        max(values, default=None),
+        len(values),
+        len(found),
+        sum(case.failed for case in found),
+    )

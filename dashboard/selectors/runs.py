@@ -47,7 +47,7 @@ def counts(runs: Iterable[int]) -> dict[int, Counts]:
     rows = (
         Job.objects.filter(run__in=list(runs))
         .order_by()
-        .values("run")
+        .values_list("run")
         .annotate(
             total=Count("pk"),
             passed=Count("pk", filter=passed),
@@ -57,7 +57,7 @@ def counts(runs: Iterable[int]) -> dict[int, Counts]:
             cancelled=Count("pk", filter=Q(state=JobState.CANCELLED)),
         )
     )
-    return {row.pop("run"): Counts(**row) for row in rows}
+    return {run: Counts(*counted) for run, *counted in rows}
 
 
 def with_counts(runs: Iterable[Run]) -> list[RunRow]:

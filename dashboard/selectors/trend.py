@@ -8,7 +8,8 @@ import numpy as np
 from django.db import connection
 from numpy.typing import NDArray
 
-from dashboard.charts import Floats, Line
+from dashboard.charts import Line
+from dashboard.downsampling import Floats
 from dashboard.metrics import Metric
 from dashboard.models import Benchmark, Config, Series
 from dashboard.selectors.rollup import Place
@@ -41,7 +42,9 @@ class Known:
     def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
         """The series of ``metric`` for ``configs``, in registry order; all configs where none is named."""
         wanted = set(configs)
-        return [series for series in self.series if series.metric == metric and (not wanted or series.config.name in wanted)]
+        return [
+            series for series in self.series if series.metric == metric and (not wanted or series.config.name in wanted)
+        ]
 
     def lines(self, chosen: Sequence[Series]) -> list[Line]:
         """The data of ``chosen`` with the failures of their cases, in time order; empty ones left out. One query."""
@@ -49,7 +52,9 @@ class Known:
             return []
         ids = {series.pk: series for series in chosen}
         case = {series.config_id: series for series in chosen}
-        failures = {one.pk: case[one.config_id] for one in self.series if one.metric == _FAILURES and one.config_id in case}
+        failures = {
+            one.pk: case[one.config_id] for one in self.series if one.metric == _FAILURES and one.config_id in case
+        }
         with connection.cursor() as cursor:
             cursor.execute(_DATA, {"series": [*ids], "failures": [*failures]})
             rows = cursor.fetchall()
@@ -85,9 +90,9 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
 class Summary:
     """One config of a series page in a line of words.
 
-    newest, low, high: the last value that is not a failure. since_first: median of the last five against the first five.
-    A change that the spread explains has no tone. between_percent: robust standard deviation between processes as percent
-    of the value, over builds with repeats; None without repeats. repeats: how many data those builds have.
+    newest, low, high: the last value that is not a failure. since_first: median of the last five against the first
+    five. A change that the spread explains has no tone. between_percent: robust standard deviation between processes as
+    percent of the value, over builds with repeats; None without repeats. repeats: how many data those builds have.
     """
 
     line: Line

@@ -21,7 +21,6 @@ from dashboard.models import (
     Benchmark,
     Config,
     Datum,
-    Job,
     JobState,
     Machine,
     Purpose,
@@ -59,9 +58,7 @@ _JOB_COLUMNS = (
     "uuid, run_id, benchmark_id, config_id, position, spec, state, status, message, attempt, max_attempts, phase,"
     " log_tail, planned_at, claimed_at, finished_at"
 )
-_DATUM_COLUMNS = (
-    "series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, value, low, high, count"
-)
+_DATUM_COLUMNS = "series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, value, low, high, count"
 
 Progress = Callable[[int, int], None]
 
@@ -131,9 +128,7 @@ def _nights(points: int, now: datetime, rng: np.random.Generator) -> list[Night]
     missed = np.cumsum(1 + (rng.random(points) < SHARE_OF_MISSED_NIGHTS))
     times = [now - timedelta(days=int(missed[-1] - night), hours=1) for night in missed]
     builds = [_build(times[first]) for first in range(0, points, NIGHTS_PER_BUILD)]
-    track, _ = Track.objects.update_or_create(
-        key=KEY, defaults={"label": "Generated history", "build": builds[-1]}
-    )
+    track, _ = Track.objects.update_or_create(key=KEY, defaults={"label": "Generated history", "build": builds[-1]})
     runs = [
         Run(label="Nightly, generated", purpose=Purpose.SCHEDULED, state=RunState.COMPLETED, machine=machine,
             track=track, build=builds[number // NIGHTS_PER_BUILD], finished_at=at + timedelta(hours=1))
@@ -144,8 +139,7 @@ def _nights(points: int, now: datetime, rng: np.random.Generator) -> list[Night]
         run.created_at = at  # auto_now_add has set it to now
     Run.objects.bulk_update(runs, ["created_at"], batch_size=500)
     return [
-        Night(run, number // NIGHTS_PER_BUILD, at)
-        for number, (run, at) in enumerate(zip(runs, times, strict=True))
+        Night(run, number // NIGHTS_PER_BUILD, at) for number, (run, at) in enumerate(zip(runs, times, strict=True))
     ]
 
 

@@ -49,7 +49,9 @@ def word(text: str) -> SafeString:
     tone, sign = _SIGNS.get(text, ("bad", "✕"))
     about = explain(text)
     attribute = format_html(' title="{}"', about) if about else ""
-    return format_html('<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, text)
+    return format_html(
+        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, text
+    )
 
 
 @register.simple_tag
@@ -58,7 +60,9 @@ def term(key: str, label: str = "") -> SafeString:
     about = explain(key)
     if not about:
         raise template.TemplateSyntaxError(f"The glossary does not know {key!r}: add it to dashboard/glossary.py")
-    return format_html('<a class="term" href="{}#{}" data-about="{}">{}</a>', reverse("glossary"), anchor(key), about, label or key)
+    return format_html(
+        '<a class="term" href="{}#{}" data-about="{}">{}</a>', reverse("glossary"), anchor(key), about, label or key
+    )
 
 
 @register.filter
@@ -91,7 +95,9 @@ def when(at: datetime | None) -> SafeString | str:
     if at is None:
         return "–"
     utc = at.astimezone(UTC)
-    return format_html('<time datetime="{}">{} UTC</time>', utc.isoformat(timespec="seconds"), utc.strftime("%Y-%m-%d %H:%M"))
+    return format_html(
+        '<time datetime="{}">{} UTC</time>', utc.isoformat(timespec="seconds"), utc.strftime("%Y-%m-%d %H:%M")
+    )
 
 
 @register.filter
@@ -112,32 +118,55 @@ def took(job: Job) -> float | None:
     return ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds() if job.claimed_at else None
 
 
-_DASH_ARRAYS = {"solid": "none", "dash": "8 4", "dot": "2 3", "dashdot": "8 3 2 3", "longdash": "13 4", "longdashdot": "13 3 2 3"}
+_DASH_ARRAYS = {
+    "solid": "none",
+    "dash": "8 4",
+    "dot": "2 3",
+    "dashdot": "8 3 2 3",
+    "longdash": "13 4",
+    "longdashdot": "13 3 2 3",
+}
 
 
 @register.simple_tag
 def swatch(position: int) -> SafeString:
     """How the config at ``position`` looks in every chart: its colour and its dash."""
     return format_html(
-        '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false"><line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
-        position % charts.SLOTS, _DASH_ARRAYS[charts.dash(position)],
+        '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false">'
+        '<line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
+        position % charts.SLOTS,
+        _DASH_ARRAYS[charts.dash(position)],
     )
 
 
 @register.simple_tag
 def bar(share: float) -> SafeString:
-    """A horizontal bar, 0 … 100 of its cell, as SVG: its length needs no style attribute. The text beside it says the same."""
-    return format_html('<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width="{}" height="10"/></svg>', share)
+    """A bar, 0 … 100 of its cell, as SVG: its length needs no style attribute. The text beside it says the same."""
+    return format_html(
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        '<rect width="{}" height="10"/></svg>',
+        share,
+    )
 
 
 @register.simple_tag
 def progress(counts: Counts) -> SafeString:
     """Jobs of a run by state, as one segmented bar with its text alternative."""
-    about = f"{counts.ended} of {counts.total} jobs ended, {counts.failed} failed, {counts.running} running, {counts.waiting} waiting"
-    segments = (("good", counts.passed), ("bad", counts.failed), ("quiet", counts.cancelled), ("active", counts.running))
+    about = (
+        f"{counts.ended} of {counts.total} jobs ended, {counts.failed} failed, "
+        f"{counts.running} running, {counts.waiting} waiting"
+    )
+    segments = (
+        ("good", counts.passed),
+        ("bad", counts.failed),
+        ("quiet", counts.cancelled),
+        ("active", counts.running),
+    )
     return format_html(
         '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" preserveAspectRatio="none">{}</svg>',
-        about, max(counts.total, 1), format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
+        about,
+        max(counts.total, 1),
+        format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
     )
 
 

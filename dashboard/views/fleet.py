@@ -11,7 +11,11 @@ from dashboard.selectors import fleet
 
 def show(request: HttpRequest) -> HttpResponse:
     """Live: htmx asks for the page again every few seconds and takes the table."""
-    context = {"machines": fleet.machines(timezone.now(), with_jobs=True), "tracks": fleet.tracks(), "schedules": fleet.schedules()}
+    context = {
+        "machines": fleet.machines(timezone.now(), with_jobs=True),
+        "tracks": fleet.tracks(),
+        "schedules": fleet.schedules(),
+    }
     return render(request, "fleet.html", context)
 
 

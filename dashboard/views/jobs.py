@@ -9,13 +9,13 @@ from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard import charts, report
+from dashboard import report, sample_charts
 from dashboard.models import Artifact, Job
 from dashboard.selectors import jobs, runs
 from dashboard.views.series import figure_response
 
 
-@csp_update(settings.CHART_POLICY)
+@csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The page; htmx asks for the live part alone while the job is not over."""
     job = _job_or_404(uuid)
@@ -67,7 +67,7 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
     arms = jobs.arms(uuid)
     if not arms:
         raise Http404("This job has no raw samples: it brought none, or their retention has ended.")
-    make = charts.distribution_figure if figure == "distribution" else charts.over_time_figure
+    make = sample_charts.distribution_figure if figure == "distribution" else sample_charts.over_time_figure
     return figure_response(make(arms))
 
 
@@ -75,6 +75,8 @@ def artifact(request: HttpRequest, pk: int) -> FileResponse:
     """A file that a job left, as a download: never shown in the page's own origin."""
     try:
         found = jobs.artifact(pk)
-        return FileResponse(found.file.open("rb"), as_attachment=True, filename=found.name, content_type="application/octet-stream")
+        return FileResponse(
+            found.file.open("rb"), as_attachment=True, filename=found.name, content_type="application/octet-stream"
+        )
     except (Artifact.DoesNotExist, FileNotFoundError):
         raise Http404("There is no such file any more: artifacts are kept for a limited time.") from None

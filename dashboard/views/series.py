@@ -52,10 +52,14 @@ def select(request: HttpRequest, name: str) -> Selection:
 
 def _default_metric(known: trend.Known) -> str:
     measured = known.metrics()
-    return _DEFAULT_METRIC if _DEFAULT_METRIC in measured else next((key for key in METRICS if key in measured), _DEFAULT_METRIC)
+    return (
+        _DEFAULT_METRIC
+        if _DEFAULT_METRIC in measured
+        else next((key for key in METRICS if key in measured), _DEFAULT_METRIC)
+    )
 
 
-@csp_update(settings.CHART_POLICY)
+@csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The page; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
@@ -137,12 +141,17 @@ def row(line: Line, index: int) -> tuple[Any, ...]:
 
 def newest(lines: Sequence[Line], most: int) -> list[dict[str, Any]]:
     """The newest ``most`` data of all lines, newest first, as the table below the chart shows them."""
-    order = sorted(((int(line.at_ms[index]), number, index) for number, line in enumerate(lines)
-                    for index in range(max(len(line.value) - most, 0), len(line.value))), reverse=True)[:most]
+    order = sorted(
+        (
+            (int(line.at_ms[index]), number, index)
+            for number, line in enumerate(lines)
+            for index in range(max(len(line.value) - most, 0), len(line.value))
+        ),
+        reverse=True,
+    )[:most]
     found = []
     for at, number, index in order:
         line = lines[number]
         shown = dict(zip(_FIELDS, row(line, index), strict=True))
         found.append(shown | {"at": datetime.fromtimestamp(at / 1000, UTC)})
     return found
-

@@ -16,7 +16,9 @@ urlpatterns = [
     path("runs/<int:pk>/cancel", runs.cancel, name="run_cancel"),
     path("runs/<int:pk>/retry", runs.retry, name="run_retry"),
     path("jobs/<uuid:uuid>/", jobs.show, name="job"),
-    re_path(r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"),
+    re_path(
+        r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
+    ),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
     path("fleet/", fleet.show, name="fleet"),
     path("glossary/", fleet.glossary, name="glossary"),

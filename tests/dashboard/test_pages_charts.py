@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard import charts
-from dashboard.charts import Arm, Line
+from dashboard import charts, sample_charts
+from dashboard.charts import Line
+from dashboard.downsampling import downsample
 from dashboard.metrics import METRICS
+from dashboard.sample_charts import Arm
 
 LATENCY = METRICS["latency_ms"]
 DAY_MS = 86_400_000
@@ -19,9 +21,20 @@ DAY_MS = 86_400_000
 def line(values: list[float], **fields: Any) -> Line:
     """A line of one point a day; ``fields`` replace what it has of one word per point."""
     value, count = np.array(values, np.float64), len(values)
-    words = {"status": ["pass" if v == v else "oom" for v in values], "purpose": ["scheduled"] * count, "build": ["2.13.0"] * count}
+    words = {
+        "status": ["oom" if np.isnan(v) else "pass" for v in values],
+        "purpose": ["scheduled"] * count,
+        "build": ["2.13.0"] * count,
+    }
     arrays = {"low": value - 0.1, "high": value + 0.1}
-    made: dict[str, Any] = {"name": "inductor", "position": 1, "job": [f"job-{i}" for i in range(count)], **words, **arrays, **fields}
+    made: dict[str, Any] = {
+        "name": "inductor",
+        "position": 1,
+        "job": [f"job-{i}" for i in range(count)],
+        **words,
+        **arrays,
+        **fields,
+    }
     return Line(at_ms=np.arange(count) * DAY_MS, value=value, **made)
 
 
@@ -31,39 +44,39 @@ def roles(figure: charts.Figure) -> list[str]:
 
 def test_few_points_are_all_kept() -> None:
     values = np.arange(10.0)
-    assert list(charts.downsample(values, values, values, most=10)) == list(range(10))
+    assert list(downsample(values, values, values, most=10)) == list(range(10))
 
 
 @given(st.integers(0, 9_999), st.sampled_from([-50.0, 50.0]))
 def test_a_single_spike_survives_downsampling(place: int, height: float) -> None:
     values = np.random.default_rng(1).normal(0, 1, 10_000)
     values[place] = height
-    assert place in charts.downsample(values, values, values, most=600)
+    assert place in downsample(values, values, values, most=600)
 
 
 def test_the_widest_interval_survives_downsampling() -> None:
     values = np.zeros(10_000)
     high = values + 1
     high[7_777] = 9
-    assert 7_777 in charts.downsample(values, values - 1, high, most=600)
+    assert 7_777 in downsample(values, values - 1, high, most=600)
 
 
 def test_downsampling_keeps_to_its_limit() -> None:
     values = np.random.default_rng(1).normal(size=100_000)
     values[::97] = np.nan
-    assert len(charts.downsample(values, values, values, most=3_000)) <= 3_001
+    assert len(downsample(values, values, values, most=3_000)) <= 3_001
 
 
 def test_first_and_last_point_survive_downsampling() -> None:
     values = np.zeros(10_001)
-    kept = charts.downsample(values, values, values, most=100)
+    kept = downsample(values, values, values, most=100)
     assert (kept[0], kept[-1]) == (0, 10_000)
 
 
 def test_a_gap_survives_downsampling() -> None:
     values = np.zeros(10_000)
     values[5_003] = np.nan
-    assert 5_003 in charts.downsample(values, values, values, most=100)
+    assert 5_003 in downsample(values, values, values, most=100)
 
 
 def test_a_failed_case_is_a_cross_below_the_trend_and_a_gap_in_it() -> None:
@@ -130,25 +143,28 @@ def test_a_figure_is_json_with_null_for_a_gap() -> None:
 
 def test_the_histogram_counts_every_sample() -> None:
     values = np.append(np.random.default_rng(1).normal(20, 0.1, 999), 900.0)
-    figure = charts.distribution_figure([Arm("eager", 0, values)])
+    figure = sample_charts.distribution_figure([Arm("eager", 0, values)])
     assert figure["data"][0]["y"].sum() == 1000
 
 
 def test_equal_samples_still_make_a_histogram() -> None:
-    figure = charts.distribution_figure([Arm("eager", 0, np.full(5, 2.0))])
+    figure = sample_charts.distribution_figure([Arm("eager", 0, np.full(5, 2.0))])
     assert figure["data"][0]["y"].sum() == 5
 
 
 def test_no_samples_make_an_empty_figure() -> None:
-    assert charts.distribution_figure([Arm("eager", 0, np.array([]))])["data"] == []
+    assert sample_charts.distribution_figure([Arm("eager", 0, np.array([]))])["data"] == []
 
 
 def test_samples_stand_where_they_were_taken_in_the_interleaved_sequence() -> None:
-    arms = [Arm("eager", 0, np.ones(2), np.array([0, 3], np.int32)), Arm("compiled", 1, np.ones(2), np.array([1, 2], np.int32))]
-    assert [list(trace["x"]) for trace in charts.over_time_figure(arms)["data"]] == [[0, 3], [1, 2]]
+    arms = [
+        Arm("eager", 0, np.ones(2), np.array([0, 3], np.int32)),
+        Arm("compiled", 1, np.ones(2), np.array([1, 2], np.int32)),
+    ]
+    assert [list(trace["x"]) for trace in sample_charts.over_time_figure(arms)["data"]] == [[0, 3], [1, 2]]
 
 
 def test_steps_timed_one_by_one_are_not_mixed_with_interleaved_samples() -> None:
     arms = [Arm("eager", 0, np.ones(3)), Arm("eager single", 0, np.ones(3), single=True)]
-    assert [trace["name"] for trace in charts.over_time_figure(arms)["data"]] == ["eager"]
-    assert [trace["visible"] for trace in charts.distribution_figure(arms)["data"]] == [True, "legendonly"]
+    assert [trace["name"] for trace in sample_charts.over_time_figure(arms)["data"]] == ["eager"]
+    assert [trace["visible"] for trace in sample_charts.distribution_figure(arms)["data"]] == [True, "legendonly"]

@@ -28,7 +28,13 @@ def test_a_number_has_the_digits_that_its_interval_supports(value: float, low: f
 
 @pytest.mark.parametrize(
     ("key", "value", "text"),
-    [("latency_ms", 17.31, "17.3 ms"), ("speedup", 1.3249, "1.32×"), ("graph_breaks", 3.0, "3"), ("speedup", None, "–"), ("throughput_per_s", 1500.0, "1\u2009500 /s")],
+    [
+        ("latency_ms", 17.31, "17.3 ms"),
+        ("speedup", 1.3249, "1.32×"),
+        ("graph_breaks", 3.0, "3"),
+        ("speedup", None, "–"),
+        ("throughput_per_s", 1500.0, "1\u2009500 /s"),
+    ],
 )
 def test_a_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
     assert quantity(METRICS[key], value) == text
@@ -69,7 +75,17 @@ def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.42, "0.4 s"), (48.4, "48 s"), (200.0, "3 min 20 s"), (180.0, "3 min"), (1500.0, "25 min"), (7500.0, "2 h 5 min"), (7200.0, "2 h"), (260_000.0, "3 days"), (None, "–")],
+    [
+        (0.42, "0.4 s"),
+        (48.4, "48 s"),
+        (200.0, "3 min 20 s"),
+        (180.0, "3 min"),
+        (1500.0, "25 min"),
+        (7500.0, "2 h 5 min"),
+        (7200.0, "2 h"),
+        (260_000.0, "3 days"),
+        (None, "–"),
+    ],
 )
 def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
