@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
+from dashboard.local.embedded_broker import EmbeddedBroker
+
 EMBEDDED = "DATABASE_URL" not in os.environ
 VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
 VAR.chmod(0o711)  # under root, Postgres runs as another account, which has to get in
 os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-os.environ["BROKER_URL"] = "memory://"  # Celery's own broker inside the process; tests of messages start Valkey
+os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url  # down, until a test asks for `broker`
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the thread of the tests
 
 
@@ -56,3 +58,15 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
 
         described = request.getfixturevalue("embedded_postgres")
         connections["default"].settings_dict.update(described)
+
+
+@pytest.fixture
+def broker() -> Iterator[EmbeddedBroker]:
+    """The broker of the site's settings, a real Valkey, with nothing queued."""
+    server = EmbeddedBroker(VAR / "broker")
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(server.home)
