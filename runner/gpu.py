@@ -2,17 +2,15 @@
 
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.locks import try_lock
+from runner.locks import wait_for_lock
 
 GIB = 1024**3
-TICK_S = 0.5
 LOOK_AGAIN_S = 0.5
 
 
@@ -57,15 +55,11 @@ def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator
 
     Given to the suite's process, the descriptor keeps the device locked for as long as a process of that job lives,
     even when the worker is killed: the kernel lets go of the lock with the last holder. While another holds it,
-    `tick(seconds waited)` is called twice a second; it may raise to give up.
+    `tick(seconds waited)` is called about twice a second; it may raise to give up.
     """
     descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
     try:
-        waited = 0.0
-        while not try_lock(descriptor):
-            tick(waited)
-            time.sleep(LOOK_AGAIN_S)
-            waited += LOOK_AGAIN_S
+        wait_for_lock(descriptor, tick)
         yield descriptor
     finally:
         os.close(descriptor)  # not LOCK_UN, which would unlock it under a process of the job that still lives
