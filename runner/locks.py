@@ -1,9 +1,13 @@
 """File locks (flock): the kernel lets go of them when their last holder dies, however it dies."""
 
 import fcntl
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+TICK_S = 0.5
 
 
 def try_lock(descriptor: int) -> bool:
@@ -13,6 +17,29 @@ def try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def wait_for_lock(descriptor: int, tick: Callable[[float], None]) -> None:
+    """Take the file's lock as soon as its holder lets go, before whoever asks later.
+
+    `tick(seconds waited)` is called at once and then twice a second; it may raise to give up. Close the descriptor then:
+    the thread that still waits closes its own as soon as it has the lock, and with it the lock is let go of.
+    """
+    if try_lock(descriptor):
+        return
+    ours, its_own = threading.Event(), os.dup(descriptor)
+
+    def wait() -> None:
+        fcntl.flock(its_own, fcntl.LOCK_EX)  # the kernel wakes it: asking again and again could lose every time
+        ours.set()
+        os.close(its_own)
+
+    threading.Thread(target=wait, daemon=True).start()
+    waited = 0.0
+    tick(waited)
+    while not ours.wait(TICK_S):
+        waited += TICK_S
+        tick(waited)
 
 
 @contextmanager
