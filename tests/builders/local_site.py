@@ -17,7 +17,10 @@ OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "WORKER_TOKEN", "SITE_URL", 
 
 
 class LocalSite:
-    """A running supervisor; `lines` is what it has printed so far."""
+    """A running supervisor; `lines` is what it has printed so far.
+
+    Its device lock is its own: a developer's `make up` beside the tests neither waits for them nor stops them.
+    """
 
     def __init__(self, var: Path, port: int, extra: dict[str, str]) -> None:
         self.url = f"http://127.0.0.1:{port}"
@@ -26,7 +29,7 @@ class LocalSite:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dashboard.local.supervisor"],
             cwd=ROOT,
-            env={**inherited, "VAR_DIR": str(var), "PORT": str(port), **extra},
+            env={**inherited, "VAR_DIR": str(var), "PORT": str(port), "WORKER_LOCK_DIR": str(var), **extra},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

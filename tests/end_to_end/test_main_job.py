@@ -1,0 +1,140 @@
+"""The main job as a new user meets it: everything started, real models measured, the numbers in a browser.
+
+One story in the order of the tests; they share one running system. Nothing here is faked: embedded Postgres and Valkey,
+the Celery worker, torch, Chromium.
+"""
+
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.builders.local_site import LocalSite, local_site
+
+pytestmark = [pytest.mark.browser, pytest.mark.compiles, pytest.mark.timeout(1500)]
+GPT2 = "gpt2.smoke.inference.float32.static.b2"
+MLP = "mlp.smoke.inference.float32.static.b64"
+PATIENCE_S = 900  # for minutes of work on two cores that others use too
+QUIET = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def var() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="compilewatch-e2e-"))
+    folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def site(var: Path) -> Iterator[LocalSite]:
+    with local_site(var) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser, site: LocalSite) -> Page:
+    opened = chromium.new_page(base_url=site.url, viewport={"width": 1440, "height": 900})
+    opened.complaints = []  # type: ignore[attr-defined]
+    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))  # type: ignore[attr-defined]
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))  # type: ignore[attr-defined]
+    return opened
+
+
+def rows(page: Page, benchmark: str, config: str) -> int:
+    """How many passing points of this config the series page lists."""
+    page.goto(f"/series/{benchmark}/")
+    return page.locator("tr", has=page.get_by_role("cell", name=config, exact=True)).filter(has_text="pass").count()
+
+
+def wait_for_rows(page: Page, benchmark: str, config: str, count: int) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while rows(page, benchmark, config) < count:
+        assert time.monotonic() < deadline, page.content()
+        time.sleep(2)
+
+
+def test_the_overview_shows_the_first_run_working(site: LocalSite, page: Page) -> None:
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Running now")).to_be_visible()
+    expect(page.locator("#content")).to_contain_text(re.compile("running|queued"))
+
+
+def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(page: Page) -> None:
+    for config in ("eager", "inductor"):
+        wait_for_rows(page, GPT2, config, 1)
+    expect(page.locator(".plot .main-svg").first).to_be_visible()
+    assert page.locator(".plot").evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
+
+
+def test_the_job_behind_a_point_tells_how_it_was_measured(page: Page) -> None:
+    page.goto(f"/series/{GPT2}/")
+    page.locator("tr", has=page.get_by_role("cell", name="inductor", exact=True)).locator("th a").first.click()
+    expect(page.locator("main")).to_contain_text(f"python -m benchmarks_suite run --benchmark {GPT2} --config inductor")
+    for title in ("Samples", "Accuracy", "Environment"):
+        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+
+
+def test_the_printed_password_signs_in(site: LocalSite, page: Page) -> None:
+    password = site.wait_for(r"user admin, password (\S+)", 1)[1]
+    page.goto("/sign-in/?next=/")
+    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("link", name="Admin")).to_be_visible()
+
+
+def test_a_run_is_cancelled_from_its_page(page: Page) -> None:
+    page.goto("/runs/1/")
+    page.get_by_role("button", name="Cancel …").click()
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(page.locator("#live")).to_contain_text("cancelled", timeout=30_000)
+
+
+def test_run_now_in_the_admin_adds_a_second_point_while_its_page_follows(page: Page) -> None:
+    page.goto("/admin/dashboard/run/add/")
+    page.locator("#id_benchmarks").evaluate(
+        "(select, name) => { for (const option of select.options) option.selected = option.text === name }", MLP
+    )
+    page.get_by_label("eager", exact=True).check()
+    page.get_by_role("button", name="Run now").click()
+    page.wait_for_url("**/runs/2/")
+    expect(page.locator("#live")).to_contain_text("completed", timeout=PATIENCE_S * 1000)
+    assert rows(page, MLP, "eager") == 2
+
+
+def test_a_nightly_schedule_is_there_and_can_be_switched_off(page: Page) -> None:
+    page.goto("/admin/dashboard/schedule/")
+    page.get_by_role("link", name=re.compile("Nightly")).click()
+    page.get_by_label("Enabled").uncheck()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("main, #main")).to_contain_text("changed successfully")
+
+
+def test_no_page_complained_in_the_browser_on_the_way(page: Page) -> None:
+    assert page.complaints == []  # type: ignore[attr-defined]
+
+
+def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, chromium: Browser) -> None:
+    assert site.stop() == 0
+    with local_site(var) as again:
+        later = chromium.new_page(base_url=again.url)
+        assert rows(later, MLP, "eager") == 2
+        assert not any("password" in line for line in again.lines)
