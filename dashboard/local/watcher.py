@@ -1,7 +1,8 @@
-"""Keeps servers and programs running, and stops them in the reverse of the order of their starts."""
+"""Keeps servers and programs running, and stops them in the order that lets each finish its work."""
 
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 from dashboard.local.console import complain, say
@@ -44,11 +45,17 @@ class Watcher:
             time.sleep(LOOK_EVERY_S)
 
     def stop(self) -> None:
-        """Stop everything, the last started first. A signal meanwhile ends all programs at once."""
+        """Stop everything. A signal meanwhile ends all programs at once.
+
+        The program that started last talks to the others and stops first; the others, which talk to the
+        servers alone, stop together; then the servers, the last started first.
+        """
         for number in SIGNALS:
             signal.signal(number, self._hurry)
-        for kept in reversed(self._kept):
+        for kept in self._kept[-1:]:
             kept.stop()
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(Kept.stop, reversed(self._kept[:-1])))
         for server in reversed(self._servers):
             server.stop()
 
