@@ -22,8 +22,8 @@ def try_lock(descriptor: int) -> bool:
 def wait_for_lock(descriptor: int, tick: Callable[[float], None]) -> None:
     """Take the file's lock as soon as its holder lets go, before whoever asks later.
 
-    `tick(seconds waited)` is called at once and then twice a second; it may raise to give up. Close the descriptor then:
-    the thread that still waits closes its own as soon as it has the lock, and with it the lock is let go of.
+    `tick(seconds waited)` is called at once and then twice a second. It may raise to give up; close the descriptor
+    then: the thread that still waits closes its own as soon as it has the lock, and so lets go of it.
     """
     if try_lock(descriptor):
         return
