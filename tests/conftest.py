@@ -25,6 +25,9 @@ os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url  # down, until a t
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the thread of the tests
 
 
+(VAR / "static").mkdir()  # where collectstatic would put files; whitenoise warns when there is no such folder
+
+
 def pytest_configure() -> None:
     """Tests of the suite also run where nothing but torch and pytest is installed."""
     if importlib.util.find_spec("django"):

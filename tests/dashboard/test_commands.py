@@ -1,0 +1,196 @@
+"""The management commands: set up a local machine, trigger, import, add a worker."""
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth import authenticate
+from django.core.management import CommandError, call_command
+
+from dashboard.models import (
+    Benchmark,
+    Datum,
+    Job,
+    Machine,
+    Purpose,
+    Run,
+    Schedule,
+    TorchBuild,
+    Track,
+    Worker,
+)
+from dashboard.services import fleet
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
+
+
+def call(*arguments: object) -> str:
+    out = io.StringIO()
+    call_command(*map(str, arguments), stdout=out, stderr=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Sequence[str]:
+    """The command line of setup_local with the builder's catalog."""
+    catalog, build = tmp_path / "catalog.json", tmp_path / "build.json"
+    catalog.write_text(json.dumps(site.catalog()))
+    build.write_text(json.dumps({"label": site.BUILD, "version": "2.13.0", "adopted": True}))
+    return "setup_local", "--catalog", str(catalog), "--build", str(build), "--json"
+
+
+def test_setup_local_makes_all_that_a_machine_needs(setup: Sequence[str]) -> None:
+    made = json.loads(call(*setup))
+    assert authenticate(username="admin", password=made["admin_password"])
+    assert fleet.worker_of_token(made["worker_token"]) == Worker.objects.get(name="local", machine__key=made["machine"])
+    assert Schedule.objects.get().enabled
+    assert (Run.objects.get().pk, Job.objects.count()) == (made["first_run"], 4)
+
+
+def test_setup_local_again_changes_nothing(setup: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKER_TOKEN", json.loads(call(*setup))["worker_token"])
+    again = json.loads(call(*setup))
+    assert (again["admin_password"], again["worker_token"], again["first_run"]) == (None, None, None)
+    assert (Run.objects.count(), Worker.objects.count(), Schedule.objects.count()) == (1, 1, 1)
+
+
+def test_setup_local_follows_a_newly_installed_torch(setup: Sequence[str]) -> None:
+    call(*setup)
+    Path(setup[4]).write_text(json.dumps({"label": "2.14.0+cpu", "version": "2.14.0"}))
+    call(*setup)
+    assert str(Track.objects.get().build) == "2.14.0+cpu"
+
+
+def test_setup_local_gives_a_new_token_when_the_old_one_is_unknown(
+    setup: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(*setup)
+    monkeypatch.setenv("WORKER_TOKEN", "of another database")
+    assert json.loads(call(*setup))["worker_token"]
+
+
+def test_setup_local_retires_what_the_suite_no_longer_has(setup: Sequence[str]) -> None:
+    call(*setup)
+    Path(setup[2]).write_text(json.dumps({**site.catalog(), "benchmarks": site.catalog()["benchmarks"][:1]}))
+    call(*setup)
+    assert list(Benchmark.objects.filter(retired=False).values_list("name", flat=True)) == [site.MLP]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"benchmarks": 1, "configs": []}'])
+def test_setup_local_names_the_file_that_it_cannot_read(setup: Sequence[str], content: str) -> None:
+    Path(setup[2]).write_text(content)
+    with pytest.raises(CommandError, match=r"catalog"):
+        call(*setup)
+
+
+def test_trigger_run_prints_its_run() -> None:
+    site.worker()
+    site.track()
+    told = call("trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--family", "toy")
+    assert told == f"run {Run.objects.get().pk}: 2 jobs\n"
+
+
+def test_trigger_run_says_what_is_unknown() -> None:
+    with pytest.raises(CommandError, match="Unknown torch build '9'"):
+        call("trigger_run", "--build", "9", "--machine", "cpu-2c")
+
+
+def test_a_dry_run_plans_nothing() -> None:
+    site.worker()
+    told = call("trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--dry-run").splitlines()
+    assert told[0] == f"{site.MLP} eager"
+    assert told[-1].startswith("4 jobs, about ")
+    assert not Run.objects.exists()
+
+
+def test_add_worker_prints_a_token_that_works() -> None:
+    token = call("add_worker", "gpu7", "--machine", "h200", "--create", "cuda").strip()
+    worker = fleet.worker_of_token(token)
+    assert worker
+    assert (worker.name, worker.machine.default_size) == ("gpu7", "standard")
+
+
+def test_add_worker_says_when_the_name_is_taken() -> None:
+    site.worker("w1")
+    with pytest.raises(CommandError, match="Worker w1 exists"):
+        call("add_worker", "w1", "--machine", "cpu-2c")
+
+
+def test_result_files_of_the_suite_are_taken_in_once() -> None:
+    assert call("import_results", *GOLDEN).strip() == f"{len(GOLDEN)} added, 0 here already, 0 refused"
+    rows = Datum.objects.count()
+    assert call("import_results", *GOLDEN).strip() == f"0 added, {len(GOLDEN)} here already, 0 refused"
+    assert (Datum.objects.count(), set(Run.objects.values_list("purpose", flat=True))) == (rows, {Purpose.IMPORT})
+
+
+def test_a_dry_run_imports_nothing() -> None:
+    assert call("import_results", "--dry-run", *GOLDEN).startswith(f"{len(GOLDEN)} would be added")
+    assert not Job.objects.exists()
+
+
+def documents(count: int) -> list[dict[str, Any]]:
+    job = site.run().jobs.get()
+    found = [site.result(job, {"latency_ms": 1.0 + number}) for number in range(count)]
+    return [{**one, "job": {**one["job"], "job_id": f"by-hand-{number}"}} for number, one in enumerate(found)]
+
+
+def test_archives_and_lines_are_taken_in(tmp_path: Path) -> None:
+    first, second = documents(2)
+    with gzip.open(tmp_path / "a.jsonl.gz", "wt") as lines:
+        lines.write(json.dumps(first) + "\n\n")
+    (tmp_path / "b.json").write_text(json.dumps(second))
+    with tarfile.open(tmp_path / "b.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "b.json", "b.json")
+    assert call("import_results", tmp_path).strip() == "2 added, 1 here already, 0 refused"
+
+
+def test_a_bad_file_is_named_and_the_others_are_taken_in(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    (tmp_path / "huge.json").write_text(json.dumps({**documents(1)[0], "benchmark": {**vast()}}))
+    (tmp_path / "good.json").write_text(json.dumps(documents(1)[0]))
+    told = call("import_results", tmp_path)
+    assert 'bad.json: refused: result: "schema" is a required property' in told
+    assert "huge.json: refused: it cannot be stored" in told
+    assert "1 added, 0 here already, 2 refused" in told
+
+
+def vast() -> dict[str, Any]:
+    """A benchmark with a version that no column holds."""
+    described = {key: value for key, value in site.describe(site.MLP, "toy").items() if key != "default_configs"}
+    return {**described, "version": 10**12}
+
+
+def test_a_gpus_name_makes_the_machine(tmp_path: Path) -> None:
+    document = documents(1)[0]
+    document["environment"]["machine"]["gpu"] = "NVIDIA H200"
+    (tmp_path / "r.json").write_text(json.dumps(document))
+    call("import_results", tmp_path)
+    assert Machine.objects.get(key="h200").device_kind == "cuda"
+
+
+def test_an_exported_result_of_a_job_that_is_here_is_left_out(tmp_path: Path) -> None:
+    from dashboard.services.ingest import ingest
+
+    worker = site.worker()
+    job = site.running_job(worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    (tmp_path / "r.json").write_text(json.dumps(site.result(job)))
+    assert call("import_results", tmp_path).strip() == "0 added, 1 here already, 0 refused"
+
+
+def test_an_import_without_anything_usable_fails(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(CommandError, match="Nothing could be taken in"):
+        call("import_results", tmp_path)
+
+
+def test_a_build_is_known_by_the_results_torch() -> None:
+    call("import_results", *GOLDEN)
+    assert TorchBuild.objects.filter(version__startswith="2.").exists()
