@@ -1,7 +1,9 @@
-"""A site that a worker can talk to: a real HTTP server with the answers of the worker API, and a record of the calls.
+"""A site that a worker can talk to: a real HTTP server with the answers of the worker API, and a record of
+the calls.
 
-It keeps jobs in memory and decides as docs/architecture.md says: one claim per attempt, 409 for every other attempt,
-a new boot id voids the claims of the old one. `stop` and `start` are the site's death and its return on the same port.
+It keeps jobs in memory and decides as docs/architecture.md says: one claim per attempt, 409 for every other
+attempt, a new boot id voids the claims of the old one. `stop` and `start` are the site's death and its return
+on the same port.
 """
 
 import gzip
@@ -156,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The record in `calls` is enough."""
 
 
-def wait_for(condition: Any, seconds: float = 20) -> None:
+def wait_for(condition: Any, seconds: float = 60) -> None:
     """Until `condition()` is true; TimeoutError when it is not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

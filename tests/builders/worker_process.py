@@ -15,7 +15,8 @@ from tests.builders.worker import TOKEN, SiteServer, wait_for
 
 
 class WorkerProcess:
-    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again."""
+    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again.
+    """
 
     def __init__(self, home: Path, site: SiteServer, broker_url: str) -> None:
         self.home, self.site = home, site
@@ -27,6 +28,7 @@ class WorkerProcess:
             **os.environ,
             **{"SITE_URL": site.url, "WORKER_TOKEN": TOKEN, "BROKER_URL": broker_url, "HOME": str(home)},
             "LOG_FORMAT": "json",
+            "TMPDIR": str(home),
             **{"WORKER_DIR": str(home / "worker"), "WORKER_LOCK_DIR": str(home), "SUITE_PYTHON": str(interpreter)},
         }
         self._sender = Celery("sender", broker=broker_url)

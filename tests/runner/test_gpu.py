@@ -58,7 +58,7 @@ def test_waiting_for_a_device_takes_no_computing_time(tmp_path: Path) -> None:
     with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
         pass
     assert time.monotonic() - begun >= 1
-    assert time.process_time() - used < 0.1
+    assert time.process_time() - used < 0.3
 
 
 def test_who_waits_for_a_device_gets_it_before_who_comes_later(tmp_path: Path) -> None:

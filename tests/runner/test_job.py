@@ -143,7 +143,7 @@ def test_a_cancelled_job_frees_the_device_in_seconds(worker: Worker, site: SiteS
     cancelled.cancel = True
     asked = time.monotonic()
     thread.join()
-    assert time.monotonic() - asked < 3
+    assert time.monotonic() - asked < 5
     assert cancelled.state == "cancelled"
     assert processes_of_jobs_in(tmp_path) == []
 
