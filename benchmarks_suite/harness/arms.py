@@ -88,7 +88,7 @@ def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimize
             parameter.grad = None
         with prepared.autocast():
             loss = loss_of(forward(batch), batch)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer_step()
         return loss.detach()
 

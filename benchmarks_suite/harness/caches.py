@@ -23,7 +23,7 @@ PACKAGE_PARENT = str(Path(__file__).parents[2])
 
 
 class ToolchainError(RuntimeError):
-    """The compilers on this machine do not work; the text is what they said last."""
+    """The compilers on this machine do not work; the text is what they said, the last line first."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _make(folder: Path, device: str) -> None:
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise ToolchainError("\n".join(said[-20:]))
+        raise ToolchainError("\n".join(reversed(said[-20:])))
     partial = folder / f"toolchain.{os.getpid()}.partial"
     partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
     partial.replace(folder / "toolchain.json")

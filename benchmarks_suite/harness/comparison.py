@@ -28,7 +28,8 @@ class Comparison:
         settle_process(job)
         self._device = torch.device(job.device)
         self._workload = registry.load(job.benchmark)
-        torch_versions.import_compiler()  # for every arm alike: eager's optimizer imports parts of it
+        if job.config.compiles or job.benchmark.mode == "training":
+            torch_versions.import_compiler()  # eager's optimizer imports parts of it too: both arms count alike
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
@@ -69,6 +70,10 @@ class Comparison:
             self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
         report.eager_memory(self._job, self._result, self._memory)
         self._eager_seen = self._observe(self._without_dropout(self._eager))
+        if not self._eager_seen.finite:
+            raise ValueError(
+                "the output, the loss or a gradient is not finite in eager: nothing can be compared with it"
+            )
         second = self._observe(self._without_dropout(self._eager))
         report.two_runs(self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype))
 

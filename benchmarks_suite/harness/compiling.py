@@ -27,7 +27,7 @@ def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Ar
         mark_varying_sizes(prepared)
     module = prepared.twin(dropout)
     for block in _blocks(prepared, module)[: config.disable_blocks]:
-        block.forward = torch.compiler.disable(block.forward)  # type: ignore[no-untyped-call]
+        block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](prepared, module, config)
     return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
 
@@ -101,13 +101,13 @@ def _whole_module(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
 
 def _each_block(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
     for block in _blocks(prepared, module):
-        block.compile(**compile_arguments(config))
+        _compile_forward(block, **compile_arguments(config))
     return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
 
 
 def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
     for path, mode in zip(prepared.workload.parts.values(), config.part_modes, strict=True):
-        module.get_submodule(path).compile(**compile_arguments(config), **({"mode": mode} if mode else {}))
+        _compile_forward(module.get_submodule(path), **compile_arguments(config), **({"mode": mode} if mode else {}))
     return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
 
 
@@ -165,6 +165,15 @@ _TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
     "aot_inductor": _ahead_of_time,
     "float8": _float8,
 }
+
+
+def _compile_forward(module: nn.Module, **arguments: Any) -> None:
+    """Compiles a submodule in its place.
+
+    Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers (nn.Linear); equal
+    blocks share one graph either way, because they share the code of ``forward``.
+    """
+    module.forward = torch.compile(module.forward, **arguments)
 
 
 def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:

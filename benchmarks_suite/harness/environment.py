@@ -55,7 +55,7 @@ def _torch() -> dict[str, Any]:
         import torch
     except ImportError:
         return {"version": package_version("torch") or "not installed"}
-    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+    cudnn = torch.backends.cudnn.version()
     return {
         "version": torch.__version__,
         "git_sha": torch.version.git_version,

@@ -62,6 +62,6 @@ class ForeachMapAdam:
             parameter = parameter - learning_rate / (1 - BETA1**step) * mean / (square.sqrt() / scale + EPSILON)
             return parameter, mean, square, step
 
-        updated = foreach_map(update, parameters, means, squares, steps, gradients)
-        for old, new in zip((parameters, means, squares, steps), updated, strict=True):
+        updated = foreach_map(update, parameters, means, squares, steps, gradients)  # one tuple for each parameter
+        for old, new in zip((parameters, means, squares, steps), zip(*updated, strict=True), strict=True):
             torch._foreach_copy_(old, list(new))

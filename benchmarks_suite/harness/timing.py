@@ -122,9 +122,9 @@ def sample(
     """
     inner = stopwatch.inner_steps(arms)
     taken = {arm.name: Samples(inner) for arm in arms}
-    deadline = time.perf_counter() + budget_s
     look_at = MIN_PAIRS
     with _quiet():
+        deadline = time.perf_counter() + budget_s
         for position, arm in _interleaved(arms, random.Random(seed)):  # noqa: S311 - no secret
             wall_ms, cpu_ms = stopwatch.time(arm, inner)
             samples = taken[arm.name]
@@ -166,8 +166,8 @@ def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) ->
     from.
     """
     samples = Samples(1)
-    deadline = time.perf_counter() + budget_s
     with _quiet():
+        deadline = time.perf_counter() + budget_s
         while len(samples.ms) < count and time.perf_counter() < deadline:
             wall_ms, cpu_ms = stopwatch.time(arm, 1, first=len(samples.ms))
             samples.ms.append(wall_ms)

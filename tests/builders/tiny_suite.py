@@ -1,0 +1,100 @@
+"""The suite with small benchmarks that misbehave: ``python -m tests.builders.tiny_suite run …``, like the
+real one.
+
+Each is a real line of the registry with a real workload; only the file that would build it is here.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite import registry
+from benchmarks_suite.__main__ import main
+from benchmarks_suite.workload import Unsupported, Workload
+from tests.builders.workloads import WIDTH, a_module, a_workload
+
+
+class Step(nn.Module):
+    """A linear layer, then ``change`` of its output."""
+
+    def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.linear = nn.Linear(WIDTH, WIDTH)
+        self._change = change
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._change(self.linear(x))
+
+
+def _raises(x: Tensor) -> Tensor:
+    raise ValueError("the head count does not divide the width")
+
+
+def _oom_in_eager(x: Tensor) -> Tensor:
+    return x if torch.compiler.is_compiling() else x + torch.empty(10**14)[0]
+
+
+def _oom_in_float64(x: Tensor) -> Tensor:
+    return x + torch.empty(10**14)[0] if x.dtype == torch.float64 else x
+
+
+def _oom_when_compiled(x: Tensor) -> Tensor:
+    return x + torch.empty(10**14)[0] if torch.compiler.is_compiling() else x
+
+
+def _nan_when_compiled(x: Tensor) -> Tensor:
+    return x * float("nan") if torch.compiler.is_compiling() else x
+
+
+def _wrong_when_compiled(x: Tensor) -> Tensor:
+    return x * 1.01 if torch.compiler.is_compiling() else x
+
+
+def _broken_graph(x: Tensor) -> Tensor:
+    torch._dynamo.graph_break()
+    return x + 1
+
+
+def _unsupported() -> Workload:
+    raise Unsupported("torchquux is not installed: pip install torchquux")
+
+
+WORKLOADS: dict[str, Callable[[], Workload]] = {
+    "fine": lambda: a_workload(a_module(2)),
+    "raises": lambda: a_workload(Step(_raises)),
+    "random": lambda: a_workload(Step(lambda x: x + torch.randn_like(x))),
+    "nan": lambda: a_workload(Step(lambda x: x * float("nan"))),
+    "oom_in_eager": lambda: a_workload(Step(_oom_in_eager)),
+    "oom_in_float64": lambda: a_workload(Step(_oom_in_float64)),
+    "oom_when_compiled": lambda: a_workload(Step(_oom_when_compiled)),
+    "nan_when_compiled": lambda: a_workload(Step(_nan_when_compiled)),
+    "wrong_when_compiled": lambda: a_workload(Step(_wrong_when_compiled)),
+    "broken_graph": lambda: a_workload(Step(_broken_graph)),
+    "unsupported": _unsupported,
+}
+
+
+def name_of(model: str, mode: str = "inference") -> str:
+    return registry.Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples").name
+
+
+def _register() -> None:
+    real_load = registry.load
+
+    def load(benchmark: registry.Benchmark) -> Any:
+        return WORKLOADS[benchmark.model]() if benchmark.model in WORKLOADS else real_load(benchmark)
+
+    registry.load = load
+    for model in WORKLOADS:
+        for mode in ("inference", "training"):
+            registry.BENCHMARKS[name_of(model, mode)] = registry.Benchmark(
+                model, "toy", "smoke", mode, "float32", "static", 16, "samples"
+            )
+
+
+if __name__ == "__main__":
+    _register()
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,65 @@
+"""Small workloads for tests of the harness: a test says only what matters to it."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.registry import Benchmark
+from benchmarks_suite.workload import Inputs, Workload
+
+WIDTH, BATCH = 32, 16
+
+
+def a_benchmark(mode: str = "training", dtype: str = "float32", shapes: str = "static") -> Benchmark:
+    return Benchmark("tiny", "toy", "smoke", mode, dtype, shapes, BATCH, "samples")
+
+
+def a_module(depth: int = 4) -> nn.Module:
+    layers = [layer for _ in range(depth) for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH))]
+    return nn.Sequential(*layers)
+
+
+class ThreeLayers(nn.Module):
+    """Linear layers called one by one: after a break inside a loop, or in nn.Sequential, dynamo skips the
+    whole frame.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.third = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.first(x)
+        x = self.second(x)
+        x = self.third(x)
+        return x
+
+
+def a_workload(module: nn.Module | None = None, **fields: Any) -> Workload:
+    """(BATCH, WIDTH) -> (BATCH, WIDTH); the loss is the mean square distance from the target."""
+
+    def inputs(index: int, generator: torch.Generator) -> Inputs:
+        return {
+            "x": torch.randn(BATCH, WIDTH, generator=generator),
+            "target": torch.randn(BATCH, WIDTH, generator=generator),
+        }
+
+    def loss(output: Tensor, batch: Inputs) -> Tensor:
+        return nn.functional.mse_loss(output.float(), batch["target"].float())
+
+    defaults: dict[str, Any] = {
+        "inputs": inputs,
+        "items": lambda batch: len(batch["x"]),
+        "item": "samples",
+        "call": lambda module, batch: module(batch["x"]),
+        "loss": loss,
+        "blocks": (nn.Linear,),
+    }
+    return Workload(module=module or a_module(), **(defaults | fields))
+
+
+def prepared(workload: Workload | None = None, **benchmark: str) -> Prepared:
+    """A workload on the CPU, filled with seed 0."""
+    return Prepared(a_benchmark(**benchmark), workload or a_workload(), "cpu", seed=0)

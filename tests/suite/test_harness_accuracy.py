@@ -1,0 +1,200 @@
+"""The rule lets through what a compiler may do, and nothing else: tried with compiled functions that are
+wrong on purpose.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, fx, nn
+
+from benchmarks_suite.harness import accuracy
+from benchmarks_suite.harness.accuracy import Observed
+from benchmarks_suite.harness.arms import arm_around, eager_arm, new_optimizer
+from benchmarks_suite.harness.prepared import Prepared
+from tests.builders.workloads import a_module, a_workload, prepared
+
+Rewrite = Callable[[fx.GraphModule], None]
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "autocast_bf16": torch.bfloat16,
+}
+
+
+def verdict_on(subject: Prepared, rewrite: Rewrite) -> accuracy.Verdict:
+    """Compiles the workload with a backend that rewrites the graph, and judges what comes out."""
+
+    def backend(graph: fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
+        rewrite(graph)
+        graph.recompile()
+        return graph.forward
+
+    torch._dynamo.reset()
+    module = subject.twin(dropout=False)
+    wrong = arm_around(
+        "compiled", subject, module, torch.compile(module, backend=backend), new_optimizer(subject, module)
+    )
+    observed, eager = (
+        accuracy.observe(subject, arm, subject.batches, steps=3) for arm in (wrong, eager_arm(subject, dropout=False))
+    )
+    dtype = subject.autocast_dtype or subject.dtype
+    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, steps=3), dtype)
+
+
+def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
+    """Applies ``change`` to the result of each node whose target's name holds ``name``."""
+
+    def rewrite(graph: fx.GraphModule) -> None:
+        for node in list(graph.graph.nodes):
+            if node.op == "call_function" and name in str(node.target):
+                with graph.graph.inserting_after(node):
+                    changed = graph.graph.call_function(change, (node,))
+                node.replace_all_uses_with(changed, delete_user_cb=lambda user, changed=changed: user is not changed)
+
+    return rewrite
+
+
+def nothing(graph: fx.GraphModule) -> None:
+    """A right compiler."""
+
+
+def rounded_to(dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+    return lambda tensor: tensor.to(dtype).to(tensor.dtype)
+
+
+def without_bias(graph: fx.GraphModule) -> None:
+    """Drops the bias of the last linear layer."""
+    node = [node for node in graph.graph.nodes if node.op == "call_function" and "linear" in str(node.target)][-1]
+    node.args = (*node.args[:2], None)
+
+
+@pytest.mark.parametrize("mode", ["inference", "training"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_right_compiler_passes(mode: str, dtype: str) -> None:
+    assert verdict_on(prepared(mode=mode, dtype=dtype), nothing).failures == []
+
+
+def test_bf16_rounding_more_passes_in_a_bf16_benchmark() -> None:
+    found = verdict_on(prepared(dtype="bfloat16"), after_each("linear", rounded_to(torch.bfloat16)))
+    assert found.failures == []
+
+
+def test_fewer_roundings_than_eager_pass_in_a_bf16_benchmark() -> None:
+    wide = after_each("gelu", lambda tensor: tensor + 0.0)
+    assert verdict_on(prepared(dtype="bfloat16"), wide).failures == []
+
+
+def test_bf16_rounding_fails_in_a_float32_benchmark() -> None:
+    found = verdict_on(prepared(mode="inference"), after_each("gelu", rounded_to(torch.bfloat16)))
+    assert found.failures[0].startswith("outputs: ")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "autocast_bf16"])
+def test_a_dropped_bias_fails(dtype: str) -> None:
+    assert verdict_on(
+        prepared(workload=a_workload(nn.Linear(32, 32)), mode="inference", dtype=dtype), without_bias
+    ).failures
+
+
+def test_a_dropped_term_of_a_residual_sum_fails_in_bf16() -> None:
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = a_module(2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.add(x, self.inner(x))
+
+    def dropped(graph: fx.GraphModule) -> None:
+        for node in graph.graph.nodes:
+            if node.target is torch.add:
+                node.args = (node.args[1], 0.0)
+
+    assert verdict_on(prepared(workload=a_workload(Residual()), mode="inference", dtype="bfloat16"), dropped).failures
+
+
+def test_right_outputs_with_wrong_gradients_fail() -> None:
+    class Stretched(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, tensor: Tensor) -> Tensor:
+            return tensor.clone()
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+            return gradients[0] * 1.01
+
+    def stretched(tensor: Tensor) -> Tensor:
+        result: Tensor = Stretched.apply(tensor)  # type: ignore[no-untyped-call]
+        return result
+
+    found = verdict_on(prepared(), after_each("gelu", stretched))
+    assert found.tensors["outputs"]["relative_l2"] < 4e-6
+    assert any(failure.startswith("gradients: ") for failure in found.failures)
+
+
+def test_one_wrong_gradient_among_many_fails_and_is_named() -> None:
+    right = {"large": torch.full((1000,), 10.0), "small": torch.full((4,), 0.5)}
+    wrong = right | {"small": torch.zeros(4)}
+    observed, reference = (Observed(None, gradients, [1.0]) for gradients in (wrong, right))
+    found = accuracy.judge(observed, reference, reference, torch.bfloat16)
+    assert accuracy.gradient_distance(wrong, right) < 4e-3
+    assert found.tensors["worst_gradient"]["parameter"] == "small"
+    assert any("worst_gradient" in failure for failure in found.failures)
+
+
+@pytest.mark.parametrize("strange", [float("nan"), float("inf")])
+def test_an_output_that_is_not_finite_fails(strange: float) -> None:
+    reference = Observed(torch.ones(4))
+    found = accuracy.judge(Observed(torch.tensor([1.0, 1.0, strange, 1.0])), reference, reference, torch.float32)
+    assert found.failures == ["outputs: inf, eager 0, allowed 4e-06"]
+
+
+def test_the_reference_stays_wide_where_the_model_narrows_by_hand() -> None:
+    class Narrowing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(32, 32)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.softmax(self.linear(x).float(), dim=-1, dtype=torch.float32).to(torch.bfloat16)
+
+    subject = prepared(workload=a_workload(Narrowing()), mode="inference")
+    output = accuracy.observe_reference(subject, steps=1).output
+    assert output is not None
+    assert output.dtype == torch.float64
+    assert not torch.equal(output, output.float().double())
+
+
+def test_a_model_with_random_outputs_differs_between_two_runs() -> None:
+    class Random(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(32, 32)
+
+        def forward(self, x: Tensor) -> Tensor:
+            output: Tensor = self.linear(x) + torch.randn_like(x)
+            return output
+
+    subject = prepared(workload=a_workload(Random()))
+    arm = eager_arm(subject)
+    first, second = (accuracy.observe(subject, arm, subject.batches, 2) for _ in range(2))
+    assert accuracy.two_runs_differ(first, second, torch.float32)
+
+
+def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> None:
+    subject = prepared(workload=a_workload(nn.Sequential(a_module(), nn.Dropout(0.5))))
+    assert subject.has_dropout
+    first, second = (accuracy.observe(subject, eager_arm(subject, dropout=False), subject.batches, 2) for _ in range(2))
+    assert accuracy.two_runs_differ(first, second, torch.float32) == ""
+
+
+def test_observing_leaves_weights_buffers_and_optimizer_as_they_were() -> None:
+    subject = prepared(workload=a_workload(nn.Sequential(nn.Linear(32, 32), nn.BatchNorm1d(32))))
+    before = {name: tensor.clone() for name, tensor in subject.module.state_dict().items()}
+    arm = eager_arm(subject)
+    first, second = (accuracy.observe(subject, arm, subject.batches, 3) for _ in range(2))
+    assert all(torch.equal(before[name], tensor) for name, tensor in subject.module.state_dict().items())
+    assert first.losses == second.losses

@@ -1,0 +1,165 @@
+"""Each config compiles what its row says; what cannot be had here is unsupported, with the reason."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from benchmarks_suite.configs import CONFIGS, Config
+from benchmarks_suite.harness import compiling, outcome, torch_versions
+from benchmarks_suite.harness.job import parse
+from benchmarks_suite.harness.prepared import Prepared, settle_process
+from benchmarks_suite.workload import Unsupported
+from tests.builders.workloads import ThreeLayers, a_module, a_workload, prepared
+
+COUNTED: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh_compiler() -> None:
+    torch_versions.enter_stance({})
+    torch._dynamo.reset()
+    COUNTED.clear()
+
+
+@torch._dynamo.register_backend(name="counting")
+def counting_backend(graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Any:
+    """Runs the graph as it is, and remembers that it was asked to compile it."""
+    COUNTED.append(graph)
+    return graph.forward
+
+
+def steps_of(config: Config, subject: Prepared, steps: int = 3) -> list[Any]:
+    """What ``config`` does with a backend that only counts."""
+    arm = compiling.compiled_arm(subject, dataclasses.replace(config, backend="counting"))
+    return [arm.step(subject.batches[index % len(subject.batches)]) for index in range(steps)]
+
+
+def test_the_whole_module_is_one_graph() -> None:
+    steps_of(CONFIGS["inductor"], prepared(mode="inference"))
+    assert len(COUNTED) == 1
+
+
+def test_regional_compiles_one_graph_for_all_equal_blocks() -> None:
+    steps_of(CONFIGS["regional"], prepared(mode="inference"))
+    assert len(COUNTED) == 1
+    assert len([node for node in COUNTED[0].graph.nodes if node.op == "call_function"]) == 1
+
+
+def test_modular_compiles_each_part() -> None:
+    parts = nn.ModuleDict({"encoder": a_module(1), "decoder": a_module(2)})
+
+    def call(module: Any, batch: Any) -> Any:
+        return module["decoder"](module["encoder"](batch["x"]))
+
+    config = dataclasses.replace(CONFIGS["modular"], part_modes=(None, None))
+    steps_of(
+        config,
+        prepared(a_workload(parts, call=call, parts={"encoder": "encoder", "decoder": "decoder"}), mode="inference"),
+    )
+    assert len(COUNTED) == 2
+
+
+def test_a_disabled_block_breaks_the_graph_around_it() -> None:
+    steps_of(CONFIGS["inductor_disabled_block"], prepared(a_workload(ThreeLayers()), mode="inference"))
+    names = [str(node.target) for graph in COUNTED for node in graph.graph.nodes]
+    assert len([name for name in names if "linear" in name]) == 2
+
+
+def test_marked_sizes_vary_without_a_recompile() -> None:
+    subject = prepared(mode="inference")
+    subject.batches = [{"x": torch.randn(size, 32)} for size in (5, 6, 7, 9)]
+    steps_of(CONFIGS["inductor_mark_dynamic"], subject, steps=4)
+    assert len(COUNTED) == 1
+
+
+def test_eager_is_not_touched_by_what_the_other_arm_compiles() -> None:
+    subject = prepared(mode="inference")
+    steps_of(CONFIGS["regional"], subject)
+    twin = subject.twin()
+    assert not any("forward" in vars(child) for child in twin.modules())
+    assert all(one is other for one, other in zip(twin.parameters(), subject.module.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("name", ["inductor", "inductor_train_step"])
+def test_training_changes_the_weights(name: str) -> None:
+    subject = prepared()
+    before = [parameter.detach().clone() for parameter in subject.module.parameters()]
+    losses = [float(loss) for loss in steps_of(CONFIGS[name], subject, steps=5)]
+    assert losses[-1] < losses[0]
+    assert all(not torch.equal(one, other) for one, other in zip(before, subject.module.parameters(), strict=True))
+
+
+def test_foreach_map_adam_takes_the_steps_of_torchs_adam() -> None:
+    losses = []
+    for name in ("eager", "foreach_map_optimizer"):
+        torch._dynamo.reset()
+        subject = prepared()
+        arm = compiling.compiled_arm(subject, dataclasses.replace(CONFIGS[name], backend="eager"))
+        losses.append([float(arm.step(subject.batches[0])) for _ in range(6)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+
+
+def test_a_recompile_after_the_first_step_is_an_error_where_none_may_be() -> None:
+    subject = prepared(mode="inference")
+    subject.batches = [{"x": torch.randn(size, 32)} for size in (5, 6)]
+    with pytest.raises(RuntimeError, match="recompile"):
+        steps_of(CONFIGS["inductor_fail_on_recompile"], subject)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "says"),
+    [
+        ("inductor_optimizer", "inference", "is for training, not for inference"),
+        ("inductor_freezing", "training", "is for inference, prefill, decode, not for training"),
+        ("inductor_buckets", "inference", "is for bucketed shapes, not for static"),
+        ("inductor_float8", "inference", "capability 8.9"),
+        ("modular", "inference", "needs 2 parts"),
+        ("backend_quux", "inference", "no backend 'quux'"),
+    ],
+)
+def test_what_cannot_be_had_is_unsupported(name: str, mode: str, says: str) -> None:
+    with pytest.raises(Unsupported, match=says):
+        compiling.check_supported(prepared(mode=mode), CONFIGS[name])
+
+
+def test_a_config_newer_than_this_torch_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match=r"needs torch 9\.9 or newer"):
+        compiling.check_supported(prepared(mode="inference"), dataclasses.replace(CONFIGS["inductor"], since=(9, 9)))
+
+
+def test_a_setting_that_this_torch_lacks_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match=r"has no torch\._inductor\.config\.quux"):
+        torch_versions.set_options("inductor", {"quux": True})
+
+
+def test_a_renamed_setting_is_found_under_its_former_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch._functorch.config as functorch
+
+    monkeypatch.setitem(torch_versions._FORMER_NAMES, "donated_buffers", "donated_buffer")
+    torch_versions.set_options("functorch", {"donated_buffers": functorch.donated_buffer})
+
+
+def test_a_gpu_that_is_not_there_is_unsupported() -> None:
+    job = {
+        "schema": "job.v1",
+        "job_id": "x",
+        "attempt": 1,
+        "benchmark": "mlp.smoke.inference.float32.static.b64",
+        "config": "eager",
+    }
+    with pytest.raises((Unsupported, RuntimeError)) as raised:
+        settle_process(parse(job | {"device": "cuda:99"}))
+    assert outcome.of(raised.value, "import").status == "unsupported"
+
+
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=lambda config: config.name)
+def test_every_setting_of_every_config_exists_in_this_torch(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    for area in ("inductor", "dynamo", "functorch"):
+        for path in getattr(config, area):
+            owner: Any = __import__("importlib").import_module(torch_versions._AREAS[area])
+            for name in path.split("."):
+                assert hasattr(owner, name), f"{area}.{path}"
+                owner = getattr(owner, name)

@@ -1,0 +1,95 @@
+"""Weights and inputs that no torch release changes: the very numbers are kept here."""
+
+import pytest
+import torch
+from torch import nn
+
+from benchmarks_suite.harness import generator
+
+
+def test_the_hash_is_the_same_everywhere() -> None:
+    stream = generator.key("a")
+    assert stream == 3904355907
+    assert generator.hashed(0, 4, stream).tolist() == [537083488, 4232540303, 376418265, 3434833091]
+
+
+def test_positions_do_not_depend_on_where_a_chunk_begins() -> None:
+    assert generator.hashed(0, 10, 7)[5:].tolist() == generator.hashed(5, 10, 7).tolist()
+
+
+def test_normal_numbers_have_mean_0_and_deviation_1() -> None:
+    values = generator.normal((200_000,), 1)
+    assert abs(float(values.mean())) < 0.01
+    assert abs(float(values.std()) - 1) < 0.01
+
+
+def test_streams_are_not_correlated() -> None:
+    first, second = generator.normal((100_000,), 1), generator.normal((100_000,), 2)
+    assert abs(float(torch.corrcoef(torch.stack([first, second]))[0, 1])) < 0.01
+
+
+def test_integers_reach_both_ends_and_no_further() -> None:
+    assert set(generator.integers(3, 6, (500,), 1).tolist()) == {3, 4, 5}
+
+
+def test_a_large_tensor_is_filled_alike_in_one_chunk_and_in_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, chunked = torch.empty(1000), torch.empty(1000)
+    generator.fill_normal(whole, 5, 1.0)
+    monkeypatch.setitem(generator._CHUNK, "cpu", 7)
+    generator.fill_normal(chunked, 5, 1.0)
+    assert torch.equal(whole, chunked)
+
+
+def test_weights_depend_on_name_and_seed_not_on_what_was_there() -> None:
+    first, second = nn.Linear(8, 8), nn.Linear(8, 8)
+    generator.fill_weights(first, seed=3)
+    generator.fill_weights(second, seed=3)
+    assert torch.equal(first.weight, second.weight)
+    assert not torch.equal(first.weight[0], first.bias)
+    generator.fill_weights(second, seed=4)
+    assert not torch.equal(first.weight, second.weight)
+
+
+def test_activations_keep_their_size_through_a_layer() -> None:
+    layer = nn.Linear(512, 512, bias=False)
+    generator.fill_weights(layer, 0)
+    assert float(layer(generator.normal((64, 512), 9)).std()) == pytest.approx(1, abs=0.05)
+
+
+def test_gains_of_norms_stay_one_and_zero_biases_do_not_stay_zero() -> None:
+    norm = nn.LayerNorm(16)
+    generator.fill_weights(norm, 0)
+    assert bool((norm.weight == 1).all())
+    assert float(norm.bias.detach().std()) == pytest.approx(0.02, rel=0.5)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [lambda: torch.randint(9, (4,)), lambda: torch.randint(0, 9, size=(4,)), lambda: torch.randint(high=9, size=(4,))],
+)
+def test_every_way_to_call_randint_gives_our_numbers(draw: object) -> None:
+    with generator.own_draws("inputs", 0):
+        drawn = draw()  # type: ignore[operator]
+    assert drawn.tolist() == generator.integers(0, 9, (4,), generator.key("draw", "inputs", 0, 1)).tolist()
+
+
+def test_draws_do_not_depend_on_torchs_seed() -> None:
+    drawn = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        with generator.own_draws("inputs", 0):
+            drawn.append((torch.randn(2, 3), torch.rand((4,)), torch.randperm(5), torch.empty(3).normal_()))
+    assert all(torch.equal(one, other) for one, other in zip(*drawn, strict=True))
+
+
+def test_two_draws_in_a_row_differ() -> None:
+    with generator.own_draws("inputs", 0):
+        assert not torch.equal(torch.randn(8), torch.randn(8))
+
+
+def test_a_draw_that_it_does_not_own_is_an_error_that_says_what_to_use() -> None:
+    with (
+        generator.own_draws("inputs", 0),
+        pytest.raises(NotImplementedError, match=r"torch\.bernoulli .* draw with rand"),
+    ):
+        torch.bernoulli(torch.full((3,), 0.5))

@@ -1,0 +1,160 @@
+"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark does
+wrong.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from benchmarks_suite.harness import contract
+from tests.builders.tiny_suite import name_of
+
+MLP = "mlp.smoke.inference.float32.static.b64"
+QUICK = {"budget_s": 0.2, "single_steps": 0, "loss_steps": 2, "starts": []}
+
+
+def run(tmp_path: Path, module: str, **fields: Any) -> dict[str, Any]:
+    """The result of a job; checked against the schema on the way."""
+    measure = QUICK | fields.pop("measure", {})
+    environment = os.environ | fields.pop("environment", {})
+    document = {
+        "schema": "job.v1",
+        "job_id": "test",
+        "attempt": 1,
+        "config": "dynamo_only",
+        **fields,
+        "measure": measure,
+    }
+    job_file, result_file = tmp_path / "job.json", tmp_path / "out" / "result.json"
+    job_file.write_text(json.dumps(document))
+    done = subprocess.run(
+        [sys.executable, "-m", module, "run", str(job_file), str(result_file)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(result_file.read_text())
+    Draft202012Validator(contract.schema("result.v1")).validate(result)
+    return result
+
+
+def tiny(tmp_path: Path, model: str, **fields: Any) -> dict[str, Any]:
+    return run(
+        tmp_path, "tests.builders.tiny_suite", benchmark=name_of(model, fields.pop("mode", "inference")), **fields
+    )
+
+
+def test_a_case_that_works_has_a_speedup_and_both_drifts(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "fine", mode="training")
+    assert (result["status"], result["stage"]) == ("pass", "sampling")
+    assert {"speedup", "latency_ms", "drift", "eager_drift", "drift_gradients", "drift_loss"} <= result[
+        "metrics"
+    ].keys()
+    assert set(result["samples"]) == {"eager", "compiled"}
+    assert result["absent"]["cold_start_s"] == "no cold start was asked for (measure.starts)"
+    assert result["metrics"].keys() & result["absent"].keys() == set()
+
+
+def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "fine", config="eager")
+    assert result["status"] == "pass"
+    assert "latency_ms" in result["metrics"]
+    assert "eager itself" in result["absent"]["speedup"]
+
+
+def test_a_model_that_raises_fails_to_run(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "raises")
+    assert (result["status"], result["stage"]) == ("fail_to_run", "eager")
+    assert "head count" in result["message"]
+    assert result["error"]["type"] == "ValueError"
+    assert result["metrics"]["passed"]["value"] == 0
+
+
+def test_a_model_with_random_outputs_is_measured_but_not_judged(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "random")
+    assert result["status"] == "eager_two_runs_differ"
+    assert result["accuracy"]["status"] == "not_checked"
+    assert "speedup" in result["metrics"]
+
+
+def test_memory_that_only_eager_lacks_is_a_status_of_that_arm(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "oom_in_eager")
+    assert result["arms"]["eager"]["status"] == "oom"
+    assert "no eager arm" in result["absent"]["speedup"]
+    assert "latency_ms" in result["metrics"]
+    assert result["status"] == "pass"
+
+
+def test_memory_that_only_float64_lacks_leaves_no_reference_and_no_pass(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "oom_in_float64")
+    assert result["accuracy"]["status"] == "no_reference"
+    assert "passed" not in result["metrics"]
+    assert "speedup" in result["metrics"]
+    assert "accuracy was not judged" in result["message"]
+
+
+def test_memory_that_only_the_compiled_arm_lacks_ends_the_case(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "oom_when_compiled")
+    assert (result["status"], result["stage"]) == ("oom", "compile")
+
+
+def test_nan_that_eager_gives_too_is_the_benchmarks_own_failure(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "nan")
+    assert result["status"] == "fail_to_run"
+    assert "not finite" in result["message"]
+
+
+@pytest.mark.parametrize("model", ["nan_when_compiled", "wrong_when_compiled"])
+def test_a_compiled_arm_that_computes_something_else_fails_accuracy(tmp_path: Path, model: str) -> None:
+    result = tiny(tmp_path, model)
+    assert result["status"] == "fail_accuracy"
+    assert "outputs" in result["message"]
+    assert "latency_ms" in result["metrics"]
+
+
+def test_what_a_workload_lacks_is_unsupported(tmp_path: Path) -> None:
+    result = tiny(tmp_path, "unsupported")
+    assert (result["status"], result["stage"]) == ("unsupported", "import")
+    assert "pip install torchquux" in result["message"]
+    assert "passed" not in result["metrics"]
+
+
+@pytest.mark.compiles
+def test_a_cold_start_tells_time_phases_memory_and_code(tmp_path: Path) -> None:
+    result = run(
+        tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor", measure={"starts": ["cold", "warm", "restored"]}
+    )
+    metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
+    assert result["status"] == "pass"
+    assert metrics["warm_start_s"] < metrics["cold_start_s"]
+    assert metrics["cache_hits"] >= 1
+    assert metrics["artifact_size_mb"] > 0
+    assert metrics["compile_peak_memory_gb"] >= metrics["peak_memory_gb"] > 0
+    assert (metrics["graph_breaks"], metrics["recompiles"], metrics["unique_graphs"]) == (0, 0, 1)
+    assert result["compile"]["fingerprints"]["kernels"]
+    assert (tmp_path / "out" / "artifacts" / "generated-code.tar.xz").stat().st_size > 0
+
+
+@pytest.mark.compiles
+def test_without_a_compiler_the_package_and_the_stage_are_named(tmp_path: Path) -> None:
+    environment = {"CXX": "/nonexistent/g++", "COMPILEWATCH_CACHE": str(tmp_path / "cache")}
+    result = run(
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=MLP,
+        config="inductor",
+        measure={"starts": ["cold"]},
+        environment=environment,
+    )
+    assert result["status"] == "fail_to_compile"
+    assert "apt-get install g++" in result["message"]
+    assert result["ablation"]["stage"] == "Inductor"
+    assert result["ablation"]["aot_eager"]["status"] == "pass"
