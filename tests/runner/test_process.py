@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner import process
 from runner.joblog import JobLog
 from runner.process import MARK, Suite, end_leftover, environment, living
 from tests.builders.worker import wait_for
@@ -60,8 +59,7 @@ def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> 
 
 def test_the_suite_dies_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
     code = (
-        "import os; from pathlib import Path; from runner import process
-from runner.joblog import JobLog; from runner.process import *\n"
+        "import os; from pathlib import Path; from runner.joblog import JobLog; from runner.process import *\n"
         f"folder = Path({str(tmp_path)!r})\n"
         "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), variables={MARK: 'mark.1'})\n"
         "os.kill(os.getpid(), 9)"
@@ -79,7 +77,7 @@ def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_co
 
 
 def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "WATCH_S", 60)
+    monkeypatch.setattr("runner.process.WATCH_S", 60)
     suite = Suite(["/bin/true"], folder=tmp_path, log=JobLog(tmp_path / "log"), variables={MARK: "mark.1"})
     started = time.monotonic()
     ended = suite.watch(90, lambda: "")
