@@ -63,7 +63,7 @@ def test_a_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
 def test_the_empty_overview_says_where_to_press(operator: Client) -> None:
     shown = text(operator, "/")
     assert "No result has come in yet" in shown
-    assert 'href="/admin/"' in shown
+    assert 'href="/admin/dashboard/run/add/"' in shown
 
 
 def test_the_overview_of_a_first_run_points_to_it(reader: Client) -> None:
@@ -129,7 +129,7 @@ def test_an_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Clie
 def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/series/{full_job().benchmark}/?config=eager&metric=latency_ms")
     assert "All 12, newest first" in shown
-    assert 'role="img"' in shown
+    assert 'data-figure="/series/' in shown
 
 
 def test_the_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client) -> None:

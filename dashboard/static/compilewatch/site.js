@@ -123,4 +123,8 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   const live = event.target.matches("[data-live]");
   if (live && (document.querySelector("dialog[open]") || !getSelection().isCollapsed || document.hidden)) event.preventDefault();
 });
+// Addresses are for people: a choice that was not made is not written into them.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  for (const [name, value] of [...detail.formData.entries()]) if (value === "") detail.formData.delete(name);
+});
 setInterval(() => document.querySelectorAll("time[datetime]").forEach(localTime), 30000);

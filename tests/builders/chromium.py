@@ -1,0 +1,60 @@
+"""A Chromium for the tests and the screenshots: the one that make test found, else the system's, else
+Playwright's.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+# Tells of every break of the content security policy; the console would name only some.
+_WATCH_POLICY = """
+    window.policyBreaks = [];
+    document.addEventListener("securitypolicyviolation", (event) =>
+        window.policyBreaks.push(`${event.violatedDirective} ${event.sourceFile}`));
+"""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser that ends with the block."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*QUIET])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def drawn(page: Page) -> Page:
+    """The page, once its charts are there."""
+    expect(page.locator("[aria-busy=true]")).to_have_count(0, timeout=20_000)
+    return page
+
+
+def watch(page: Page) -> list[str]:
+    """What the page complains of from now on: errors on the console, uncaught exceptions."""
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.add_init_script(_WATCH_POLICY)
+    return complaints
+
+
+def policy_breaks(page: Page) -> list[str]:
+    """Breaks of the content security policy on the page that is open; watch must have been called before."""
+    found: list[str] = page.evaluate("window.policyBreaks")
+    return found

@@ -1,0 +1,222 @@
+"""The pages in a real browser: charts, themes, keyboard, phone, and what changes while one looks."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from dashboard.models import Job, JobState, Run, Status
+from dashboard.services.run_state import refresh_runs
+from tests.builders import pages
+from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1440, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def run(db: None) -> Run:
+    """A site with a history, and its run that is at work."""
+    pages.history(series=200, points=12)
+    working = pages.fleet_at_work()
+    pages.job_with_everything()
+    return working
+
+
+@pytest.fixture
+def context(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[BrowserContext]:
+    """A window in which an operator is signed in."""
+    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
+    made = browser.new_context(base_url=live_server.url, viewport=DESK)
+    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, run: Run) -> Page:
+    return context.new_page()
+
+
+def addresses(run: Run) -> list[str]:
+    job = full_job()
+    of_one = [
+        f"/series/{job.benchmark}/",
+        f"/runs/{run.pk}/",
+        f"/jobs/{job.pk}/",
+        f"/series/{job.benchmark}/?metric=drift",
+    ]
+    return ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/", *of_one]
+
+
+def faults(page: Page, address: str) -> str:
+    """What axe finds on the page, in words; empty when it finds nothing."""
+    page.goto(address)
+    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
+    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
+
+
+def full_job() -> Job:
+    return Job.objects.select_related("benchmark").get(result__isnull=False)
+
+
+def series(page: Page, query: str = "") -> Page:
+    page.goto(f"/series/{full_job().benchmark}/{query}")
+    return drawn(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_fault_on_any_page(page: Page, run: Run, theme: Any) -> None:
+    page.emulate_media(color_scheme=theme)
+    assert "".join(faults(page, address) for address in addresses(run)) == ""
+
+
+def test_axe_finds_no_fault_on_the_pages_of_strangers(browser: Browser, live_server: LiveServer) -> None:
+    page = browser.new_page(base_url=live_server.url)
+    assert "".join(faults(page, address) for address in ("/sign-in/", "/nothing/")) == ""
+    page.close()
+
+
+def test_every_page_keeps_to_the_security_policy_and_complains_of_nothing(page: Page, run: Run) -> None:
+    complaints = watch(page)
+    for address in addresses(run):
+        page.goto(address)
+        drawn(page)
+        assert policy_breaks(page) == [], address
+    assert complaints == []
+
+
+def test_no_page_is_wider_than_a_phone(page: Page, run: Run) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    for address in addresses(run):
+        page.goto(address)
+        assert drawn(page).evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
+
+
+def test_a_chosen_theme_is_remembered(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    page.goto("/")
+    page.get_by_role("button", name="Switch to the dark theme").click()
+    page.goto("/runs/")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 21)"
+
+
+def test_a_chart_follows_the_theme(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    color = "document.querySelector('.plot').data.find(trace => trace.meta.role === 'line').line.color"
+    before = series(page).evaluate(color)
+    page.get_by_role("button", name="Switch to the dark theme").click()
+    assert page.evaluate(color) != before
+
+
+def test_a_click_on_a_point_opens_its_job(page: Page) -> None:
+    plot = series(page, "?config=eager").locator(".plot")
+    at = plot.evaluate(
+        """plot => {
+            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
+            return [xaxis._offset + xaxis.d2p(trace.x[4]), yaxis._offset + yaxis.d2p(trace.y[4]), trace.customdata[4]];
+        }"""
+    )
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+    page.mouse.click(box["x"] + at[0], box["y"] + at[1])
+    page.wait_for_url(f"**/jobs/{at[2]}/")
+
+
+def test_choosing_a_config_changes_chart_table_and_address_and_back_undoes_it(page: Page) -> None:
+    series(page, "?config=eager")
+    page.get_by_label("regional").check()
+    page.wait_for_url(re.compile("config=regional"))
+    expect(page.get_by_role("row").filter(has_text="regional").first).to_be_visible()
+    traces = "document.querySelector('.plot').data.filter(t => t.meta.role === 'line').map(t => t.name)"
+    assert drawn(page).evaluate(traces) == ["eager", "regional"]
+    assert page.evaluate("document.activeElement.id") == "filter-regional"
+    page.go_back()
+    assert drawn(page).evaluate(traces) == ["eager"]
+
+
+def test_a_filter_that_is_not_set_is_not_in_the_address(page: Page) -> None:
+    page.goto("/benchmarks/")
+    page.get_by_label("Family").select_option("llm")
+    page.wait_for_url(re.compile("family=llm"))
+    assert "status=" not in page.url
+
+
+def test_a_chart_without_its_data_says_so(page: Page) -> None:
+    page.route("**/data.json*", lambda route: route.abort())
+    series(page)
+    expect(page.get_by_role("alert")).to_contain_text("The numbers are in the table")
+
+
+def test_a_word_explains_itself_to_the_keyboard(page: Page) -> None:
+    page.goto("/")
+    page.locator("a.term").first.focus()
+    expect(page.get_by_role("tooltip")).to_contain_text("named stream of torch builds")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+
+
+def test_the_first_tab_leads_past_the_navigation(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
+
+
+def test_times_are_told_in_the_viewers_zone(browser: Browser, context: BrowserContext, run: Run) -> None:
+    page = context.new_page()
+    page.goto(f"/runs/{run.pk}/")
+    expect(page.locator("time").first).to_have_text(re.compile("ago|now"))
+    expect(page.locator("time").first).to_have_attribute("title", re.compile("UTC"))
+
+
+def test_a_run_is_followed_until_it_ends(page: Page, run: Run) -> None:
+    page.goto(f"/runs/{run.pk}/")
+    expect(page.locator("#live")).to_contain_text("7 of 12")
+    left = Job.objects.filter(run=run, state__in=[JobState.RUNNING, JobState.QUEUED])
+    left.update(state=JobState.DONE, status=Status.PASS, claimed_at=timezone.now(), finished_at=timezone.now())
+    refresh_runs(run_ids=[run.pk])
+    expect(page.locator("#live")).to_contain_text("completed", timeout=10_000)
+    expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
+
+
+def test_an_operator_cancels_a_run_and_is_asked_before(page: Page, run: Run) -> None:
+    page.goto(f"/runs/{run.pk}/")
+    page.get_by_role("button", name="Cancel …").click()
+    expect(page.get_by_role("button", name="Let it run")).to_be_focused()
+    page.get_by_role("button", name="Cancel the run").click()
+    expect(page.get_by_role("status")).to_contain_text("5 jobs will not be measured")
+
+
+def test_the_command_that_repeats_a_job_is_copied(page: Page, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/jobs/{full_job().pk}/")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert "python -m benchmarks_suite run" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_people_sign_in_and_are_taken_back(browser: Browser, live_server: LiveServer) -> None:
+    User.objects.create_user("reader", password="rather-long-word")
+    page = browser.new_page(base_url=live_server.url)
+    page.goto("/fleet/")
+    page.get_by_label("Username").fill("reader")
+    page.get_by_label("Password").fill("rather-long-word")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/fleet/")
+    page.close()
