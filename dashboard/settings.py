@@ -121,7 +121,7 @@ STATICFILES_FINDERS = [
 PACKAGE_FILES = {"plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js")}  # URL: package, its file
 # Compressing takes half a minute and gains nothing on one's own machine: `make up` turns it off.
 HASHED_STATIC = (
-    "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    "dashboard.staticfiles.HashedStaticFiles"
     if env.bool("COMPRESS_STATIC", default=True)
     else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 )

@@ -1,7 +1,7 @@
-"""Serves single files out of installed Python packages: others' JavaScript is never copied into ours."""
+"""Static files: found in installed Python packages too, and compressed once."""
 
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,26 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.storage import FileSystemStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class HashedStaticFiles(CompressedManifestStaticFilesStorage):
+    """whitenoise's storage, which compresses each content once.
+
+    A hashed name stands for its content, so that what has a compressed neighbour needs none again; plain names are
+    not compressed, for no page asks for them. Collecting again takes a second instead of half a minute.
+    """
+
+    def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        hashed = set(self.hashed_files.values())
+        yield from super().compress_files(path for path in paths if path in hashed and not self.exists(f"{path}.gz"))
 
 
 class PackageFileFinder(BaseFinder):
-    """Finds the files of settings.PACKAGE_FILES, {static path: (package, file inside it)}."""
+    """Finds the files of settings.PACKAGE_FILES, {static path: (package, file inside it)}.
+
+    So others' JavaScript is served without being copied into the repository.
+    """
 
     def find(self, path: str, find_all: bool = False, **_: Any) -> Any:
         if path not in settings.PACKAGE_FILES:
