@@ -40,9 +40,6 @@ class Workload:
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
     parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder": "encoder"}.
-    dynamic: name of an input -> its dimensions that vary under the dynamic profile, for
-        ``inductor_mark_dynamic``. It may name inputs that this mode lacks. Where the profile is static, these
-        may still be marked.
     reset: called before each step where the module keeps state between calls; None where a step needs none. A
         decode step needs none: its input holds the position, so that the same input always gives the same
         output.
@@ -61,7 +58,6 @@ class Workload:
     loss: Callable[[Any, Inputs], Tensor] | None = None
     blocks: tuple[type[nn.Module], ...] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
-    dynamic: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reset: Callable[[nn.Module], None] | None = None
     wrap: Callable[[nn.Module], nn.Module] | None = None
 

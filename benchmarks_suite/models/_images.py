@@ -25,7 +25,6 @@ def classifier(model: Any, block: type[nn.Module], mode: str, batch_size: int, i
         output=lambda result: result.logits,  # (batch, labels)
         loss=_cross_entropy,
         blocks=(block,),
-        dynamic={"pixel_values": (0,)},
     )
 
 

@@ -128,7 +128,6 @@ def causal_lm(model: Any, block: type[nn.Module], mode: str, shapes: str, batch_
         output=lambda result: result.logits,  # (batch, length, vocabulary)
         loss=lambda result, batch: result.loss,  # the model makes it, so that the compiler sees it
         blocks=(block,),
-        dynamic={"input_ids": (1,), "labels": (1,)},
     )
 
 

@@ -50,7 +50,6 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         loss=lambda result, batch: result.loss,
         blocks=(ViTLayer, GPT2Block),
         parts={"encoder": "encoder", "decoder": "decoder"},
-        dynamic={"decoder_input_ids": (1,), "labels": (1,)},
     )
 
 

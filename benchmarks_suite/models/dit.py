@@ -40,7 +40,6 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         output=lambda result: result.sample,  # (batch, 8, side, side): noise, and its variance
         loss=_noise_loss,
         blocks=(BasicTransformerBlock,),
-        dynamic={"sample": (0,), "timestep": (0,), "labels": (0,)},
     )
 
 

@@ -6,6 +6,7 @@ from torch import nn
 from transformers.models.gpt2.modeling_gpt2 import GPT2Block
 
 from benchmarks_suite.models import gpt2
+from benchmarks_suite.models._distributed import require_process_group
 from benchmarks_suite.workload import Unsupported, Workload
 
 
@@ -15,6 +16,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 def _shard(module: nn.Module) -> nn.Module:
     """Shards in place; each block's parameters are gathered just before it runs. The mesh is all ranks."""
+    require_process_group()
     try:
         from torch.distributed.fsdp import fully_shard
     except ImportError as error:

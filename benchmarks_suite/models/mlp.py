@@ -34,7 +34,6 @@ def classifier(width: int, depth: int, batch_size: int) -> Workload:
         call=lambda module, batch: module(batch["x"]),
         loss=_loss,
         blocks=(Layer,),
-        dynamic={"x": (0,)},
     )
 
 

@@ -41,5 +41,4 @@ def rows_workload(module: nn.Module, width: int, batch_size: int) -> Workload:
         item="samples",
         call=lambda module, batch: module(batch["x"]),
         loss=lambda output, batch: nn.functional.mse_loss(output.float(), batch["target"].float()),
-        dynamic={"x": (0,)},
     )

@@ -55,7 +55,6 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         output=lambda result: result.sample,  # (batch, 4, side, side): the noise that the model sees
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
-        dynamic={"sample": (0,), "timestep": (0,), "text": (0,)},
     )
 
 

@@ -64,7 +64,6 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         output=lambda result: result.sample,  # (batch, 4, side, side): the noise that the model sees
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
-        dynamic=dict.fromkeys(("sample", "timestep", "text", "text_embeds", "time_ids"), (0,)),
     )
 
 

@@ -88,5 +88,4 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         item="tokens",
         call=lambda module, batch: module(batch["x"]),
         loss=lambda output, batch: nn.functional.mse_loss(output.float(), batch["target"].float()),
-        dynamic={"x": (0,)},
     )

@@ -30,5 +30,4 @@ def gate_workload(module: nn.Module, width: int, batch_size: int) -> Workload:
         inputs=inputs,
         items=lambda batch: len(batch["gate"]),
         item="samples",
-        dynamic={"gate": (0,), "up": (0,)},
     )

@@ -42,7 +42,6 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         call=lambda module, batch: module(batch["images"]),
         loss=_loss,
         blocks=(Stage,),
-        dynamic={"images": (0,)},
     )
 
 

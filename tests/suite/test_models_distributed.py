@@ -1,0 +1,46 @@
+"""The distributed workloads, run by torchrun in two processes over gloo."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks_suite.models._distributed import data_parallel
+from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.workload import Unsupported
+
+ROOT = Path(__file__).parents[2]
+SMOKE = {
+    line.model: line
+    for line in BENCHMARKS.values()
+    if (line.family, line.size, line.mode) == ("distributed", "smoke", "training")
+}
+
+
+@pytest.fixture(scope="module")
+def ranks() -> list[dict[str, str]]:
+    """One training step of each workload on two ranks with different batches: what the ranks printed."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [*torchrun, "-m", "tests.suite.one_rank", *(line.name for line in SMOKE.values())]
+    output = subprocess.check_output(command, text=True, timeout=500, cwd=ROOT)
+    return [dict(field.split("=") for field in line.split()) for line in output.splitlines() if "model=" in line]
+
+
+@pytest.mark.parametrize("model", SMOKE)
+def test_two_ranks_with_different_batches_get_the_same_gradients(model: str, ranks: list[dict[str, str]]) -> None:
+    first, second = (rank for rank in ranks if rank["model"] == model)
+    assert first["gradients"] == second["gradients"]
+
+
+@pytest.mark.parametrize("model", SMOKE)
+def test_ddp_keeps_all_parameters_on_each_rank_and_fsdp_a_part(model: str, ranks: list[dict[str, str]]) -> None:
+    count = sum(parameter.numel() for parameter in load(SMOKE[model]).module.parameters())
+    kept = [int(rank["parameters"]) for rank in ranks if rank["model"] == model]
+    assert kept == [count, count] if model.startswith("ddp") else sum(kept) == count
+
+
+def test_alone_in_its_process_a_distributed_workload_is_unsupported() -> None:
+    workload = load(BENCHMARKS["ddp_mlp.smoke.training.float32.static.b64"])
+    with pytest.raises(Unsupported, match="torchrun"):
+        data_parallel(workload.module)
