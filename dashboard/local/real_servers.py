@@ -18,9 +18,10 @@ def check_postgres(url: str) -> None:
         with psycopg.connect(url, connect_timeout=PATIENCE_S) as connection:
             version = connection.info.server_version // 10_000
     except psycopg.Error as error:
+        why = str(error).partition("\n")[0]
         raise ServerError(
-            f"the Postgres of DATABASE_URL does not answer: {str(error).strip()}. Mend the address or start "
-            "the server; without DATABASE_URL `make up` brings its own"
+            f"the Postgres of DATABASE_URL does not answer: {why}. Mend the address or start the server; "
+            "without DATABASE_URL `make up` brings its own"
         ) from error
     if version < OLDEST_POSTGRES:
         raise ServerError(f"DATABASE_URL is a Postgres {version}: {OLDEST_POSTGRES} or later is needed")

@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,16 +18,15 @@ from dashboard.local.accounts import can_run, first_usable
 from dashboard.local.embedded import ServerError, package_folder
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.local.embedded_postgres import EmbeddedPostgres
+from tests.builders.servers import open_folder
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="about what root does")
 
 
 @pytest.fixture
 def home() -> Iterator[Path]:
-    """A folder that every account can reach: pytest closes its own to others."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    with open_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
