@@ -4,6 +4,7 @@
   python -m benchmarks_suite run JOB_FILE RESULT_FILE   one job file (schema/job.v1.json) to one result file
   python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S] ...
                                                         one case, as a table: a number, reproduced by hand
+  python -m benchmarks_suite batch LIST OUT [--minutes N]   a list of jobs, unattended and resumable
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is wrong, stderr
 says what; anything else is a crash. The stage of the work is told on stderr as `phase: <stage>`.

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks_suite.commands import listing, run
+from benchmarks_suite.commands import batch, listing, run
 
 
 @dataclass(frozen=True)
@@ -19,4 +19,5 @@ class Command:
 COMMANDS = {
     "list": Command("what can be measured, and with which configs", listing.declare, listing.run),
     "run": Command("measure one case", run.declare, run.run),
+    "batch": Command("measure a list of cases, unattended and resumable", batch.declare, batch.run),
 }
