@@ -5,7 +5,12 @@ Start with `points.py` for the words, then `bank.py` for the method; docs/detect
 
 from dashboard.detection.online import VERSION, OnlineDetector
 from dashboard.detection.points import (
-    STATUS_WORDS, ChangePoint, Point, Settings, Verdict, status_value,
+    STATUS_WORDS,
+    ChangePoint,
+    Point,
+    Settings,
+    Verdict,
+    status_value,
 )  # fmt: skip
 from dashboard.detection.whole import find_change_points
 

@@ -1,22 +1,22 @@
 """A bank of CUSUM tests, one for each size and sign of a step, on the noise law of the series.
 
-For a step of δ at point s the log likelihood ratio of points s … t under an autoregressive noise law f is
-    S(s, t) = log f(e_s − δ)/f(e_s) + Σ_{i=s+1..t} log f(e_i − (1 − ρ) δ)/f(e_i),
-e being the innovations: the first point jumps by δ, later ones only by what their predecessor does not predict. The
-CUSUM (Page 1954; Lorden 1971) is its maximum over s, and the bank's its maximum over a grid of δ, which is a
-generalized likelihood ratio (Willsky and Jones 1976). Each term is bounded by CAP, so that one or two outliers are no
-level (Huber 1965). The level itself is only estimated, from m points: a step seen over N points is worth
-m / (m + N) of S, exactly so for a Gaussian.
+For a step d at point s the log likelihood ratio of points s to t under an autoregressive noise law f is
+    S(s, t) = log f(e_s - d)/f(e_s) + sum over i = s+1 .. t of log f(e_i - (1 - rho) d)/f(e_i),
+e being the innovations: the first point jumps by d, later ones only by what their predecessor does not predict. The
+CUSUM (Page 1954; Lorden 1971) is its maximum over s, and the bank's its maximum over a grid of d, which is a
+generalized likelihood ratio (Willsky and Jones 1976). Each term is bounded by CAP, so that one or two outliers are
+no level (Huber 1965). The level itself is only estimated, from m points: a step seen over N points is worth
+m / (m + N) of S, exactly so for a Gaussian. An uncertain rho widens what comes after a large residual.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.detection.law import Laws
+from dashboard.detection.law import RHO_PRIOR, Laws, rho_error
 from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS, Floats, Ints
 
-CAP = 5.0
+CAP = 6.0
 SIZES = 8
 FEWEST = 3
 """Points of a new level that are needed at least: two outliers in a row are noise."""
@@ -26,14 +26,20 @@ FEWEST = 3
 class Required:
     """The calibrated evidence that a change needs, in nats (tests/perf/detector.py measures what it gives).
 
-    base: with everything known. per_known: more while the law comes from few points. per_own: more while the level
-    does. long: more for a long run of points, where a wrong autocorrelation or level adds up.
+    base: for a run of 4 points, with everything known, at the prior's autocorrelation. The rest are shares of it:
+    per_rho: for each unit of autocorrelation above that. per_known: for each point that the law comes from,
+    inversely. per_own: for each point of the level, where those are fewer than the law's. short: for the shortest
+    run. long: for each e-fold of a run's length from 4 to `longest` points, where a wrong autocorrelation adds up.
+    suspected: the share of all this from which a change is suspected.
     """
 
-    base: float = 7.0
-    per_known: float = 4.0
-    per_own: float = 4.0
-    long: float = 0.4
+    base: float = 6.2
+    per_rho: float = 0.25
+    per_known: float = 14.0
+    per_own: float = 30.0
+    short: float = 0.15
+    long: float = 0.8
+    longest: int = 8
     suspected: float = 0.6
 
 
@@ -41,7 +47,7 @@ REQUIRED = Required()
 
 
 def sizes(laws: Laws, threshold: float) -> Floats:
-    """Steps to test for, (rows, 2 × SIZES), in scales: from the threshold (percent) up to REACH, both signs."""
+    """Steps to test for, (rows, 2 * SIZES), in scales: from the threshold (percent) up to REACH, both signs."""
     smallest = np.clip(threshold / laws.scale, 0.7, REACH / 2)[:, None]
     up = smallest * (REACH / smallest) ** (np.arange(SIZES) / (SIZES - 1))
     return np.concatenate([up, -up], axis=1)
@@ -54,12 +60,14 @@ def fresh_parts(values: Floats, before: Floats, widths: Floats, laws: Laws, row:
     """
     scale, limit = laws.scale[row], 3 * laws.marginal[row]
     previous = np.clip(before - laws.level[row], -limit, limit)
-    fresh: Floats = (values - laws.level[row] - laws.rho[row] * previous) / np.sqrt(scale * scale + widths * widths)
+    doubt = rho_error(laws)[row] * previous
+    width = np.sqrt(scale * scale + widths * widths + doubt * doubt)
+    fresh: Floats = (values - laws.level[row] - laws.rho[row] * previous) / width
     return fresh
 
 
 def scores(fresh: Floats, laws: Laws, row: Ints, threshold: float) -> tuple[Floats, Floats]:
-    """Log likelihood ratios (n, 2 × SIZES): of a step that starts at the point, and of one that goes on there."""
+    """Log likelihood ratios (n, 2 * SIZES): of a step that starts at the point, and of one that goes on there."""
     place = np.clip(np.rint(fresh * STEPS), -EDGE, EDGE).astype(int)[:, None] + CENTRE
     table = laws.shape[row][:, None]
     shifts = sizes(laws, threshold) * STEPS
@@ -72,7 +80,7 @@ def scores(fresh: Floats, laws: Laws, row: Ints, threshold: float) -> tuple[Floa
 
 
 def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
-    """CUSUMs after each of n points and the number of points in each, both (n, 2 × SIZES), from nothing."""
+    """CUSUMs after each of n points and the number of points in each, both (n, 2 * SIZES), from nothing."""
     path = np.cumsum(goes_on, axis=0)
     gain = starts - path
     best = np.maximum.accumulate(gain, axis=0)
@@ -82,17 +90,27 @@ def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
 
 
 def step(sums: Floats, counts: Ints, starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
-    """The same for one more point: sums and counts (2 × SIZES,) after it."""
+    """The same for one more point: sums and counts (2 * SIZES,) after it."""
     longer = sums + goes_on
     again = starts >= longer
     return np.where(again, starts, longer), np.where(again, 1, counts + 1)
 
 
 def surplus(sums: Floats, counts: Ints, laws: Laws, row: Ints) -> Floats:
-    """Evidence as a share of what is required, (n, 2 × SIZES): 1 or more is a change."""
-    own, known, rho = laws.own[row][:, None], laws.known[row][:, None], laws.rho[row][:, None]
-    evidence = sums * (own / (own + counts))
-    base = REQUIRED.base * (1 + REQUIRED.per_known / known + REQUIRED.per_own / own)
-    longer = np.log(np.maximum(counts, 4) / 4) * REQUIRED.long * (0.5 + rho)
-    share: Floats = evidence / (base * (1 + longer))
+    """Evidence as a share of what is required, (n, 2 * SIZES): 1 or more is a change."""
+    own, rho = laws.own[row][:, None], laws.rho[row][:, None]
+    length = np.log(np.clip(counts, 4, REQUIRED.longest) / 4) * REQUIRED.long * (0.5 + rho)
+    share: Floats = (
+        sums
+        * (own / (own + counts))
+        / (required(laws)[row][:, None] * (1 + length + REQUIRED.short * (counts <= FEWEST)))
+    )
     return share
+
+
+def required(laws: Laws) -> Floats:
+    """Evidence that a run of 4 points needs under each law, in nats."""
+    unsettled = 1 / laws.own - 1 / np.maximum(laws.known, laws.own)
+    young = REQUIRED.per_known / laws.known + REQUIRED.per_own * unsettled
+    needed: Floats = REQUIRED.base * (1 + REQUIRED.per_rho * (laws.rho - RHO_PRIOR)) * (1 + young)
+    return needed

@@ -38,7 +38,8 @@ def clipped(readings: Floats, level: Floats | float, marginal: Floats | float) -
 def rise(count: Floats, total: Floats, moment: Floats, laws: Laws) -> tuple[Floats, Floats]:
     """Rise of the line from its first point to its last (percent) and its standard error, one for each row.
 
-    The error of a least-squares slope, √12 σ n^-3/2, times what autocorrelation adds, √((1 + ρ)/(1 − ρ)).
+    The error of a least-squares slope, sqrt(12) sd n^-3/2, times what autocorrelation adds, the root of
+    (1 + rho)/(1 - rho).
     """
     n = np.maximum(count, 3.0)
     slope = (moment - total * (n - 1) / 2) * 12 / (n * (n * n - 1))

@@ -9,20 +9,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.detection.tables import CENTRE, DEGREES, EDGE, GRID, STEPS, STUDENT, Floats, Ints, student_constant, two_modes
+from dashboard.detection.tables import CENTRE, DEGREES, STEPS, STUDENT, Floats, Ints, student_constant, two_modes
 
-WINDOW = 128
+WINDOW = 192
 """Points of history that a law is estimated from, at most."""
 
 TRIED: Floats = np.array([3.0, 8.0, 30.0])
 TRIED_CONSTANTS: Floats = np.array([student_constant(float(d)) for d in TRIED])
-TRIED_PRIOR: Floats = np.log(np.array([0.3, 0.4, 0.3]))
+TRIED_PRIOR: Floats = np.log(np.array([0.1, 0.2, 0.7]))
 RHO_PRIOR, RHO_PRIOR_SD = 0.35, 0.2
 """What is believed of the autocorrelation before any data: runs are normal. Twenty points alone cannot tell."""
 MODES_APART = 4.2
 """Two modes are believed when their distance exceeds so many standard deviations within them (a Gaussian cut in
 two at its mean: 2.7) and each holds at least MODE_SHARE of the points."""
 MODE_SHARE = 0.15
+STRAIGHT, AHEAD = 40, 20
+"""A trend needs so many points; the level is meant for so many points after the last of them."""
 
 Bools = NDArray[np.bool_]
 
@@ -77,7 +79,8 @@ def fit(windows: Floats, floor: float) -> Laws:
     scale = np.maximum(np.where(apart, within * 1.05, scale), floor) * (1 + 0.5 / count)
     half = np.where(apart, half / scale, 0.0)
     shape = np.abs(np.log(degrees)[:, None] - np.log(DEGREES)).argmin(axis=1)
-    laws = Laws(level + np.where(apart, middle, 0.0), scale, rho, marginal, count, count, shape, half, lower, STUDENT)
+    level = level + np.where(apart, middle, trend(residuals, known, count, marginal, rho))
+    laws = Laws(level, scale, rho, marginal, count, count, shape, half, lower, STUDENT)
     return with_mode_tables(laws)
 
 
@@ -131,12 +134,35 @@ def autocorrelation(residuals: Floats, count: Floats, marginal: Floats) -> Float
     return shrunk
 
 
+def rho_error(laws: Laws) -> Floats:
+    """Standard error of the autocorrelation; 0 where two modes stand in its place."""
+    precision = laws.known / (1 - laws.rho * laws.rho) + RHO_PRIOR_SD**-2
+    return np.where(laws.half > 0, 0.0, precision**-0.5)
+
+
 def innovations(residuals: Floats, rho: Floats, marginal: Floats) -> Floats:
     """What is new in each residual after its predecessor; the predecessor is clipped, so an outlier has no echo."""
     limit = 3 * marginal[:, None]
     fresh = residuals.copy()
     fresh[:, 1:] -= rho[:, None] * np.clip(residuals[:, :-1], -limit, limit)
     return fresh
+
+
+def trend(residuals: Floats, known: Bools, count: Floats, marginal: Floats, rho: Floats) -> Floats:
+    """How far the level of each row has moved from the row's middle to now, where it drifts; else 0.
+
+    A least-squares line through the clipped residuals, shrunk by the positive part of 1 - 2/t² (James and Stein
+    1961), so that noise without a trend moves the level by nothing.
+    """
+    limit = 3 * marginal[:, None]
+    place = np.arange(residuals.shape[1]) - (residuals.shape[1] - (count[:, None] + 1) / 2)
+    near = np.clip(residuals, -limit, limit) * known
+    spread = count * (count * count - 1) / 12
+    slope = (near * place).sum(axis=1) / spread
+    error = marginal**2 * (1 + rho) / (1 - rho) / spread
+    kept = np.maximum(0.0, 1 - 2 * error / np.maximum(slope * slope, 1e-30)) * (count >= STRAIGHT)
+    moved: Floats = kept * slope * (count / 2 + AHEAD)
+    return moved
 
 
 def scale_and_tails(fresh: Floats, known: Bools, count: Floats, start: Floats) -> tuple[Floats, Floats]:
@@ -209,6 +235,3 @@ def log_density(law: Laws, residuals: Floats) -> Floats:
     place = np.clip(np.rint(residuals * (STEPS / law.scale[0])), -CENTRE, CENTRE).astype(int) + CENTRE
     density: Floats = law.tables[law.shape[0]][place]
     return density
-
-
-__all__ = ["EDGE", "GRID", "WINDOW", "Laws", "carry", "fit", "log_density"]

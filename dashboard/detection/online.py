@@ -11,7 +11,18 @@ from dashboard.detection.held import Held
 from dashboard.detection.law import ROW_FIELDS, WINDOW, Laws, with_mode_tables
 from dashboard.detection.points import UNCHANGED, ChangePoint, Point, Settings, State, Verdict
 from dashboard.detection.ruler import Ruler
-from dashboard.detection.stretch import FIRST, KEPT, Alarm, drift_alarm, fitted_on, held_alarm, laws_for, next_fit, step_alarm, sure
+from dashboard.detection.stretch import (
+    FIRST,
+    KEPT,
+    Alarm,
+    drift_alarm,
+    fitted_on,
+    held_alarm,
+    laws_for,
+    next_fit,
+    step_alarm,
+    sure,
+)
 from dashboard.detection.tables import STUDENT, Floats, Ints
 
 VERSION = 1
@@ -97,7 +108,7 @@ class OnlineDetector:
         self.law = laws_for(window, self.carried, self.ruler.floor(self.settings))
         self.usual_width = self.usual(left_out)
         self.next_fit = next_fit(own)
-        if self.line.count == 0:
+        if self.line.count == 0 and own >= FIRST:
             for near in drift.clipped(readings, self.law.level, self.law.marginal):
                 self.line.add(float(near))
         return self.drifted(index)
@@ -136,7 +147,8 @@ class OnlineDetector:
         fresh = bank.fresh_parts(readings[1:], readings[:1], width, law, NOUGHT)
         starts, goes_on = bank.scores(fresh, law, NOUGHT, ruler.threshold(self.settings))
         self.sums, self.counts = bank.step(self.sums, self.counts, starts[0], goes_on[0])
-        self.line.add(float(drift.clipped(readings[1:], law.level, law.marginal)[0]))
+        if self.line.count:
+            self.line.add(float(drift.clipped(readings[1:], law.level, law.marginal)[0]))
         shares = bank.surplus(self.sums[None], self.counts[None], law, NOUGHT)[0]
         best = int(np.where(self.counts >= bank.FEWEST, shares, 0.0).argmax())
         self.share, self.count = float(shares[best]), int(self.counts[best])

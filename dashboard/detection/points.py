@@ -73,7 +73,7 @@ class Settings:
         if self.kind not in KINDS:
             raise ValueError(f"Settings.kind is {self.kind!r}; use one of {', '.join(KINDS)}")
         if not (isfinite(self.threshold_percent) and self.threshold_percent >= 0):
-            raise ValueError(f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more, in percent")
+            raise ValueError(f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dashboard.detection.bank import REQUIRED
 from dashboard.detection.drift import PROVEN
 from dashboard.detection.law import ROW_FIELDS, WINDOW, Laws, carry, fit
 from dashboard.detection.points import Cause, Settings
@@ -17,7 +18,7 @@ from dashboard.detection.tables import Floats
 
 FIRST = 20
 """Points of a new series before it is judged."""
-LAG = 4
+LAG = 12
 """The newest points are left out of a law where there are enough others: they may be the start of a change."""
 TRUSTED = 64
 """A new level's own points make its law when they are so many (or as many as the old law came from)."""
@@ -56,7 +57,7 @@ def next_fit(points: int) -> int:
 
 def fitted_on(points: int) -> int:
     """How many of the first points of the stretch the law comes from."""
-    return points - LAG if points - LAG >= FIRST else points
+    return max(min(points, FIRST), points - LAG)
 
 
 def laws_for(windows: Floats, carried: Laws | None, floor: float) -> Laws:
@@ -82,7 +83,7 @@ def sure(share: float) -> float:
 
     At the limit it is 1 in 1,000 by calibration; beyond it, noise grows rarer by 0.85 a nat (docs/detection.md).
     """
-    return 1 - 0.001 * float(np.exp(-0.85 * 7.0 * (share - 1)))
+    return 1 - 0.001 * float(np.exp(-0.85 * REQUIRED.base * (share - 1)))
 
 
 def step_alarm(seen_at: int, readings: Floats, count: int, share: float, ruler: Ruler, law: Laws) -> Alarm:
@@ -101,12 +102,11 @@ def step_alarm(seen_at: int, readings: Floats, count: int, share: float, ruler: 
 def drift_alarm(
     seen_at: int, start: int, risen: float, error: float, threshold: float, ruler: Ruler, law: Laws
 ) -> Alarm:
-    """The alarm for a drift over the stretch that began at `start`; its index is where the line crossed the threshold."""
+    """The alarm for a drift over the stretch that began at `start`; it is dated where its line crossed the threshold."""
     crossed = start + round((seen_at - 1 - start) * min(1.0, threshold / abs(risen)))
     level = float(law.level[0])
-    effect, low, high = (
-        ruler.effect(level - risen, level - risen + change) for change in (risen, risen - 1.96 * error, risen + 1.96 * error)
-    )
+    ends = (risen, risen - 1.96 * error, risen + 1.96 * error)
+    effect, low, high = (ruler.effect(level - risen, level - risen + end) for end in ends)
     share = abs(risen) / error / PROVEN
     after = Ruler(abs(ruler.value(level)), ruler.counts)
     return Alarm(crossed, seen_at, seen_at - AFTER_DRIFT, "drift", effect, low, high, share, ruler, law, after)

@@ -55,7 +55,8 @@ def find_alarms(values: Floats, spreads: Floats, settings: Settings) -> list[Ala
         if alarm is None:
             break
         alarms.append(alarm)
-        start, judged, ruler, law = alarm.starts, alarm.seen_at + (alarm.cause == "step") - alarm.starts, alarm.after, alarm.law
+        start, ruler, law = alarm.starts, alarm.after, alarm.law
+        judged = alarm.seen_at - start + (alarm.cause == "step")
     ends = [alarm.index for alarm in alarms[1:]] + [len(values)]
     return [refined(alarm, end, values) for alarm, end in zip(alarms, ends, strict=False)]
 
@@ -77,7 +78,7 @@ def refined(alarm: Alarm, end: int, values: Floats) -> Alarm:
 def first_alarm(
     values: Floats, spreads: Floats, start: int, judged: int, ruler: Ruler, law: Laws | None, settings: Settings
 ) -> Alarm | None:
-    """The first alarm of one stretch. values: from its first point on; judged: points before the first that is scored."""
+    """The first alarm of one stretch. values: from its first point on; judged: points before the first scored one."""
     threshold = ruler.threshold(settings)
     readings, widths = ruler.read(values), ruler.widths(spreads)
     moments = moments_of(judged, len(values))
@@ -90,17 +91,15 @@ def first_alarm(
     shares = np.where(counts >= bank.FEWEST, bank.surplus(sums, counts, laws, row), 0.0)
     best = shares.max(axis=1)
     stepped = int((best >= 1).argmax()) + judged if best.max() >= 1 else len(values)
-    drifted = first_drift(readings, laws, moments, judged, row, threshold)
+    drifted = first_drift(readings, laws, moments, row, threshold)
     if drifted is not None and moments[drifted[0]] <= stepped:
         place, risen, error = drifted
         return drift_alarm(start + int(moments[place]), start, risen, error, threshold, ruler, laws.row(place))
     if stepped == len(values):
         return None
     at = stepped - judged
-    column = int(shares[at].argmax())
-    return step_alarm(
-        start + stepped, readings[max(0, stepped - KEPT) : stepped + 1], int(counts[at, column]), float(best[at]), ruler, laws.row(int(row[at]))
-    )
+    count, recent = int(counts[at, shares[at].argmax()]), readings[max(0, stepped - KEPT) : stepped + 1]
+    return step_alarm(start + stepped, recent, count, float(best[at]), ruler, laws.row(int(row[at])))
 
 
 def moments_of(judged: int, length: int) -> Ints:
@@ -112,7 +111,7 @@ def moments_of(judged: int, length: int) -> Ints:
 
 
 def windows(values: Floats, moments: Ints) -> Floats:
-    """For each moment the last WINDOW of the points that its law comes from, (moments, WINDOW), NaN before the first."""
+    """For each moment the last WINDOW of the points that its law comes from, (moments, WINDOW); NaN before them."""
     padded = np.concatenate([np.full(WINDOW, np.nan), values])
     ends = np.array([fitted_on(int(moment)) for moment in moments])
     return padded[ends[:, None] + np.arange(WINDOW)]
@@ -126,10 +125,13 @@ def beyond_usual(widths: Floats, seen: Floats, row: Ints, judged: int) -> Floats
 
 
 def first_drift(
-    readings: Floats, laws: Laws, moments: Ints, judged: int, row: Ints, threshold: float
+    readings: Floats, laws: Laws, moments: Ints, row: Ints, threshold: float
 ) -> tuple[int, float, float] | None:
     """The first moment with a proven drift, its rise and error (percent)."""
-    rows = np.concatenate([np.zeros(judged, dtype=int), row])
+    settled = int((moments < FIRST).sum())
+    if settled == len(moments):
+        return None
+    rows = np.maximum(np.concatenate([np.zeros(len(readings) - len(row), dtype=int), row]), settled)
     near = drift.clipped(readings, laws.level[rows], laws.marginal[rows])
     totals, products = np.cumsum(near), np.cumsum(near * np.arange(len(near)))
     risen, error = drift.rise(moments.astype(float), totals[moments - 1], products[moments - 1], laws)
