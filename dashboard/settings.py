@@ -12,6 +12,7 @@ import environ
 from celery.schedules import crontab
 from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
 from dashboard.logs import logging_config
 
@@ -185,5 +186,8 @@ UNFOLD = {
     "SITE_TITLE": "Compilewatch",
     "SITE_HEADER": "Compilewatch",
     "SITE_URL": "/",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("compilewatch/icon.svg")}
+    ],
     "SHOW_HISTORY": True,
 }

@@ -62,7 +62,7 @@ class RunAdmin(ModelAdmin):
         return int(run.job_count)  # type: ignore[attr-defined]  # annotated above
 
     def get_form(self, request: HttpRequest, obj: Run | None = None, **options: Any) -> Any:
-        return super().get_form(request, obj, **options) if obj else RunNowForm
+        return super().get_form(request, obj, **(options if obj else {**options, "form": RunNowForm}))
 
     def get_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
         return super().get_fields(request, obj) if obj else ASKED
