@@ -47,9 +47,9 @@ class Matrix:
         return 1 + len(self.configs)
 
 
-def read(place: Place, **only: str) -> list[Case]:
-    """The cases of the place that fit the filters. One query."""
-    return cases(place, _METRICS, **only)
+def read(place: Place) -> list[Case]:
+    """The cases of the place. One query."""
+    return cases(place, _METRICS)
 
 
 def matrix(found: Sequence[Case], status: str = "") -> Matrix:

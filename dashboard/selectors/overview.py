@@ -69,10 +69,11 @@ def movers(found: Sequence[Case]) -> list[Mover]:
 
 def _mover(case: Case, metric: Metric) -> Mover | None:
     newest = case.newest.get(metric.key)
-    if newest is None or newest.previous is None:
+    if newest is None or not newest.previous or newest.value is None:
+        return None
+    if abs(newest.value / newest.previous - 1) * 100 < metric.threshold_percent:
+        return None
+    if newest.low is not None and newest.high is not None and newest.low <= newest.previous <= newest.high:
         return None
     moved = change(metric, newest.previous, newest.value)
-    if moved is None or moved.percent is None or abs(moved.percent) < metric.threshold_percent:
-        return None
-    within = newest.low is not None and newest.high is not None and newest.low <= newest.previous <= newest.high
-    return None if within else Mover(case, metric, newest, moved)
+    return Mover(case, metric, newest, moved) if moved else None

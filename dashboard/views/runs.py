@@ -13,6 +13,7 @@ from dashboard.services.runs import cancel_run, retry_failed_jobs
 from dashboard.views import parameters
 
 _PAGE_SIZE = 25
+_MOST_JOBS = 200  # on the page of a run, unless all are asked for: it is sent every few seconds
 may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
 
 
@@ -46,7 +47,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     workers = runs.workers_alive(run.machine_id, now) if is_active else 0
     context = {
         "run": run,
-        "jobs": jobs,
+        "jobs": jobs if "all" in request.GET else jobs[:_MOST_JOBS],
         "counts": runs.count_jobs(jobs),
         "is_active": is_active,
         "workers": workers,

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.models import Job, JobState, Run, Status
@@ -18,8 +18,8 @@ from tests.builders import pages
 from tests.builders.chromium import chromium, drawn, policy_breaks, watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PHONE = {"width": 390, "height": 844}
-DESK = {"width": 1440, "height": 900}
+PHONE = ViewportSize(width=390, height=844)
+DESK = ViewportSize(width=1440, height=900)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_every_page_keeps_to_the_security_policy_and_complains_of_nothing(page: 
 
 
 def test_no_page_is_wider_than_a_phone(page: Page, run: Run) -> None:
-    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.set_viewport_size(PHONE)
     for address in addresses(run):
         page.goto(address)
         assert drawn(page).evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
