@@ -5,6 +5,10 @@
   python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S] ...
                                                         one case, as a table: a number, reproduced by hand
   python -m benchmarks_suite batch LIST OUT [--minutes N]   a list of jobs, unattended and resumable
+  python -m benchmarks_suite compare BEFORE AFTER       two results, or two folders of them, case by case
+  python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
+                                                        how much each metric differs between fresh processes
+  python -m benchmarks_suite ceilings [RESULT_FILE]     this machine's own matmul rate and copy bandwidth
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is wrong, stderr
 says what; anything else is a crash. The stage of the work is told on stderr as `phase: <stage>`.

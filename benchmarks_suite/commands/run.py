@@ -16,10 +16,15 @@ OK, FAILED_TO_WRITE, WRONG_INPUT = 0, 1, 2
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument("job_file", nargs="?", type=Path, help="a job file; leave it out to give the case by options")
     parser.add_argument("result_file", nargs="?", type=Path, help="where the result goes")
+    parser.add_argument("--out", type=Path, help="also write the result file here, and the generated code beside it")
+    declare_case(parser)
+
+
+def declare_case(parser: ArgumentParser) -> None:
+    """The options that say what to measure and how."""
     parser.add_argument("--benchmark", help="name of the benchmark, as `list` shows it")
     parser.add_argument("--config", help="name of the config")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
-    parser.add_argument("--out", type=Path, help="also write the result file here, and the generated code beside it")
     parser.add_argument(
         "--inductor",
         action="append",
@@ -45,10 +50,10 @@ def run(options: Namespace) -> int:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
     found = measure(wanted, result_file.parent / "artifacts" if result_file else None)
-    document = found.document()
+    answer = found.document()
     if result_file is None or options.job_file is None:
-        print(table.rendered(document))  # noqa: T201 - the answer to the person who asked
-    return _written(document, result_file) if result_file else OK
+        print(table.rendered(answer))  # noqa: T201 - the answer to the person who asked
+    return _written(answer, result_file) if result_file else OK
 
 
 def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
@@ -60,10 +65,10 @@ def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
             "give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME;"
             " `python -m benchmarks_suite list` shows the names"
         )
-    return job.parse(_document(options)), options.out.absolute() if options.out else None
+    return job.parse(document(options)), options.out.absolute() if options.out else None
 
 
-def _document(options: Namespace) -> dict[str, Any]:
+def document(options: Namespace) -> dict[str, Any]:
     """The job document that the options mean."""
     given = {name: getattr(options, name) for name in _measure_fields() if getattr(options, name) is not None}
     if "starts" in given:

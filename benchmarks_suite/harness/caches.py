@@ -62,7 +62,7 @@ def base(device: str) -> Base:
     """The base for this interpreter's torch, made now if it is the first time. Raises
     subprocess.CalledProcessError.
     """
-    folder = _cache_home() / f"toolchain-{_key(device)}"
+    folder = cache_home() / f"toolchain-{_key(device)}"
     if not (folder / "toolchain.json").exists():
         _make(folder, device)
     return Base(folder, float(json.loads((folder / "toolchain.json").read_text())["toolchain_s"]))
@@ -98,7 +98,7 @@ def child_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
 
 
-def _cache_home() -> Path:
+def cache_home() -> Path:
     """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be
     written.
     """

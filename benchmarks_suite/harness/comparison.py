@@ -7,7 +7,17 @@ import time
 import torch
 
 from benchmarks_suite import registry
-from benchmarks_suite.harness import accuracy, compiling, outcome, report, timing, torch_versions
+from benchmarks_suite.harness import (
+    accuracy,
+    ceilings,
+    compiling,
+    outcome,
+    report,
+    shares,
+    statistics,
+    timing,
+    torch_versions,
+)
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job
@@ -128,8 +138,23 @@ class Comparison:
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
         report.sampling(self._job, self._result, taken, stop, self._prepared.items_per_step)
+        self._shares(statistics.median(taken[measured.name].ms))
         report.percentiles(self._result, measured.name, taken[measured.name], single, measure)
         report.interference(self._result, watch)
+
+    def _shares(self, latency_ms: float) -> None:
+        """Which share of the machine's ceilings a step reaches, where those are known."""
+        known = ceilings.known(self._device)
+        if not known or self._eager is None:
+            report.no_shares(
+                self._result,
+                "`python -m benchmarks_suite ceilings` has not run" if not known else "there is no eager arm",
+            )
+            return
+        flops = shares.flops_of(self._prepared, self._eager)
+        rate = known[f"matmul.{str(self._dtype).removeprefix('torch.')}"]
+        moved = None if self._prepared.training else shares.least_bytes(self._prepared)
+        report.shares(self._result, latency_ms, flops / rate / 1e12, moved / known["copy"] / 1e9 if moved else None)
 
     def _observe(self, arm: Arm) -> accuracy.Observed:
         return accuracy.observe(self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps)

@@ -67,7 +67,7 @@ def _torch() -> dict[str, Any]:
 
 def _machine(job: Job) -> dict[str, Any]:
     machine = {
-        "cpu": _cpu_name(),
+        "cpu": cpu_name(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "host": socket.gethostname()[:200],
@@ -95,7 +95,8 @@ def _gpu(index: int) -> dict[str, Any]:
     }
 
 
-def _cpu_name() -> str:
+def cpu_name() -> str:
+    """What the processor calls itself."""
     try:
         found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
     except OSError:

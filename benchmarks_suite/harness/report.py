@@ -184,6 +184,25 @@ def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, it
             _measured(result, "break_even_steps", steps)
 
 
+def shares(result: Result, latency_ms: float, matmul_s: float, copy_s: float | None) -> None:
+    """Share of the ceilings: the time that a step needs at the machine's own rates / the time that it took.
+
+    matmul_s: its operations at the matmul rate; copy_s: its least traffic at the copy bandwidth, None for training.
+    """
+    if matmul_s:
+        result.measured("matmul_share_percent", matmul_s / latency_ms * 1e5)
+    result.missing("matmul_share_percent", "the step has no matmul, convolution or attention that torch can count")
+    if copy_s is not None:
+        result.measured("bandwidth_share_percent", copy_s / latency_ms * 1e5)
+    result.missing("bandwidth_share_percent", "the least traffic of a training step is not known")
+
+
+def no_shares(result: Result, reason: str) -> None:
+    """Why the shares of the ceilings are not there."""
+    for key in ("matmul_share_percent", "bandwidth_share_percent"):
+        result.missing(key, reason)
+
+
 def percentiles(result: Result, arm: str, paired: Samples, single: Samples, measure: Measure) -> None:
     """p90 and p99 from steps that were timed one by one; samples of one step count as such."""
     from benchmarks_suite.harness.timing import MIN_P90, MIN_P99

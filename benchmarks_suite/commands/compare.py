@@ -1,0 +1,106 @@
+"""``compare``: two results, or two folders of results, case by case; matched cases only."""
+
+import json
+import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.harness import progress, table
+
+OK, WRONG_INPUT = 0, 2
+NOT_COMPARED = frozenset({"passed", "toolchain_s"})
+
+Results = dict[tuple[str, str], dict[str, Any]]
+
+
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("before", type=Path, help="a result file, or a folder of them")
+    parser.add_argument("after", type=Path, help="the same, to compare with it")
+
+
+def run(options: Namespace) -> int:
+    try:
+        before, after = read(options.before), read(options.after)
+        matched = sorted(before.keys() & after.keys())
+        if not matched:
+            raise ValueError(f"{options.before} and {options.after} have no case (benchmark and config) in common")
+    except ValueError as error:
+        progress.note(f"benchmarks_suite: {error}")
+        return WRONG_INPUT
+    lines = [line for case in matched for line in (*_case(case, before[case], after[case]), "")]
+    lines += _geomeans(matched, before, after)
+    lines += [f"only before: {' '.join(case)}" for case in sorted(before.keys() - after.keys())]
+    lines += [f"only after: {' '.join(case)}" for case in sorted(after.keys() - before.keys())]
+    print("\n".join(lines))  # noqa: T201 - the answer to the person who asked
+    return OK
+
+
+def read(path: Path) -> Results:
+    """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file."""
+    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    found: Results = {}
+    for file in files:
+        try:
+            document = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{file} cannot be read as a result: {error}") from error
+        if isinstance(document, dict) and document.get("schema") == "result.v1":
+            found[document["benchmark"]["name"], document["job"]["config"]] = document
+        elif not path.is_dir():
+            raise ValueError(f"{file} is not a result file: its schema is not result.v1")
+    return found
+
+
+def _case(case: tuple[str, str], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    yield f"{case[0]}  {case[1]}: {before['status']} → {after['status']}"
+    yield from (
+        f"  {name}: {old} → {new}" for name, old, new in differences(before["environment"], after["environment"])
+    )
+    yield f"  {'metric':<26} {'before':>10} {'after':>10} {'change':>9}"
+    for key in before["metrics"]:
+        if key in after["metrics"] and key not in NOT_COMPARED:
+            yield _metric(key, before["metrics"][key], after["metrics"][key])
+
+
+def _metric(key: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+    old, new = before["value"], after["value"]
+    change = f"{(new / old - 1) * 100:+.1f} %" if old else ""
+    apart = " the intervals within the processes are apart" if intervals_apart(before, after) else ""
+    return f"  {key:<26} {table.number(old):>10} {table.number(new):>10} {change:>9}{apart}"
+
+
+def intervals_apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Whether both have an interval and these do not touch."""
+    ends = [entry[end] for entry in (before, after) for end in ("low", "high") if entry.get(end) is not None]
+    if len(ends) < 4:
+        return False
+    low, high, other_low, other_high = ends
+    return bool(high < other_low or other_high < low)
+
+
+def differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """(name, before, after) of each value of two environments that differs, the fingerprint apart."""
+    for key in sorted(before.keys() | after.keys()):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from differences(old, new, f"{prefix}{key}.")
+        elif old != new and key != "fingerprint":
+            yield f"{prefix}{key}", old, new
+
+
+def _geomeans(matched: list[tuple[str, str]], before: Results, after: Results) -> Iterator[str]:
+    """The geometric mean of after / before over the matched cases, for what is above zero in both."""
+    if len(matched) < 2:
+        return
+    yield f"geometric mean over {len(matched)} matched cases, after / before"
+    for key in ("latency_ms", "speedup", "cold_start_s", "peak_memory_gb"):
+        pairs = [(before[case]["metrics"].get(key), after[case]["metrics"].get(key)) for case in matched]
+        logs = [
+            math.log(new["value"] / old["value"])
+            for old, new in pairs
+            if old and new and old["value"] > 0 < new["value"]
+        ]
+        if logs:
+            yield f"  {key:<26} {math.exp(sum(logs) / len(logs)):>10.4f}  n={len(logs)}"

@@ -1,0 +1,149 @@
+"""The command line: instant where it measures nothing, precise where the input is wrong."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks_suite.__main__ import main
+from benchmarks_suite.commands import compare, noise, run
+from benchmarks_suite.harness import job
+
+Capture = pytest.CaptureFixture[str]
+GOLDEN = Path(__file__).parents[1] / "data" / "golden"
+
+
+@pytest.fixture
+def passed() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((GOLDEN / "result.pass.json").read_text())
+    return document
+
+
+def written(path: Path, document: dict[str, Any]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_list_imports_no_torch() -> None:
+    code = "import sys; from benchmarks_suite.__main__ import main; main(['list', '--json'])"
+    code += "; assert 'torch' not in sys.modules"
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    catalog = json.loads(listed.stdout)
+    assert catalog["benchmarks"][0]["name"] == "mlp.smoke.inference.float32.static.b64"
+    assert [config["position"] for config in catalog["configs"]] == list(range(len(catalog["configs"])))
+    assert catalog["suite_version"]
+
+
+def test_list_is_readable_too(capsys: Capture) -> None:
+    assert main(["list"]) == 0
+    assert "regional" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "give either JOB_FILE RESULT_FILE, or --benchmark"),
+        (["run", "job.json"], "give either JOB_FILE RESULT_FILE, or --benchmark"),
+        (["run", "none.json", "result.json"], "cannot read the job file none.json: No such file"),
+        (["run", "--benchmark", "mlp.smoke", "--config", "eager"], "benchmark: must match"),
+        (
+            ["run", "--benchmark", "mlp.smoke.inference.float32.static.b1", "--config", "eager"],
+            "did you mean mlp.smoke",
+        ),
+        (["noise", "--config", "eager"], "benchmark: must be string, not null"),
+        (["compare", "none.json", "none.json"], "none.json cannot be read as a result"),
+    ],
+)
+def test_wrong_input_is_told_and_ends_with_2(arguments: list[str], says: str, capsys: Capture) -> None:
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_the_reproduce_command_means_the_same_job(passed: dict[str, Any]) -> None:
+    words = passed["reproduce"].partition("benchmarks_suite ")[2].split()
+    document = run.document(run_options(words))
+    again = job.parse(document)
+    assert again.document["measure"] == passed["job"]["measure"]
+    assert again.inductor == passed["job"]["variant"]["inductor"]
+    assert again.benchmark.name == passed["job"]["benchmark"]
+
+
+def run_options(words: list[str]) -> Any:
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser()
+    run.declare(parser)
+    return parser.parse_args(words[1:])
+
+
+def test_compare_shows_what_changed_and_in_which_environment(
+    tmp_path: Path, passed: dict[str, Any], capsys: Capture
+) -> None:
+    after = copy.deepcopy(passed)
+    after["metrics"]["cold_start_s"]["value"] *= 2
+    after["environment"]["torch"]["version"] = "2.14.0"
+    assert main(["compare", written(tmp_path / "a.json", passed), written(tmp_path / "b.json", after)]) == 0
+    text = capsys.readouterr().out
+    assert "torch.version: 2.13.0+cpu → 2.14.0" in text
+    assert "+100.0 %" in text
+
+
+def test_compare_matches_the_cases_of_two_folders(tmp_path: Path, passed: dict[str, Any], capsys: Capture) -> None:
+    eager = json.loads((GOLDEN / "result.eager.json").read_text())
+    for folder in ("before", "after"):
+        written(tmp_path / folder / "one" / "result.json", passed)
+    written(tmp_path / "after" / "two" / "result.json", eager)
+    assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
+    assert f"only after: {eager['benchmark']['name']} eager" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)])
+def test_intervals_are_apart_only_where_both_have_one(other: tuple[float | None, float], apart: bool) -> None:
+    before, after = {"value": 1.1, "low": 1.0, "high": 1.2}, {"value": 1.35, "low": other[0], "high": other[1]}
+    assert compare.intervals_apart(before, after) is apart
+
+
+def test_noise_tells_the_spread_between_and_within_processes(passed: dict[str, Any]) -> None:
+    results = []
+    for speedup in (1.0, 1.1, 1.2):
+        result = copy.deepcopy(passed)
+        result["metrics"] = {"speedup": {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}}
+        results.append(result)
+    found = noise.spreads(results)["speedup"]
+    assert found["between_percent"] == pytest.approx(100 * 0.1 / 1.1)
+    assert found["within_percent"] == pytest.approx(2)
+    assert "the same each time" in noise.rendered(results[0]["job"], noise.spreads(results), results)
+
+
+def test_noise_tells_when_the_generated_code_is_not_stable(passed: dict[str, Any]) -> None:
+    other = copy.deepcopy(passed)
+    other["compile"]["fingerprints"]["kernels"] = "0" * 16
+    assert "2 different ones: unstable" in noise.rendered(passed["job"], {}, [passed, other])
+
+
+def test_a_full_disk_leaves_no_half_result_and_is_told(tmp_path: Path, passed: dict[str, Any]) -> None:
+    """The limit on file sizes stands in for the disk's: the system refuses the write in the same place."""
+    code = (
+        "import json, resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from benchmarks_suite.commands import run\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "document = json.loads(Path(sys.argv[1]).read_text())\n"
+        "document['samples']['eager']['values'] = [1.5] * 50_000\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
+        "sys.exit(run._written(document, Path(sys.argv[2])))\n"
+    )
+    for limit, exit_code in ((50_000, 0), (100, 1)):
+        target = tmp_path / str(limit) / "result.json"
+        arguments = [sys.executable, "-c", code, str(GOLDEN / "result.pass.json"), str(target), str(limit)]
+        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+        assert done.returncode == exit_code, done.stderr
+        assert "could not be written" in done.stderr
+        assert [path.name for path in target.parent.iterdir()] == (["result.json"] if exit_code == 0 else [])
+    kept = json.loads((tmp_path / "50000" / "result.json").read_text())
+    assert (kept["status"], kept["stage"]) == ("fail_to_run", "write")
