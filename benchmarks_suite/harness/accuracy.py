@@ -81,10 +81,10 @@ def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int)
     return Observed(output, gradients, losses)
 
 
-def observe_reference(prepared: Prepared, steps: int) -> Observed:
-    """The same in float64 and eager. Raises torch's out-of-memory error where the device has no room."""
-    wide = prepared.in_float64()
-    with Float64Everywhere():
+def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:
+    """The same in a wider ``dtype`` and eager. Raises what torch raises where that has no room or no operator."""
+    wide = prepared.widened(dtype)
+    with WideEverywhere(dtype):
         return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
 
 
@@ -153,25 +153,23 @@ def _shown(drift: float | None) -> str:
     return "not measured" if drift is None else f"{drift:.2g}"
 
 
-class Float64Everywhere(TorchFunctionMode):
-    """Keeps a reference run in float64 where the model asks for a narrower floating type by hand (norms,
-    softmax, rotary).
-    """
+class WideEverywhere(TorchFunctionMode):
+    """Keeps a reference run wide where the model asks for a narrower type by hand (norms, softmax, rotary)."""
 
     _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
     _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
 
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self._dtype = dtype
+
     def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
         if func in self._CASTS:
-            return args[0].double()
-        widened = [torch.float64 if self._narrow(value) else value for value in args]
-        return func(
-            *widened,
-            **{key: torch.float64 if self._narrow(value) else value for key, value in (kwargs or {}).items()},
-        )
+            return args[0].to(self._dtype)
+        return func(*map(self._wide, args), **{key: self._wide(value) for key, value in (kwargs or {}).items()})
 
-    def _narrow(self, value: Any) -> bool:
-        return isinstance(value, torch.dtype) and value in self._NARROW
+    def _wide(self, value: Any) -> Any:
+        return self._dtype if isinstance(value, torch.dtype) and value in self._NARROW else value
 
 
 def relative_l2(value: Tensor, reference: Tensor) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 
 import torch
@@ -39,7 +40,7 @@ class Comparison:
         self._device = torch.device(job.device)
         self._workload = registry.load(job.benchmark)
         if job.config.compiles or job.benchmark.mode == "training":
-            torch_versions.import_compiler()  # eager's optimizer imports parts of it too: both arms count alike
+            torch_versions.import_compiler(job.config.backend)  # eager's optimizer needs it: both arms count alike
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
@@ -88,22 +89,29 @@ class Comparison:
         report.two_runs(self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype))
 
     def run_reference(self) -> None:
-        """6. The same in float64; where the device has no room for it there is no verdict, and the reason is
-        told.
+        """6. The same in float64. Where that cannot be had (memory, an operator), half types take float32 instead.
+
+        Where neither can be had there is no verdict, and the reason is told.
         """
-        try:
-            self._reference = accuracy.observe_reference(self._prepared, self._job.measure.loss_steps)
-        except Exception as error:
-            reason = outcome.of(error, "reference").message
-            report.no_reference(self._result, f"float64 could not be had: {reason}")
-        if self._reference is None:
+        reasons = []
+        for dtype in (torch.float64,) if self._dtype == torch.float32 else (torch.float64, torch.float32):
+            reasons.append(self._reference_in(dtype))
+            if self._reference is not None:
+                return
             self._free()
-        elif not self._reference.finite:
-            self._reference = None
-            report.no_reference(
-                self._result,
-                "the float64 run itself is not finite: the benchmark overflows or divides by zero",
-            )
+        report.no_reference(self._result, "; ".join(reasons))
+
+    def _reference_in(self, dtype: torch.dtype) -> str:
+        """Makes the reference; where that fails, says why."""
+        name = str(dtype).removeprefix("torch.")
+        try:
+            found = accuracy.observe_reference(self._prepared, dtype, self._job.measure.loss_steps)
+        except Exception as error:
+            return f"{name} could not be had: {outcome.of(error, 'reference').message}"
+        if not found.finite:
+            return f"the {name} run itself is not finite: the benchmark overflows or divides by zero"
+        self._reference, self._reference_name = found, name
+        return ""
 
     def compile(self) -> None:
         """7. The compiled arm and its first step."""
@@ -120,8 +128,9 @@ class Comparison:
         if self._prepared.has_dropout:
             arm = compiling.compiled_arm(self._prepared, self._job.config, dropout=False)
         verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, self._dtype)
-        report.verdict(self._result, verdict, self._prepared.training)
+        report.verdict(self._result, verdict, self._reference_name, self._prepared.training)
         self._reference = self._eager_seen = None
+        self._free()
 
     def sample(self) -> None:
         """9. Warm-up, interleaved sampling, single steps."""
@@ -167,7 +176,8 @@ class Comparison:
         return self._prepared.autocast_dtype or self._prepared.dtype
 
     def _free(self) -> None:
-        """Gives back what a step that ran out of memory held."""
+        """Gives back what is no longer used, also what a step held that ran out of memory."""
+        gc.collect()
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
             torch.cuda.empty_cache()

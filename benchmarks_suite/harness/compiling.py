@@ -17,6 +17,8 @@ from benchmarks_suite.harness.arms import LEARNING_RATE, Arm, Step, arm_around, 
 from benchmarks_suite.harness.prepared import Prepared
 from benchmarks_suite.workload import Inputs, Unsupported
 
+GRAPHS_MODES = ("reduce-overhead", "max-autotune")  # these record CUDA graphs
+
 
 def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Arm:
     """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to 0."""
@@ -29,6 +31,8 @@ def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Ar
     for block in _blocks(prepared, module)[: config.disable_blocks]:
         block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](prepared, module, config)
+    if config.compile_mode in GRAPHS_MODES and prepared.device.type == "cuda":
+        arm = replace(arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None)
     return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
 
 
@@ -178,6 +182,16 @@ def _compile_forward(module: nn.Module, **arguments: Any) -> None:
 
 def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
     return [child for child in module.modules() if isinstance(child, prepared.workload.blocks)]
+
+
+def _marked(step: Step) -> Step:
+    """Tells the CUDA graphs that what the last step returned is no longer used: they may write over it."""
+
+    def marked(batch: Inputs) -> Any:
+        torch.compiler.cudagraph_mark_step_begin()
+        return step(batch)
+
+    return marked
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:

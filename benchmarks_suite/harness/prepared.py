@@ -83,15 +83,15 @@ class Prepared:
         """Whether a step drops anything at random: only then the accuracy check needs arms of its own."""
         return self.training and any(_dropout_rates(self.module))
 
-    def in_float64(self) -> "Prepared":
-        """The same workload in float64, on tensors of its own; not wrapped: a quantized module has no wider
+    def widened(self, dtype: torch.dtype) -> "Prepared":
+        """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module has no wider
         form.
         """
         wide = copy.copy(self)
         wide.workload = replace(self.workload, wrap=None)
-        wide.module = copy.deepcopy(self.module).to(torch.float64)
-        wide.batches = [self.placed(batch, torch.float64) for batch in self.batches]
-        wide.dtype, wide.autocast_dtype = torch.float64, None
+        wide.module = copy.deepcopy(self.module).to(dtype)
+        wide.batches = [self.placed(batch, dtype) for batch in self.batches]
+        wide.dtype, wide.autocast_dtype = dtype, None
         return wide
 
     def autocast(self) -> AbstractContextManager[Any]:

@@ -119,7 +119,7 @@ def no_reference(result: Result, reason: str) -> None:
         result.missing(key, f"no reference: {reason}")
 
 
-def verdict(result: Result, found: Verdict, training: bool) -> None:
+def verdict(result: Result, found: Verdict, reference: str, training: bool) -> None:
     """Drift of the compiled arm, eager's beside it, and the status that follows."""
     from benchmarks_suite.harness import accuracy
 
@@ -127,7 +127,7 @@ def verdict(result: Result, found: Verdict, training: bool) -> None:
     status = "not_checked" if not judged else "fail" if found.failures else "pass"
     result.sections["accuracy"] = {
         "status": status,
-        "reference": "float64, eager, same weights and inputs, dropout 0",
+        "reference": f"{reference}, eager, same weights and inputs, dropout 0",
         "rule": accuracy.RULE,
         "tensors": {name: _finite(values) for name, values in found.tensors.items()},
         "matmul_precision": accuracy.matmul_precision(),
@@ -147,7 +147,7 @@ def verdict(result: Result, found: Verdict, training: bool) -> None:
         result.failed(
             Outcome(
                 "fail_accuracy",
-                f"The compiled arm is further from float64 than the rule allows: {'; '.join(found.failures)}",
+                f"The compiled arm is further from {reference} than the rule allows: {'; '.join(found.failures)}",
             )
         )
 

@@ -64,7 +64,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     from benchmarks_suite.harness.timing import Stopwatch
 
     settle_process(job)
-    torch_versions.import_compiler()
+    torch_versions.import_compiler(job.config.backend)
     hints = torch_versions.collect_hints()
     workload, device = registry.load(job.benchmark), torch.device(job.device)
     memory = PeakMemory(device)

@@ -64,11 +64,9 @@ def set_options(area: str, options: Mapping[str, Any]) -> None:
         setattr(owner, name, value)
 
 
-def import_compiler() -> None:
-    """Imports what the first compiled call would import, so that no start pays for it, and keeps every
-    metrics entry.
-    """
-    importlib.import_module("torch._inductor.compile_fx")
+def import_compiler(backend: str) -> None:
+    """Imports what the first compiled call would import, so that no start pays for it; keeps every metrics entry."""
+    importlib.import_module("torch._inductor.compile_fx" if backend == "inductor" else "torch._dynamo")
     from torch._dynamo import utils
 
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)

@@ -41,7 +41,7 @@ def verdict_on(subject: Prepared, rewrite: Rewrite) -> accuracy.Verdict:
         accuracy.observe(subject, arm, subject.batches, steps=3) for arm in (wrong, eager_arm(subject, dropout=False))
     )
     dtype = subject.autocast_dtype or subject.dtype
-    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, steps=3), dtype)
+    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), dtype)
 
 
 def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
@@ -162,7 +162,7 @@ def test_the_reference_stays_wide_where_the_model_narrows_by_hand() -> None:
             return torch.softmax(self.linear(x).float(), dim=-1, dtype=torch.float32).to(torch.bfloat16)
 
     subject = prepared(workload=a_workload(Narrowing()), mode="inference")
-    output = accuracy.observe_reference(subject, steps=1).output
+    output = accuracy.observe_reference(subject, torch.float64, steps=1).output
     assert output is not None
     assert output.dtype == torch.float64
     assert not torch.equal(output, output.float().double())
