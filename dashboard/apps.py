@@ -1,6 +1,7 @@
 """The site's one Django app."""
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate
 
 from dashboard.logs import configure_structlog
 
@@ -13,3 +14,11 @@ class DashboardConfig(AppConfig):
         from dashboard import checks  # noqa: F401 - registers the system checks
 
         configure_structlog()
+        post_migrate.connect(make_system_tasks, sender=self)
+
+
+def make_system_tasks(**_: object) -> None:
+    """Every migrated site has the reaper and the partitions' task in its scheduler."""
+    from dashboard.services.schedules import ensure_system_tasks
+
+    ensure_system_tasks()

@@ -13,6 +13,7 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
+from tzlocal import get_localzone_name
 
 from dashboard.logs import logging_config
 
@@ -49,7 +50,7 @@ SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).hostname:
     raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: set it to the address people use, as https://host[:port]")
 PUBLIC_READ = env.bool("PUBLIC_READ", default=False)  # pages readable without signing in
-TIME_ZONE = env.str("TIME_ZONE", default="UTC")
+TIME_ZONE = env.str("TIME_ZONE", default=get_localzone_name())  # of schedules and pages: the machine's own
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", urlsplit(SITE_URL).hostname])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 ROOT_URLCONF = "dashboard.urls"

@@ -20,6 +20,7 @@ EMBEDDED = "DATABASE_URL" not in os.environ
 VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
 VAR.chmod(0o711)  # under root, Postgres runs as another account, which has to get in
 os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
+os.environ["TIME_ZONE"] = "UTC"
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url  # down, until a test asks for `broker`
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the thread of the tests

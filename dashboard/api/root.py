@@ -1,4 +1,4 @@
-"""The API under /api/v1/, its documentation included. Every error is {"detail": "what, where, what to do"}."""
+"""The API under /api/v1/, described in openapi.json. Every error is {"detail": "what, where, what to do"}."""
 
 from typing import Any
 
@@ -22,16 +22,17 @@ class StrictParser(Parser):
         return parse_json(request.body)
 
 
-api = NinjaAPI(title="Compilewatch", version="1", urls_namespace="api", parser=StrictParser())
-api.add_router("worker/", router)
-STATUS = {Stale: 409, TooLarge: 413, Refused: 422, CatalogError: 422}
+WORKERS = "worker/"
+api = NinjaAPI(title="Compilewatch", version="1", urls_namespace="api", parser=StrictParser(), docs_url=None)
+api.add_router(WORKERS, router)
+STATUS: dict[type[Exception], int] = {Stale: 409, TooLarge: 413, Refused: 422, CatalogError: 422}
 
 
 def api_urls() -> Any:
-    """What `path()` mounts. Tokens, not sessions, protect these addresses: the login middleware lets them pass."""
+    """What `path()` mounts. Tokens, not sessions, protect the workers' addresses, which need no sign-in."""
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
-        if isinstance(pattern, URLPattern):
+        if isinstance(pattern, URLPattern) and str(pattern.pattern).startswith(WORKERS):
             pattern.callback = login_not_required(pattern.callback)
     return patterns, app_name, namespace
 

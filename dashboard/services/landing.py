@@ -5,19 +5,31 @@ holds the jobs' rows locked, has made the partitions, and runs this in one trans
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
 from django.db import connection
+from django.utils import timezone
 
 from dashboard.metrics import METRICS
 from dashboard.models import Environment, Job, Result, Samples, Status
 from dashboard.result_format import Measurement, Outcome, ResultDocument, pack_samples
-from dashboard.services.landing_sql import ADD_DATA, ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
+from dashboard.services.copying import copy_rows
+from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
+RESULT_COLUMNS = (
+    "job_id", "attempt", "status", "document", "digest", "environment_id", "suite_version", "benchmark_version",
+    "received_at",
+)  # fmt: skip
+SAMPLES_COLUMNS = ("job_id", "arm", "unit", "inner", "count", "values", "cpu_ms", "order", "planned_at")
+DATUM_COLUMNS = (
+    "series_id", "planned_at", "job_id", "build_id", "environment_id", "purpose", "status", "benchmark_version",
+    "value", "low", "high", "count",
+)  # fmt: skip
 FAILED_LATENCY = "latency_ms"  # the series in which a case that brought no number shows that it failed
 
 
@@ -44,8 +56,7 @@ class Point:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesKey:
+class SeriesKey(NamedTuple):
     """What identifies a series."""
 
     benchmark: int
@@ -63,11 +74,14 @@ def land(landings: Sequence[Landing]) -> None:
     """
     gone = forget([landing.job.pk for landing in landings])
     environments = environment_ids(landing.result for landing in landings)
-    Result.objects.bulk_create([result_row(landing, environments) for landing in landings])
-    Samples.objects.bulk_create([row for landing in landings for row in sample_rows(landing)])
+    now = timezone.now()
+    copy_rows("dashboard_result", RESULT_COLUMNS, (result_row(landing, environments, now) for landing in landings))
+    copy_rows("dashboard_samples", SAMPLES_COLUMNS, (row for landing in landings for row in sample_rows(landing)))
     points = [point for landing in landings for point in points_of(landing)]
     ids = series_ids({series_key(point) for point in points})
-    add_data(points, ids, environments)
+    copy_rows(
+        "dashboard_datum", DATUM_COLUMNS, (datum_row(point, ids[series_key(point)], environments) for point in points)
+    )
     changes = Counter(ids[series_key(point)] for point in points)
     changes.subtract(gone)
     roll_up(changes)
@@ -95,33 +109,24 @@ def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
     return dict(known.all().values_list("fingerprint", "pk"))
 
 
-def result_row(landing: Landing, environments: dict[str, int]) -> Result:
-    row = Result(job=landing.job, attempt=landing.job.attempt, status=landing.status, digest=landing.digest)
-    if landing.result is None:
-        row.document = {"outcome": landing.outcome.document if landing.outcome else {}}
-        return row
-    row.document = landing.result.document
-    row.environment_id = environments[landing.result.environment["fingerprint"]]
-    row.suite_version = landing.result.suite_version
-    row.benchmark_version = landing.result.benchmark["version"]
-    return row
+def result_row(landing: Landing, environments: dict[str, int], now: datetime) -> tuple[Any, ...]:
+    """In the order of RESULT_COLUMNS."""
+    job, result, outcome = landing.job, landing.result, landing.outcome
+    document = result.document if result else {"outcome": outcome.document if outcome else {}}
+    environment = environments[result.environment["fingerprint"]] if result else None
+    suite, version = (result.suite_version, result.benchmark["version"]) if result else ("", 1)
+    text = orjson.dumps(document).decode()
+    return job.pk, job.attempt, landing.status, text, landing.digest, environment, suite, version, now
 
 
-def sample_rows(landing: Landing) -> list[Samples]:
-    return [
-        Samples(
-            job=landing.job,
-            arm=arm.name,
-            unit=arm.unit,
-            inner=arm.inner,
-            count=len(arm.values),
-            values=pack_samples(arm.values),
-            cpu_ms=None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
-            order=None if arm.order is None else pack_samples(arm.order, "<i4"),
-            planned_at=landing.job.planned_at,
-        )
-        for arm in (landing.result.arms if landing.result else ())
-    ]
+def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
+    """In the order of SAMPLES_COLUMNS."""
+    for arm in landing.result.arms if landing.result else ():
+        yield (
+            landing.job.pk, arm.name, arm.unit, arm.inner, len(arm.values), pack_samples(arm.values),
+            None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
+            None if arm.order is None else pack_samples(arm.order, "<i4"), landing.job.planned_at,
+        )  # fmt: skip
 
 
 def points_of(landing: Landing) -> list[Point]:
@@ -148,8 +153,7 @@ def series_key(point: Point) -> SeriesKey:
 
 def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
     """The ids of these series, made where they are new; their rows are locked."""
-    ordered = sorted(keys, key=lambda k: (k.benchmark, k.config, k.machine, k.track, k.metric))
-    columns = [[getattr(key, name) for key in ordered] for name in SeriesKey.__slots__]
+    columns = [list(column) for column in zip(*sorted(keys), strict=True)]
     found = find_series(columns)
     if len(found) < len(keys):
         with connection.cursor() as cursor:
@@ -164,14 +168,8 @@ def find_series(columns: list[list[Any]]) -> dict[SeriesKey, int]:
         return {SeriesKey(*key): pk for pk, *key in cursor.fetchall()}
 
 
-def add_data(points: Sequence[Point], series: dict[SeriesKey, int], environments: dict[str, int]) -> None:
-    rows = [datum_row(point, series[series_key(point)], environments) for point in points]
-    with connection.cursor() as cursor:
-        cursor.execute(ADD_DATA, [list(column) for column in zip(*rows, strict=True)] or [[]] * 12)
-
-
 def datum_row(point: Point, series: int, environments: dict[str, int]) -> tuple[Any, ...]:
-    """In the order of ADD_DATA's columns."""
+    """In the order of DATUM_COLUMNS."""
     job, result = point.landing.job, point.landing.result
     planned_at: datetime = job.planned_at
     environment = environments[result.environment["fingerprint"]] if result else None

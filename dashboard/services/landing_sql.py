@@ -17,13 +17,6 @@ FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[])
 ON CONFLICT DO NOTHING
 """
 
-ADD_DATA = """
-INSERT INTO dashboard_datum (series_id, planned_at, job_id, build_id, environment_id, purpose, status,
-                             benchmark_version, value, low, high, count)
-SELECT * FROM unnest(%s::bigint[], %s::timestamptz[], %s::uuid[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-                     %s::integer[], %s::float8[], %s::float8[], %s::float8[], %s::integer[])
-"""
-
 FORGET_DATA = "DELETE FROM dashboard_datum WHERE job_id = ANY(%s) RETURNING series_id"
 
 # The newest datum and the one before it, read from the end of the primary key's index.

@@ -14,7 +14,7 @@ from dashboard.models import Machine, Run, TorchBuild, Track, Worker
 from dashboard.services.fleet import add_worker, renew_token, sync_build, sync_catalog, worker_of_token
 from dashboard.services.partitions import ensure_coming_partitions
 from dashboard.services.runs import trigger_run
-from dashboard.services.schedules import ensure_nightly, ensure_system_tasks
+from dashboard.services.schedules import ensure_nightly
 
 TRACK, WORKER, ADMIN = "local", "local", "admin"
 
@@ -43,7 +43,6 @@ def setup_local(
         sync_catalog(catalog=catalog, retire=True)
         installed = sync_build(build=build)
         machine, track = ensure_machine(hardware), follow(installed)
-        ensure_system_tasks()
         ensure_nightly(machine=machine, track=track)
         return LocalSetup(
             machine=machine.key,

@@ -56,21 +56,19 @@ def test_the_nightly_schedule_is_made_once_and_then_left_as_people_want_it() -> 
     assert Schedule.objects.count() == 1
 
 
-def test_beat_reads_the_reaper_from_the_database() -> None:
-    ensure_system_tasks()
+def test_beat_finds_the_reaper_in_every_migrated_database() -> None:
     entries = DatabaseScheduler(app=app, lazy=True).all_as_schedule().values()
     assert "dashboard.tasks.reap" in {entry.task for entry in entries}
 
 
-def test_the_sites_own_entries_are_made_once() -> None:
+def test_what_a_person_changed_in_the_sites_own_entries_stays() -> None:
+    PeriodicTask.objects.update(enabled=False)
     ensure_system_tasks()
-    ensure_system_tasks()
-    assert PeriodicTask.objects.count() == 2
+    assert set(PeriodicTask.objects.values_list("enabled", flat=True)) == {False}
 
 
 def test_every_task_that_beat_sends_exists() -> None:
     nightly()
-    ensure_system_tasks()
     assert set(PeriodicTask.objects.values_list("task", flat=True)) <= set(app.tasks)
 
 

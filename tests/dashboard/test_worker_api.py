@@ -1,5 +1,6 @@
 """The worker API over HTTP, as docs/architecture.md has it."""
 
+import gzip
 from typing import Any
 
 import pytest
@@ -93,6 +94,13 @@ def test_a_result_lands_and_the_same_body_is_answered_alike(api: Api) -> None:
     for _ in range(2):
         answer = api.post(f"jobs/{job.pk}/result", body)
         assert (answer.status_code, answer.json()) == (200, {"state": "done"})
+
+
+def test_a_result_far_above_djangos_limit_for_forms_lands(api: Api) -> None:
+    job = claimed(api)
+    samples = {"eager": {"unit": "ms", "values": [number / 7 for number in range(200_000)]}}
+    body = gzip.decompress(site.delivery(job, site.result(job, samples=samples)))
+    assert (len(body) > 2_500_000, api.post(f"jobs/{job.pk}/result", body).status_code) == (True, 200)
 
 
 def test_a_result_that_breaks_the_contract_is_422_with_the_place(api: Api) -> None:
