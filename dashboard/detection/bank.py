@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.detection.law import RHO_PRIOR, Laws, rho_error
-from dashboard.detection.tables import CENTRE, EDGE, REACH, STEPS, Floats, Ints
+from dashboard.detection.tables import CENTRE, EDGE, GRID, REACH, STEPS, Floats, Ints
 
 CAP = 6.0
-SIZES = 8
+SIZES = 6
+POWERS: Floats = (np.arange(SIZES) / (SIZES - 1))[:, None]
 FEWEST = 3
 """Points of a new level that are needed at least: two outliers in a row are noise."""
 
@@ -33,8 +34,8 @@ class Required:
     suspected: the share of all this from which a change is suspected.
     """
 
-    base: float = 6.2
-    per_rho: float = 0.25
+    base: float = 6.0
+    per_rho: float = 0.3
     per_known: float = 14.0
     per_own: float = 30.0
     short: float = 0.15
@@ -47,10 +48,10 @@ REQUIRED = Required()
 
 
 def sizes(laws: Laws, threshold: float) -> Floats:
-    """Steps to test for, (rows, 2 * SIZES), in scales: from the threshold (percent) up to REACH, both signs."""
-    smallest = np.clip(threshold / laws.scale, 0.7, REACH / 2)[:, None]
-    up = smallest * (REACH / smallest) ** (np.arange(SIZES) / (SIZES - 1))
-    return np.concatenate([up, -up], axis=1)
+    """Steps to test for, (2 * SIZES, rows), in scales: from the threshold (percent) up to REACH, both signs."""
+    smallest = np.clip(threshold / laws.scale, 0.7, REACH / 2)
+    up = smallest * (REACH / smallest) ** POWERS
+    return np.concatenate([up, -up])
 
 
 def fresh_parts(values: Floats, before: Floats, widths: Floats, laws: Laws, row: Ints) -> Floats:
@@ -58,54 +59,61 @@ def fresh_parts(values: Floats, before: Floats, widths: Floats, laws: Laws, row:
 
     widths: standard error of each value beyond the usual one, in percent: such a value weighs less.
     """
-    scale, limit = laws.scale[row], 3 * laws.marginal[row]
-    previous = np.clip(before - laws.level[row], -limit, limit)
+    level, rho, limit = laws.level[row], laws.rho[row], 3 * laws.marginal[row]
+    previous = np.minimum(np.maximum(before - level, -limit), limit)
     doubt = rho_error(laws)[row] * previous
-    width = np.sqrt(scale * scale + widths * widths + doubt * doubt)
-    fresh: Floats = (values - laws.level[row] - laws.rho[row] * previous) / width
+    width = np.sqrt(laws.scale[row] ** 2 + widths * widths + doubt * doubt)
+    fresh: Floats = (values - level - rho * previous) / width
     return fresh
 
 
 def scores(fresh: Floats, laws: Laws, row: Ints, threshold: float) -> tuple[Floats, Floats]:
-    """Log likelihood ratios (n, 2 * SIZES): of a step that starts at the point, and of one that goes on there."""
-    place = np.clip(np.rint(fresh * STEPS), -EDGE, EDGE).astype(int)[:, None] + CENTRE
-    table = laws.shape[row][:, None]
+    """Log likelihood ratios (2 * SIZES, n): of a step that starts at the point, and of one that goes on there."""
+    place = np.rint(np.clip(fresh * STEPS, -EDGE, EDGE)).astype(int) + (CENTRE + laws.shape * len(GRID))[row]
     shifts = sizes(laws, threshold) * STEPS
-    null = laws.tables[table, place]
-    starts = np.clip(laws.tables[table, place - np.rint(shifts).astype(int)[row]] - null, -CAP, CAP)
+    table = laws.tables.ravel()
+    null = table.take(place)
+    starts = bounded(table.take(place - np.rint(shifts).astype(int)[:, row]) - null)
     if not laws.rho.any():
         return starts, starts
-    later = np.rint(shifts * (1 - laws.rho[:, None])).astype(int)[row]
-    return starts, np.clip(laws.tables[table, place - later] - null, -CAP, CAP)
+    later = np.rint(shifts * (1 - laws.rho)).astype(int)[:, row]
+    return starts, bounded(table.take(place - later) - null)
 
 
-def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
-    """CUSUMs after each of n points and the number of points in each, both (n, 2 * SIZES), from nothing."""
-    path = np.cumsum(goes_on, axis=0)
+def bounded(ratio: Floats) -> Floats:
+    """No point says more than CAP, for or against."""
+    return np.minimum(np.maximum(ratio, -CAP, out=ratio), CAP, out=ratio)
+
+
+def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Floats]:
+    """CUSUMs after each of n points, (2 * SIZES, n), from nothing; and what `lengths` needs to know."""
+    path = np.cumsum(goes_on, axis=1)
     gain = starts - path
-    best = np.maximum.accumulate(gain, axis=0)
-    at = np.arange(len(starts))[:, None]
-    first = np.maximum.accumulate(np.where(gain >= best, at, 0), axis=0)
-    return path + best, at - first + 1
+    path += np.maximum.accumulate(gain, axis=1)
+    return path, gain
+
+
+def lengths(gain: Floats) -> Ints:
+    """The number of points in each of the CUSUMs that `run` made."""
+    at = np.arange(gain.shape[1])
+    first = np.maximum.accumulate(np.where(gain >= np.maximum.accumulate(gain, axis=1), at, 0), axis=1)
+    counts: Ints = at - first + 1
+    return counts
 
 
 def step(sums: Floats, counts: Ints, starts: Floats, goes_on: Floats) -> tuple[Floats, Ints]:
-    """The same for one more point: sums and counts (2 * SIZES,) after it."""
+    """Sums and counts of runs (2 * SIZES, n) after one more point in each of n series."""
     longer = sums + goes_on
     again = starts >= longer
     return np.where(again, starts, longer), np.where(again, 1, counts + 1)
 
 
 def surplus(sums: Floats, counts: Ints, laws: Laws, row: Ints) -> Floats:
-    """Evidence as a share of what is required, (n, 2 * SIZES): 1 or more is a change."""
-    own, rho = laws.own[row][:, None], laws.rho[row][:, None]
+    """Evidence as a share of what is required, (2 * SIZES, n): 1 or more is a change. 0 for runs under FEWEST."""
+    own, rho = laws.own[row], laws.rho[row]
     length = np.log(np.clip(counts, 4, REQUIRED.longest) / 4) * REQUIRED.long * (0.5 + rho)
-    share: Floats = (
-        sums
-        * (own / (own + counts))
-        / (required(laws)[row][:, None] * (1 + length + REQUIRED.short * (counts <= FEWEST)))
-    )
-    return share
+    needed = required(laws)[row] * (1 + length + REQUIRED.short * (counts <= FEWEST))
+    return np.where(counts >= FEWEST, sums * (own / (own + counts)) / needed, 0.0)
 
 
 def required(laws: Laws) -> Floats:

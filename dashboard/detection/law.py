@@ -14,9 +14,11 @@ from dashboard.detection.tables import CENTRE, DEGREES, STEPS, STUDENT, Floats, 
 WINDOW = 192
 """Points of history that a law is estimated from, at most."""
 
-TRIED: Floats = np.array([3.0, 8.0, 30.0])
+TRIED: Floats = np.array([3.0, 30.0])
 TRIED_CONSTANTS: Floats = np.array([student_constant(float(d)) for d in TRIED])
-TRIED_PRIOR: Floats = np.log(np.array([0.1, 0.2, 0.7]))
+TRIED_PRIOR: Floats = np.log(np.array([0.2, 0.8]))
+FARTHEST = 1e6
+"""Deviations beyond which a residual is taken for so many, lest its powers overflow."""
 RHO_PRIOR, RHO_PRIOR_SD = 0.35, 0.2
 """What is believed of the autocorrelation before any data: runs are normal. Twenty points alone cannot tell."""
 MODES_APART = 4.2
@@ -66,20 +68,23 @@ def fit(windows: Floats, floor: float) -> Laws:
     the median), two modes (the best cut of the sorted values), autocorrelation (of clipped residuals, bias-corrected,
     shrunk to the prior), innovations, scale and tails (EM for Student's t: Liu and Rubin 1995), tables.
     """
+    ordered = np.sort(windows, axis=1)  # NaN last
     known = ~np.isnan(windows)
     count = known.sum(axis=1).astype(float)
-    median, deviation = median_and_deviation(windows, known, count)
+    median, deviation = median_and_deviation(windows, ordered, count)
     marginal = np.maximum(deviation, floor)
     level = median + location(np.where(known, windows - median[:, None], 0.0), known, marginal)
     residuals = np.where(known, windows - level[:, None], 0.0)
-    middle, half, within, lower = modes(residuals, known, count)
+    middle, half, within, lower = modes(np.nan_to_num(ordered - level[:, None]), count)
     apart = 2 * half > MODES_APART * np.maximum(within, floor)
     rho = np.where(apart, 0.0, autocorrelation(residuals, count, marginal))
-    scale, degrees = scale_and_tails(innovations(residuals, rho, marginal), known, count, marginal)
+    scale, degrees = scale_and_tails(
+        innovations(residuals, rho, marginal), known, count, marginal * np.sqrt(1 - rho * rho)
+    )
     scale = np.maximum(np.where(apart, within * 1.05, scale), floor) * (1 + 0.5 / count)
     half = np.where(apart, half / scale, 0.0)
     shape = np.abs(np.log(degrees)[:, None] - np.log(DEGREES)).argmin(axis=1)
-    level = level + np.where(apart, middle, trend(residuals, known, count, marginal, rho))
+    level = level + np.where(apart, middle, trend(residuals, count, marginal, rho))
     laws = Laws(level, scale, rho, marginal, count, count, shape, half, lower, STUDENT)
     return with_mode_tables(laws)
 
@@ -95,30 +100,33 @@ def with_mode_tables(laws: Laws) -> Laws:
     return replace(laws, shape=shape, tables=np.vstack([STUDENT, *own]))
 
 
-def median_and_deviation(windows: Floats, known: Bools, count: Floats) -> tuple[Floats, Floats]:
-    """Median and robust standard deviation of each row: 1.4826 MAD, or 0.75 clipped mean deviations if larger."""
-    median = middle_of(np.where(known, windows, np.inf), count)
-    away = np.abs(windows - median[:, None])
-    mad = 1.4826 * middle_of(np.where(known, away, np.inf), count)
-    mean = np.where(known, np.minimum(away, 4 * mad[:, None]), 0.0).sum(axis=1) / count
-    return median, np.maximum(mad, 0.75 * mean)
+def median_and_deviation(windows: Floats, ordered: Floats, count: Floats) -> tuple[Floats, Floats]:
+    """Median and robust standard deviation of each row: from the quartiles, or from clipped mean deviations if larger.
+
+    ordered: the windows, each row sorted. A Gaussian's quartiles are 1.349 deviations apart.
+    """
+    median = quantile(ordered, count, 0.5)
+    quartiles = (quantile(ordered, count, 0.75) - quantile(ordered, count, 0.25)) / 1.349
+    away = np.minimum(np.abs(windows - median[:, None]), 4 * quartiles[:, None])
+    return median, np.maximum(quartiles, 0.75 * np.nansum(away, axis=1) / count)
 
 
-def middle_of(values: Floats, count: Floats) -> Floats:
-    """Median of the first `count` of each row after sorting; what is missing is +inf."""
-    ordered = np.sort(values, axis=1)
-    rows, half = np.arange(len(values)), count.astype(int) // 2
-    middle: Floats = (ordered[rows, (count.astype(int) - 1) // 2] + ordered[rows, half]) / 2
-    return middle
+def quantile(ordered: Floats, count: Floats, share: float) -> Floats:
+    """Quantile of the first `count` of each sorted row, between neighbours linearly."""
+    place = (count - 1) * share
+    below, rows = place.astype(int), np.arange(len(ordered))
+    low, high = ordered[rows, below], ordered[rows, np.ceil(place).astype(int)]
+    between: Floats = low + (high - low) * (place - below)
+    return between
 
 
 def location(residuals: Floats, known: Bools, scale: Floats) -> Floats:
-    """Student-weighted mean (4 degrees) of each row, three steps from 0; residuals are 0 where not known."""
+    """Student-weighted mean (4 degrees) of each row, two steps from 0; residuals are 0 where not known."""
     centre = np.zeros(len(residuals))
-    for _ in range(3):
+    for _ in range(2):
         z = (residuals - centre[:, None]) / scale[:, None]
         weights = known / (4 + z * z)
-        centre = (weights * residuals).sum(axis=1) / weights.sum(axis=1)
+        centre = np.einsum("rw,rw->r", weights, residuals) / weights.sum(axis=1)
     return centre
 
 
@@ -126,8 +134,8 @@ def autocorrelation(residuals: Floats, count: Floats, marginal: Floats) -> Float
     """Lag-one autocorrelation, between 0 and 0.9: clipped at 2.5 deviations, bias-corrected (Kendall 1954), shrunk."""
     limit = 2.5 * marginal[:, None]
     clipped = np.clip(residuals, -limit, limit)
-    power = (clipped * clipped).sum(axis=1)
-    raw = (clipped[:, 1:] * clipped[:, :-1]).sum(axis=1) / np.where(power > 0, power, 1.0)
+    power = np.einsum("rw,rw->r", clipped, clipped)
+    raw = np.einsum("rw,rw->r", clipped[:, 1:], clipped[:, :-1]) / np.where(power > 0, power, 1.0)
     raw = np.clip(raw + (1 + 3 * raw) / count, -0.9, 0.95)
     weight, prior = count / (1 - raw * raw), RHO_PRIOR_SD**-2
     shrunk: Floats = np.clip((raw * weight + RHO_PRIOR * prior) / (weight + prior), 0.0, 0.9)
@@ -148,7 +156,7 @@ def innovations(residuals: Floats, rho: Floats, marginal: Floats) -> Floats:
     return fresh
 
 
-def trend(residuals: Floats, known: Bools, count: Floats, marginal: Floats, rho: Floats) -> Floats:
+def trend(residuals: Floats, count: Floats, marginal: Floats, rho: Floats) -> Floats:
     """How far the level of each row has moved from the row's middle to now, where it drifts; else 0.
 
     A least-squares line through the clipped residuals, shrunk by the positive part of 1 - 2/t² (James and Stein
@@ -156,9 +164,9 @@ def trend(residuals: Floats, known: Bools, count: Floats, marginal: Floats, rho:
     """
     limit = 3 * marginal[:, None]
     place = np.arange(residuals.shape[1]) - (residuals.shape[1] - (count[:, None] + 1) / 2)
-    near = np.clip(residuals, -limit, limit) * known
+    near = np.clip(residuals, -limit, limit)
     spread = count * (count * count - 1) / 12
-    slope = (near * place).sum(axis=1) / spread
+    slope = np.einsum("rw,rw->r", near, place) / spread
     error = marginal**2 * (1 + rho) / (1 - rho) / spread
     kept = np.maximum(0.0, 1 - 2 * error / np.maximum(slope * slope, 1e-30)) * (count >= STRAIGHT)
     moved: Floats = kept * slope * (count / 2 + AHEAD)
@@ -167,36 +175,37 @@ def trend(residuals: Floats, known: Bools, count: Floats, marginal: Floats, rho:
 
 def scale_and_tails(fresh: Floats, known: Bools, count: Floats, start: Floats) -> tuple[Floats, Floats]:
     """Scale and degrees of freedom of each row: the posterior mean over the tried ones (in logarithms)."""
-    squares = (fresh * fresh)[:, None, :]
-    degrees, mask = TRIED[:, None], known[:, None, :]
+    bounded = np.minimum(np.abs(fresh), FARTHEST * start[:, None])
+    squares, mask = bounded * bounded, known.astype(float)
     variance = np.repeat((start * start)[:, None], len(TRIED), axis=1)
-    for _ in range(4):
-        weights = mask / (degrees + squares / variance[:, :, None])
-        variance = np.maximum((weights * squares).sum(axis=2) / weights.sum(axis=2), 1e-24)
-    powers = (np.log1p(squares / (degrees * variance[:, :, None])) * mask).sum(axis=2)
+    for _ in range(2):
+        weights = 1 / (TRIED[:, None] + squares[:, None, :] / variance[:, :, None])
+        pulled = np.einsum("rdw,rw->rd", weights, squares) / np.einsum("rdw,rw->rd", weights, mask)
+        variance = np.maximum(pulled, 1e-24)
+    terms = 1 + squares[:, None, :] / (TRIED * variance)[:, :, None]
+    powers = np.log(terms.reshape(*variance.shape, -1, 8).prod(axis=3)).sum(axis=2)  # an eighth of the logarithms
     likelihood = count[:, None] * (TRIED_CONSTANTS - np.log(variance) / 2) - (TRIED + 1) / 2 * powers + TRIED_PRIOR
     belief = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     belief /= belief.sum(axis=1, keepdims=True)
     return np.exp((belief * np.log(variance)).sum(axis=1) / 2), np.exp((belief * np.log(TRIED)).sum(axis=1))
 
 
-def modes(residuals: Floats, known: Bools, count: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def modes(ordered: Floats, count: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """The best cut of each row into a lower and an upper group (Otsu 1979; exact 2-means in one dimension).
 
-    Returns the middle between the two means, half their distance, the deviation within, and the lower one's share.
+    ordered: sorted residuals, 0 from `count` on. Returns the middle between the two means, half their distance, the
+    deviation within, and the lower one's share.
     """
-    ordered = np.sort(np.where(known, residuals, np.inf), axis=1)
-    ordered[np.isinf(ordered)] = 0.0
-    sums, size = np.cumsum(ordered, axis=1), np.arange(1, residuals.shape[1] + 1)
+    sums, size = np.cumsum(ordered, axis=1), np.arange(1, ordered.shape[1] + 1)
     total, n = sums[:, -1], count[:, None]
-    rest = np.maximum(n - size, 1.0)
-    allowed = (size >= MODE_SHARE * n) & (size <= (1 - MODE_SHARE) * n) & (size < n)
-    between = np.where(allowed, (sums - total[:, None] * size / n) ** 2 / (size * rest), -1.0)
+    allowed = (size >= MODE_SHARE * n) & (size <= (1 - MODE_SHARE) * n)
+    between = np.where(allowed, (sums - total[:, None] * size / n) ** 2, -1.0)
+    between /= size * np.maximum(n - size, 1.0)
     cut = between.argmax(axis=1)
     left, below = cut + 1.0, sums[np.arange(len(cut)), cut]
     right = np.maximum(count - left, 1.0)
     lower, upper = below / left, (total - below) / right
-    inner = (ordered * ordered).sum(axis=1) - left * lower**2 - right * upper**2
+    inner = np.einsum("rw,rw->r", ordered, ordered) - left * lower**2 - right * upper**2
     within = np.sqrt(np.maximum(inner, 0.0) / np.maximum(count - 2, 1.0))
     return (lower + upper) / 2, (upper - lower) / 2, within, (left + 1) / (count + 2)
 
@@ -211,7 +220,7 @@ def carry(law: Laws, windows: Floats) -> Laws:
     if law.half[0] > 0:
         level = np.array([level_between_modes(law, row[~np.isnan(row)]) for row in windows])
     else:
-        median = middle_of(np.where(known, windows, np.inf), count)
+        median = quantile(np.sort(windows, axis=1), count, 0.5)
         level = median + location(np.where(known, windows - median[:, None], 0.0), known, law.marginal)
     rows = np.zeros(len(windows), dtype=int)
     kept = {name: getattr(law, name)[rows] for name in ROW_FIELDS}

@@ -145,15 +145,14 @@ class OnlineDetector:
         width = ruler.widths(np.array([spread]))
         width = np.sqrt(np.maximum(width**2 - self.usual_width**2, 0.0))
         fresh = bank.fresh_parts(readings[1:], readings[:1], width, law, NOUGHT)
-        starts, goes_on = bank.scores(fresh, law, NOUGHT, ruler.threshold(self.settings))
-        self.sums, self.counts = bank.step(self.sums, self.counts, starts[0], goes_on[0])
+        scores = bank.scores(fresh, law, NOUGHT, ruler.threshold(self.settings))
+        self.sums, self.counts = bank.step(self.sums, self.counts, *scores)
         if self.line.count:
             self.line.add(float(drift.clipped(readings[1:], law.level, law.marginal)[0]))
-        shares = bank.surplus(self.sums[None], self.counts[None], law, NOUGHT)[0]
-        best = int(np.where(self.counts >= bank.FEWEST, shares, 0.0).argmax())
-        self.share, self.count = float(shares[best]), int(self.counts[best])
-        enough = self.share >= 1 and self.count >= bank.FEWEST
-        return self.step_seen(index, [*self.recent, value]) if enough else None
+        shares = bank.surplus(self.sums, self.counts, law, NOUGHT)
+        best = int(shares.argmax())
+        self.share, self.count = float(shares[best, 0]), int(self.counts[best, 0])
+        return self.step_seen(index, [*self.recent, value]) if self.share >= 1 else None
 
     def step_seen(self, index: int, values: list[float]) -> Alarm:
         """The step that the bank has evidence of; values end with the point at index."""
@@ -191,7 +190,7 @@ class OnlineDetector:
 
     def reset_bank(self) -> None:
         """No evidence of any step."""
-        self.sums, self.counts = np.zeros(2 * bank.SIZES), np.zeros(2 * bank.SIZES, dtype=int)
+        self.sums, self.counts = np.zeros((2 * bank.SIZES, 1)), np.zeros((2 * bank.SIZES, 1), dtype=int)
         self.share, self.count = 0.0, 0
 
     def state(self) -> dict[str, Any]:
@@ -210,8 +209,8 @@ class OnlineDetector:
             "law": law_state(self.law),
             "usual_width": self.usual_width,
             "line": asdict(self.line),
-            "sums": self.sums.tolist(),
-            "counts": self.counts.tolist(),
+            "sums": self.sums[:, 0].tolist(),
+            "counts": self.counts[:, 0].tolist(),
             "share": self.share,
             "count": self.count,
         }
@@ -235,7 +234,7 @@ class OnlineDetector:
         detector.held, detector.line = Held(**state["held"]), drift.Line(**state["line"])
         detector.ruler = Ruler(**state["ruler"]) if state["ruler"] else None
         detector.carried, detector.law = law_restored(state["carried"]), law_restored(state["law"])
-        detector.sums, detector.counts = np.array(state["sums"]), np.array(state["counts"])
+        detector.sums, detector.counts = np.array([state["sums"]]).T, np.array([state["counts"]]).T
         return detector
 
 

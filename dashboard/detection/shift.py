@@ -18,7 +18,7 @@ def estimate(readings: Floats, before: float, law: Laws) -> tuple[float, float, 
     readings = readings[:USED]
     scale, half = float(law.scale[0]), float(law.half[0])
     centre = float(np.median(readings)) - float(law.level[0])
-    grid = centre + scale * np.linspace(-6 - 2 * half, 6 + 2 * half, 193 + 64 * round(half))
+    grid = centre + scale * np.linspace(-6 - 2 * half, 6 + 2 * half, 97 + 32 * round(half))
     fits = likelihoods(readings, before, law, grid) * float(law.own[0] / (law.own[0] + len(readings)))
     if half:
         good = grid[fits >= fits.max() - 1.5]

@@ -51,8 +51,8 @@ class Alarm:
 
 
 def next_fit(points: int) -> int:
-    """After how many points of the stretch the law is estimated next: a third more, at most 32 more."""
-    return points + min(max(points // 3, 1), 32)
+    """After how many points of the stretch the law is estimated next: a third more at first, 48 more later."""
+    return points + min(max(points // 3, 1), 48)
 
 
 def fitted_on(points: int) -> int:
@@ -102,7 +102,7 @@ def step_alarm(seen_at: int, readings: Floats, count: int, share: float, ruler: 
 def drift_alarm(
     seen_at: int, start: int, risen: float, error: float, threshold: float, ruler: Ruler, law: Laws
 ) -> Alarm:
-    """The alarm for a drift over the stretch that began at `start`; it is dated where its line crossed the threshold."""
+    """The alarm for a drift over the stretch that began at `start`; dated where its line crossed the threshold."""
     crossed = start + round((seen_at - 1 - start) * min(1.0, threshold / abs(risen)))
     level = float(law.level[0])
     ends = (risen, risen - 1.96 * error, risen + 1.96 * error)

@@ -25,10 +25,17 @@ def find_change_points(points: Sequence[Point], settings: Settings) -> list[Chan
     """
     values = np.array([point.value for point in points], dtype=float)
     if settings.kind in ("continuous", "count") and not holds_a_value(values):
-        alarms = find_alarms(values, np.array([point.spread for point in points]), settings)
+        alarms = find_alarms(values, spreads_of(points), settings)
     else:
         alarms = online_alarms(points, settings)
     return [change_point(alarm, points[alarm.index].position) for alarm in alarms]
+
+
+def spreads_of(points: Sequence[Point]) -> Floats:
+    """Standard error of each point within its job; 0 where unknown."""
+    if all(point.ci_low is None for point in points):
+        return np.zeros(len(points))
+    return np.array([point.spread for point in points])
 
 
 def holds_a_value(values: Floats) -> bool:
@@ -87,9 +94,12 @@ def first_alarm(
     if spreads.any():
         widths = beyond_usual(widths, windows(widths, moments), row, judged)
     fresh = bank.fresh_parts(readings[judged:], readings[judged - 1 : -1], widths[judged:], laws, row)
-    sums, counts = bank.run(*bank.scores(fresh, laws, row, threshold))
-    shares = np.where(counts >= bank.FEWEST, bank.surplus(sums, counts, laws, row), 0.0)
-    best = shares.max(axis=1)
+    sums, gain = bank.run(*bank.scores(fresh, laws, row, threshold))
+    best = np.zeros(len(row))
+    if (sums.max(axis=0) >= bank.required(laws)[row]).any():
+        counts = bank.lengths(gain)
+        shares = bank.surplus(sums, counts, laws, row)
+        best = shares.max(axis=0)
     stepped = int((best >= 1).argmax()) + judged if best.max() >= 1 else len(values)
     drifted = first_drift(readings, laws, moments, row, threshold)
     if drifted is not None and moments[drifted[0]] <= stepped:
@@ -98,7 +108,7 @@ def first_alarm(
     if stepped == len(values):
         return None
     at = stepped - judged
-    count, recent = int(counts[at, shares[at].argmax()]), readings[max(0, stepped - KEPT) : stepped + 1]
+    count, recent = int(counts[shares[:, at].argmax(), at]), readings[max(0, stepped - KEPT) : stepped + 1]
     return step_alarm(start + stepped, recent, count, float(best[at]), ruler, laws.row(int(row[at])))
 
 
