@@ -12,9 +12,8 @@ from functools import cache
 from typing import Any
 
 import jsonschema_rs
-import orjson
 
-from dashboard.result_format import SCHEMAS, Refused, check
+from dashboard.result_format import Refused, check, read_schema
 
 CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")  # where neither the person nor the registry names any
 TIMEOUT_S = 900.0  # a job is killed after this long
@@ -164,5 +163,4 @@ def budget(cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float =
 
 @cache
 def _job_validator() -> jsonschema_rs.Draft202012Validator:
-    schema = orjson.loads((SCHEMAS / "job.v1.json").read_bytes())
-    return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    return jsonschema_rs.Draft202012Validator(read_schema("job.v1.json"), validate_formats=True)

@@ -16,9 +16,12 @@ import jsonschema_rs
 import numpy as np
 import orjson
 
+Array = np.ndarray[tuple[int], np.dtype[Any]]
 SCHEMAS = Path(__file__).resolve().parent.parent / "benchmarks_suite" / "schema"
 GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
 TOLD_ERRORS = 5  # a broken writer makes hundreds of the same kind
+FLOATS, INTEGERS = "<f8", "<i4"
+YEARS = (2016, 2100)  # a moment outside comes from a broken clock
 OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
 DELIVERY: dict[str, Any] = {
     "type": "object",
@@ -62,24 +65,33 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Raw samples of one arm: milliseconds per step, one each; cpu_ms and order are as long, or None."""
+    """Raw samples of one arm, each array of shape (samples,).
+
+    values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of each sample in the
+    interleaved sequence, int32, or None. inner: steps in one sample.
+    """
 
     name: str
     unit: str
     inner: int
-    values: Sequence[float]
-    cpu_ms: Sequence[float] | None
-    order: Sequence[int] | None
+    values: Array
+    cpu_ms: Array | None
+    order: Array | None
 
 
 @dataclass(frozen=True, slots=True)
 class ResultDocument:
-    """A checked result.v1. `document` is all of it but the samples, ready to be stored as JSON."""
+    """A checked result.v1. `document` is all of it but the samples, ready to be stored as JSON.
+
+    planned_at: from the job file, where it says so, else when the job started.
+    """
 
     job: Mapping[str, Any]
     status: str
     message: str
+    planned_at: datetime
     started_at: datetime
+    finished_at: datetime
     suite_version: str
     benchmark: Mapping[str, Any]
     environment: Mapping[str, Any]
@@ -153,13 +165,16 @@ def parse_delivery(body: bytes) -> Delivery:
 def parse_result(document: Any) -> ResultDocument:
     """Check and read a decoded result.v1. Raises Refused."""
     check(document, _result_validator(), "result")
+    check(document["job"], _job_identity_validator(), "result.job")
     stored = {key: value for key, value in document.items() if key != "samples"}
     check_depth(stored)
     return ResultDocument(
         job=document["job"],
         status=document["status"],
         message=document["message"],
-        started_at=_moment(document["started_at"]),
+        planned_at=_moment(document["job"].get("planned_at") or document["started_at"], "job.planned_at"),
+        started_at=_moment(document["started_at"], "started_at"),
+        finished_at=_moment(document["finished_at"], "finished_at"),
         suite_version=document["suite_version"],
         benchmark=document["benchmark"],
         environment=document["environment"],
@@ -186,13 +201,13 @@ def check_depth(document: Mapping[str, Any]) -> None:
         raise Refused(f"result: {error}") from None
 
 
-def pack_samples(values: Sequence[float], kind: str = "<f8") -> bytes:
-    """Compress numbers as little-endian float64 (`<f8`) or int32 (`<i4`), zlib."""
-    return zlib.compress(np.asarray(values, dtype=kind).tobytes(), level=1)
+def pack_samples(values: Array) -> bytes:
+    """Compress an array as it lies in memory (little-endian), zlib."""
+    return zlib.compress(values.tobytes(), level=1)
 
 
-def unpack_samples(packed: bytes, kind: str = "<f8") -> np.ndarray[tuple[int], np.dtype[Any]]:
-    """What `pack_samples` was given, shape (count,)."""
+def unpack_samples(packed: bytes, kind: str = FLOATS) -> Array:
+    """The array that `pack_samples` was given."""
     return np.frombuffer(zlib.decompress(packed), dtype=kind)
 
 
@@ -201,20 +216,35 @@ def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
     assert value is not None  # required by the schema
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
-    return Measurement(value, low, high, metric.get("n", 0))
+    return Measurement(value, low, high, int(metric.get("n", 0)))
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
     for key in ("cpu_ms", "order"):
         if key in arm and len(arm[key]) != len(arm["values"]):
             raise Refused(f"result.samples.{name}.{key} has {len(arm[key])} entries, values has {len(arm['values'])}")
-    return Arm(name, arm["unit"], arm.get("inner", 1), arm["values"], arm.get("cpu_ms"), arm.get("order"))
+    values, cpu_ms, order = (
+        None if key not in arm else _array(arm[key], kind, f"result.samples.{name}.{key}")
+        for key, kind in (("values", FLOATS), ("cpu_ms", FLOATS), ("order", INTEGERS))
+    )
+    assert values is not None  # required by the schema
+    return Arm(name, arm["unit"], int(arm.get("inner", 1)), values, cpu_ms, order)
 
 
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise Refused(f"result.started_at: {text} has no time zone")
+def _array(numbers: Sequence[float], kind: str, path: str) -> Array:
+    try:
+        return np.asarray(numbers, dtype=kind)
+    except OverflowError:
+        raise Refused(f"{path}: a number is too large") from None
+
+
+def _moment(text: str, path: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:  # a leap second, for one
+        raise Refused(f"result.{path}: {text}: {error}") from None
+    if moment.tzinfo is None or not YEARS[0] <= moment.year <= YEARS[1]:
+        raise Refused(f"result.{path}: {text} has no time zone, or lies outside the years {YEARS[0]} to {YEARS[1]}")
     return moment
 
 
@@ -224,8 +254,20 @@ def _path(name: str, steps: Sequence[str | int]) -> str:
 
 @cache
 def _result_validator() -> jsonschema_rs.Draft202012Validator:
-    schema = orjson.loads((SCHEMAS / "result.v1.json").read_bytes())
-    return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+    return jsonschema_rs.Draft202012Validator(read_schema("result.v1.json"), validate_formats=True)
+
+
+@cache
+def _job_identity_validator() -> jsonschema_rs.Draft202012Validator:
+    """The fields of a result's job that the site reads; the others may be of a newer suite."""
+    known = read_schema("job.v1.json")["properties"]
+    read = {key: known[key] for key in ("job_id", "attempt", "benchmark", "config", "build", "planned_at")}
+    return jsonschema_rs.Draft202012Validator({"properties": read}, validate_formats=True)
+
+
+def read_schema(name: str) -> Any:
+    """One of the suite's schemas, decoded."""
+    return orjson.loads((SCHEMAS / name).read_bytes())
 
 
 @cache

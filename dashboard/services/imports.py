@@ -7,7 +7,6 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -133,22 +132,12 @@ def uuid_or_none(text: str) -> uuid.UUID | None:
 
 def add(imports: Sequence[Import], runs: "Runs") -> None:
     """One batch: its jobs, finished, and what they brought."""
-    ensure_partitions(moments={planned_at(one) for one in imports})
+    ensure_partitions(moments={one.result.planned_at for one in imports})
     with transaction.atomic():
         catalog = Catalog(imports)
         jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
         Job.objects.bulk_create(jobs)
         land([Landing(job, one.digest, job.status, None, one.result) for job, one in zip(jobs, imports, strict=True)])
-
-
-def planned_at(one: Import) -> datetime:
-    """When the job was planned, where its job file says so, else when it started."""
-    told = one.result.job.get("planned_at")
-    try:
-        moment = datetime.fromisoformat(told) if told else one.result.started_at
-    except (TypeError, ValueError):
-        moment = one.result.started_at
-    return moment if moment.tzinfo else one.result.started_at
 
 
 def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
@@ -161,9 +150,9 @@ def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
         state=JobState.DONE,
         status=one.result.status,
         message=one.result.message,
-        planned_at=planned_at(one),
+        planned_at=one.result.planned_at,
         claimed_at=one.result.started_at,
-        finished_at=datetime.fromisoformat(one.result.document["finished_at"]),
+        finished_at=one.result.finished_at,
     )
 
 

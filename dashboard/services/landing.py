@@ -125,7 +125,7 @@ def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
         yield (
             landing.job.pk, arm.name, arm.unit, arm.inner, len(arm.values), pack_samples(arm.values),
             None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
-            None if arm.order is None else pack_samples(arm.order, "<i4"), landing.job.planned_at,
+            None if arm.order is None else pack_samples(arm.order), landing.job.planned_at,
         )  # fmt: skip
 
 

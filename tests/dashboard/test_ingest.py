@@ -89,7 +89,11 @@ def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
         ({"metrics": {"latency_ms": {"value": 2, "low": 3, "high": 1}}}, r"interval ends \(1.0\) before it begins"),
         ({"samples": {"eager": {"unit": "ms", "values": [1], "order": []}}}, r"samples.eager.order has 0 entries"),
         ({"started_at": "yesterday"}, r'result.started_at: "yesterday" is not a "date-time"'),
-        ({"job": {"job_id": "x", "attempt": 1, "benchmark": "b", "config": "c"}}, r"result.job.job_id is 'x'"),
+        ({"job": {"job_id": "x", "attempt": 1, "benchmark": site.MLP, "config": "c"}}, r"result.job.job_id is 'x'"),
+        (
+            {"job": {"job_id": "x", "attempt": 1, "benchmark": "b", "config": 5}},
+            r"result.job.benchmark: \"b\" does not",
+        ),
     ],
 )
 def test_a_malformed_result_is_refused_with_its_place(document: dict[str, object], reason: str) -> None:
