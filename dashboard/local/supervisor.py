@@ -58,7 +58,7 @@ class Supervisor:
             self.watcher.watch()
         except KeyboardInterrupt:
             say("stopping, this takes a few seconds (Ctrl-C again: at once)")
-        except (ServerError, StepFailedError) as failure:
+        except (ServerError, StepFailedError, OSError) as failure:
             complain(str(failure))
             code = 1
         finally:
@@ -154,7 +154,11 @@ class Supervisor:
 def main() -> int:
     """Run the supervisor unless one runs here already."""
     var, port = project.var_dir(), project.port()
-    lock = single.hold(var, f"http://127.0.0.1:{port}")
+    try:
+        lock = single.hold(var, f"http://127.0.0.1:{port}")
+    except OSError as error:
+        complain(f"the data folder {var} cannot be used: {error.strerror}. Mend that, or set VAR_DIR to another")
+        return 1
     if lock is None:
         say(single.describe(var))
         return 0

@@ -1,6 +1,10 @@
 """What `make up` says before anything half-happens."""
 
+import ast
+import os
 import socket
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -91,6 +95,33 @@ def test_the_supported_python_versions_are_those_of_the_project_file() -> None:
         wanted = tomllib.load(file)["project"]["requires-python"]
     (major, oldest), (_, newest) = entry.OLDEST, entry.NEWEST
     assert wanted == f">={major}.{oldest},<{major}.{newest + 1}"
+
+
+def test_a_python_out_of_range_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.version_info", (3, 10, 4))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SystemExit, match=r"python3 here is 3\.10, and Compilewatch needs 3\.11 to 3\.13"):
+        entry.use_supported_python()
+
+
+def test_a_python_out_of_range_goes_on_in_one_that_is_on_the_path(tmp_path: Path) -> None:
+    other = tmp_path / "python3.12"
+    other.write_text('#!/bin/sh\necho "went on with $*"\n')
+    other.chmod(0o755)
+    code = "import sys; sys.version_info = (3, 14); from dashboard.local.__main__ import *; use_supported_python()"
+    command = [sys.executable, "-c", code, "up"]
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(
+        command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "went on with -m dashboard.local up\n"
+
+
+def test_what_an_old_python_reads_is_in_a_syntax_that_it_knows() -> None:
+    for name in ("__init__.py", "local/__init__.py", "local/__main__.py"):
+        ast.parse((project.ROOT / "dashboard" / name).read_text(), feature_version=(3, 7))
 
 
 @pytest.mark.parametrize("text", ["http", "0", "70000", "-1"])

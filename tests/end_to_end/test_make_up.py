@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dashboard.local import local_env, processes, project, single
@@ -74,6 +75,12 @@ def test_the_benchmark_worker_holds_no_secret_of_the_site(up: LocalSite) -> None
     assert "WORKER_TOKEN=" in environment
     assert "DATABASE_URL=" not in environment
     assert "SECRET_KEY=" not in environment
+
+
+def test_everything_that_listens_is_for_this_machine_alone(up: LocalSite) -> None:
+    family = [psutil.Process(up.pid), *psutil.Process(up.pid).children(recursive=True)]
+    listening = [found.laddr.ip for each in family for found in each.net_connections() if found.status == "LISTEN"]
+    assert set(listening) == {"127.0.0.1"}
 
 
 def test_a_second_start_says_where_the_first_one_is(up: LocalSite) -> None:
