@@ -7,6 +7,7 @@ safe one. What is missing or wrong raises ImproperlyConfigured with the variable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import environ
 from celery.schedules import crontab
@@ -43,6 +44,14 @@ def database(url: str) -> dict[str, Any]:
     return {**description, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
+def own_time_zone() -> str:
+    """The machine's time zone; UTC where its configuration is missing or contradicts itself."""
+    try:
+        return ZoneInfo(get_localzone_name() or "UTC").key
+    except (ZoneInfoNotFoundError, ValueError):
+        return "UTC"
+
+
 # --- Who we are --------------------------------------------------------------------------------------------
 SECRET_KEY = required("SECRET_KEY", "set it to 50 or more random characters and keep it")
 DEBUG = env.bool("DEBUG", default=False)
@@ -50,7 +59,7 @@ SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).hostname:
     raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: set it to the address people use, as https://host[:port]")
 PUBLIC_READ = env.bool("PUBLIC_READ", default=False)  # pages readable without signing in
-TIME_ZONE = env.str("TIME_ZONE", default=get_localzone_name())  # of schedules and pages: the machine's own
+TIME_ZONE = env.str("TIME_ZONE", default="") or own_time_zone()  # of schedules and pages
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", urlsplit(SITE_URL).hostname])
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
 ROOT_URLCONF = "dashboard.urls"

@@ -63,6 +63,11 @@ def test_what_is_not_in_the_environment_comes_from_local_env(tmp_path: Path) -> 
     assert manage("check", tmp_path=tmp_path, SECRET_KEY="").returncode == 0
 
 
+def test_without_a_time_zone_the_machines_own_is_taken(tmp_path: Path) -> None:
+    done = manage("diffsettings", tmp_path=tmp_path, TIME_ZONE="", TZ="Europe/Lisbon")
+    assert "TIME_ZONE = 'Europe/Lisbon'" in done.stdout
+
+
 @pytest.mark.django_db
 def test_the_models_and_the_migrations_agree() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
