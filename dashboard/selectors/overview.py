@@ -9,7 +9,6 @@ from dashboard.selectors.rollup import EAGER, Case, Geomean, Newest, Place, case
 from dashboard.wording import Change, change
 
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
-_MOST_MOVERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +61,9 @@ def family_table(found: Sequence[Case]) -> FamilyTable:
 
 
 def movers(found: Sequence[Case]) -> list[Mover]:
-    """The largest changes since the previous point, worst first."""
+    """What changed since the previous point: first what got worse, the largest change first."""
     moved = [mover for case in found for metric in MOVING_METRICS if (mover := _mover(case, METRICS[metric]))]
-    return sorted(moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0)))[:_MOST_MOVERS]
+    return sorted(moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0)))
 
 
 def _mover(case: Case, metric: Metric) -> Mover | None:

@@ -96,9 +96,11 @@ def job_with_everything() -> Job:
     """A job of the newest night, with a result document and the samples of both arms."""
     job = (
         Job.objects.select_related("run", "benchmark", "config")
-        .filter(config__name="inductor", status=Status.PASS)
-        .latest("planned_at")
+        .filter(config__name="inductor", status=Status.PASS, run__state=RunState.COMPLETED)
+        .order_by("planned_at", "-position")
+        .last()
     )
+    assert job is not None
     document = result_document()
     environment, _ = Environment.objects.get_or_create(
         fingerprint=document["environment"]["fingerprint"], defaults={"document": document["environment"]}

@@ -1,0 +1,71 @@
+"""Pictures of every page of a running site: python -m tests.end_to_end.screenshots http://127.0.0.1:8000 [FOLDER].
+
+Without FOLDER the few that the documentation shows are written to docs/screenshots; with it every page, at desk and
+phone width, in both themes, whole. The pages are found by following links, so the site needs a result and must be
+readable without signing in.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from tests.builders.chromium import chromium, drawn
+
+DOCS = Path(__file__).parents[2] / "docs" / "screenshots"
+DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
+SHOWN = (  # page, width, theme
+    ("overview", DESK, "light"),
+    ("benchmarks", DESK, "light"),
+    ("series", DESK, "dark"),
+    ("job", DESK, "light"),
+    ("overview", PHONE, "dark"),
+)
+LINKS = {  # page -> where a link to it is found, and which
+    "overview": ("/", None),
+    "benchmarks": ("/benchmarks/", None),
+    "series": ("/benchmarks/", "table.matrix tbody th a"),
+    "runs": ("/runs/", None),
+    "run": ("/runs/", "tbody th a"),
+    "job": ("{series}&config=inductor", "tbody th a[href^='/jobs/']"),
+    "fleet": ("/fleet/", None),
+    "glossary": ("/glossary/", None),
+    "sign_in": ("/sign-in/", None),
+    "not_found": ("/not-found/", None),
+}
+
+
+def addresses(page: Page) -> dict[str, str]:
+    """The address of each page, found by following links."""
+    found: dict[str, str] = {}
+    for name, (start, link) in LINKS.items():
+        page.goto(start.format(**found))
+        address = page.locator(link).first.get_attribute("href") if link else start
+        found[name] = address or start
+    return found
+
+
+def pictures(browser: Browser, site: str, theme: str, width: ViewportSize) -> Iterator[tuple[str, Page]]:
+    """(name, page), drawn, for each page of the site."""
+    page = browser.new_page(base_url=site, viewport=width, color_scheme="dark" if theme == "dark" else "light")
+    for name, address in addresses(page).items():
+        page.goto(address)
+        yield name, drawn(page)
+    page.close()
+
+
+def main(site: str, folder: Path | None) -> None:
+    target = folder or DOCS
+    target.mkdir(parents=True, exist_ok=True)
+    with chromium() as browser:
+        for theme in ("light", "dark"):
+            for width in (DESK, PHONE):
+                for name, page in pictures(browser, site, theme, width):
+                    if folder or (name, width, theme) in SHOWN:
+                        kind = "phone" if width is PHONE else "desk"
+                        page.screenshot(path=target / f"{name}-{kind}-{theme}.png", full_page=folder is not None)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)
