@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
@@ -75,10 +75,21 @@ def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int)
         return Observed(output)
     with restored_state(arm):
         losses = [float(arm.step(batches[0]))]
-        named = arm.module.named_parameters()
-        gradients = {name: parameter.grad.detach().clone() for name, parameter in named if parameter.grad is not None}
+        gradients = _gradients(arm.module)
         losses += [float(arm.step(batches[index % len(batches)])) for index in range(1, steps)]
     return Observed(output, gradients, losses)
+
+
+def _gradients(module: nn.Module) -> dict[str, Tensor]:
+    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name without a wrapper's prefix."""
+    found = {
+        name: parameter.grad.detach() for name, parameter in module.named_parameters() if parameter.grad is not None
+    }
+    whole = {
+        name: gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
+        for name, gradient in found.items()
+    }
+    return {name.removeprefix("module."): gradient.clone() for name, gradient in whole.items()}
 
 
 def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:

@@ -13,6 +13,7 @@ from benchmarks_suite.harness import (
     ceilings,
     compiling,
     outcome,
+    ranks,
     report,
     shares,
     statistics,
@@ -53,9 +54,10 @@ class Comparison:
             self._job.benchmark, self._workload, self._job.device, self._job.measure.seed
         )
         self._stopwatch = Stopwatch(self._device, prepared.batches)
+        self._items_per_step = prepared.items_per_step * ranks.count_here()
         self._result.benchmark |= {
             "item": self._workload.item,
-            "items_per_step": prepared.items_per_step,
+            "items_per_step": self._items_per_step,
             "parameters": prepared.parameters,
         }
 
@@ -146,7 +148,7 @@ class Comparison:
             measured = arms[-1]
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
-        report.sampling(self._job, self._result, taken, stop, self._prepared.items_per_step)
+        report.sampling(self._job, self._result, taken, stop, self._items_per_step)
         self._shares(statistics.median(taken[measured.name].ms))
         report.percentiles(self._result, measured.name, taken[measured.name], single, measure)
         report.interference(self._result, watch)

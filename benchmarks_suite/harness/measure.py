@@ -20,20 +20,17 @@ that fails to compile or drifts is run again with one stage of the compiler more
 which names the stage.
 """
 
-from __future__ import annotations
-
+import json
 import os
+import subprocess
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from benchmarks_suite.harness import ablation, environment, outcome, report, starts
+from benchmarks_suite.harness import ablation, caches, environment, outcome, ranks, report, starts
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
-
-if TYPE_CHECKING:
-    from benchmarks_suite.harness.comparison import Comparison
 
 Answers = dict[str, dict[str, Any]]
 
@@ -56,11 +53,8 @@ def measure(job: Job, artifacts: Path | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as folder:
         try:
             _measure(job, result, Path(folder), artifacts if job.measure.keep_code else None)
-        except StartFailed as failure:
-            result.failed(outcome.Outcome(failure.answer["status"], failure.answer["message"]))
-            result.error = failure.answer.get("error")
         except Exception as error:
-            result.failed(outcome.of(error, result.stage), error)
+            fail(result, error)
         if job.measure.starts:
             ablation.run(job, result, Path(folder))
     result.environment = result.environment or environment.describe(job)
@@ -73,6 +67,18 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> 
         _set_variables(job)
     with result.in_stage("starts"):
         answers = _run_starts(job, result, folder, artifacts) if job.config.compiles else {}
+    cold = answers.get("cold", {"status": "pass"})
+    if ranks.spans_processes(job):
+        _compare_on_all_ranks(job, result, folder, cold)
+    else:
+        compare(job, result, cold)
+
+
+def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
+    """Stages 3 to 9, in this process. cold: the answer of the cold start.
+
+    Where that did not get to its end, eager runs first, so that a failure is known to be the compiler's.
+    """
     with result.in_stage("import"):
         from benchmarks_suite.harness.comparison import Comparison
 
@@ -82,26 +88,38 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> 
         comparison.build()
     with result.in_stage("eager"):
         comparison.run_eager()
+    if cold["status"] != "pass":
+        result.stage = "compile"
+        raise StartFailed(cold)
     if job.config.compiles:
-        _compare(comparison, result, answers)
+        with result.in_stage("reference"):
+            comparison.run_reference()
+        with result.in_stage("compile"):
+            comparison.compile()
+        with result.in_stage("accuracy"):
+            comparison.check_accuracy()
     with result.in_stage("sampling"):
         comparison.sample()
 
 
-def _compare(comparison: Comparison, result: Result, answers: Answers) -> None:
-    """Stages 6 to 8, if the starts got to their end: eager has run by now, so that a failure is known to be
-    the compiler's.
-    """
-    for kind, answer in answers.items():
-        if kind == "cold" and answer["status"] != "pass":
-            result.stage = "compile"
-            raise StartFailed(answer)
-    with result.in_stage("reference"):
-        comparison.run_reference()
-    with result.in_stage("compile"):
-        comparison.compile()
-    with result.in_stage("accuracy"):
-        comparison.check_accuracy()
+def fail(result: Result, error: Exception) -> None:
+    """Gives the result the status that ``error`` means."""
+    if isinstance(error, StartFailed):
+        result.failed(outcome.Outcome(error.answer["status"], error.answer["message"]))
+        result.error = error.answer.get("error")
+    else:
+        result.failed(outcome.of(error, result.stage), error)
+
+
+def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str, Any]) -> None:
+    """The same under torchrun; rank 0's findings become the result's."""
+    spec_file, answer_file = folder / "comparison.spec.json", folder / "comparison.answer.json"
+    spec_file.write_text(json.dumps({"job": job.document, "cold": cold, "found": result.found()}))
+    command = ranks.command(job, "benchmarks_suite.harness.rank", str(spec_file), str(answer_file))
+    code = subprocess.run(command, env=caches.child_environment(), cwd=folder, check=False).returncode
+    if not answer_file.exists():
+        raise StartFailed({"status": "crashed", "message": f"torchrun ended with exit code {code} and no answer"})
+    result.take(json.loads(answer_file.read_text()))
 
 
 def _set_variables(job: Job) -> None:

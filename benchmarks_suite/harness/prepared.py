@@ -70,10 +70,13 @@ class Prepared:
         """Another module object on the *same* tensors: compiling it or changing its structure leaves the
         original alone.
 
+        A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
+        A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
         dropout: False sets every dropout rate in it to 0.
         """
         tensors = [*self.module.parameters(), *self.module.buffers()]
-        module = copy.deepcopy(self.module, memo={id(tensor): tensor for tensor in tensors})
+        shared = {} if self.workload.wrap else {id(tensor): tensor for tensor in tensors}
+        module = copy.deepcopy(self.module, memo=shared)
         if not dropout:
             set_dropout_to_zero(module)
         return self.workload.wrap(module) if self.workload.wrap else module

@@ -36,6 +36,7 @@ _OF_A_START = {
     "warm": ("warm_start_s", "cache_hits"),
     "restored": ("restored_start_s", "artifact_size_mb"),
 }
+COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
 _OF_COMPILING = tuple(dict.fromkeys(key for keys in _OF_A_START.values() for key in keys if key != "peak_memory_gb"))
 
 
@@ -50,10 +51,12 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
     result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
         _cold(result, answer)
-    hits = answer["compile"]["cache_hits"]
-    if kind == "warm" and hits is not None:
-        result.measured("cache_hits", hits)
-    result.missing("cache_hits", "counted in the warm start, by torch 2.2 or newer")
+    if kind == "warm":
+        hits = answer["compile"]["cache_hits"]
+        if hits is None:
+            result.missing("cache_hits", "torch counts them since 2.2")
+        else:
+            result.measured("cache_hits", hits)
 
 
 def _cold(result: Result, answer: dict[str, Any]) -> None:
@@ -234,6 +237,12 @@ def conclude(job: Job, result: Result) -> None:
     eager, own = (result.metrics.get(key) for key in ("eager_peak_memory_gb", "peak_memory_gb"))
     if eager and own and own["value"] > 0:
         result.measured("compression_ratio", eager["value"] / own["value"])
+    if (
+        "unique_graphs" in result.metrics
+        and not result.metrics["unique_graphs"]["value"]
+        and job.config.target in COMPILED_BY_DYNAMO
+    ):
+        result.message = result.message or "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
     unjudged = result.sections.get("accuracy", {}).get("status") == "no_reference" and result.status == "pass"
     if unjudged:
         result.message = f"Measured, but accuracy was not judged: {result.sections['accuracy']['reference']}"

@@ -95,6 +95,20 @@ class Result:
         if error is not None:
             self.error = described(error)
 
+    def found(self) -> dict[str, Any]:
+        """All that was found out so far, for the process that asked another one to find it out."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def take(self, found: dict[str, Any]) -> None:
+        """Adds what another process found out."""
+        for name, value in found.items():
+            own = getattr(self, name)
+            setattr(
+                self,
+                name,
+                {**own, **value} if isinstance(own, dict) else own + value if isinstance(own, list) else value,
+            )
+
     def document(self) -> dict[str, Any]:
         """The result as schema/result.v1.json describes it."""
         return {

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks_suite import registry
 from benchmarks_suite.harness import job as jobs
-from benchmarks_suite.harness import outcome, result
+from benchmarks_suite.harness import outcome, ranks, result
 
 if TYPE_CHECKING:
     from benchmarks_suite.harness.arms import Arm
@@ -45,12 +45,14 @@ def main(spec_file: str, answer_file: str) -> None:
     """Runs the start that the spec asks for, and answers."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no start outlives the job that wants it
     spec = json.loads(Path(spec_file).read_text())
+    job = ranks.own(jobs.parse(spec["job"]))
     answer: dict[str, Any] = {"status": "pass", "message": ""}
     try:
-        answer |= measure(jobs.parse(spec["job"]), spec)
+        ranks.join(job)
+        answer |= measure(job, spec)
     except Exception as error:
         answer |= {**vars(outcome.of(error, "compile")), "error": result.described(error)}
-    Path(answer_file).write_text(json.dumps(answer))
+    ranks.leave(job, Path(answer_file), answer, failed=answer["status"] != "pass")
 
 
 def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def _filled_caches(artifacts: str | None) -> dict[str, Any]:
 def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> dict[str, Any]:
     """Step 5. least: how many steps there must be, however long they take."""
     steps_ms, deadline = [first_ms], time.perf_counter() + STEADY_S
-    while len(steps_ms) < least or (len(steps_ms) < STEADY_STEPS and time.perf_counter() < deadline):
+    while len(steps_ms) < least or (len(steps_ms) < STEADY_STEPS and ranks.agreed(time.perf_counter() < deadline)):
         steps_ms.append(stopwatch.time(arm, 1, first=len(steps_ms))[0])
     return {"steps_ms": [round(ms, 4) for ms in steps_ms], "steady_after_s": steady_after_s(steps_ms)}
 

@@ -5,13 +5,12 @@ start.py.
 import json
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches
+from benchmarks_suite.harness import caches, ranks
 from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
@@ -66,7 +65,7 @@ class Starts:
         spec_file, answer_file = self.folder / f"{kind}.spec.json", self.folder / f"{kind}.answer.json"
         spec_file.write_text(json.dumps(spec))
         environment = {**caches.child_environment(), **used.environment}
-        command = [sys.executable, "-m", "benchmarks_suite.harness.start", str(spec_file), str(answer_file)]
+        command = ranks.command(self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file))
         limit_s = max(1.0, self.deadline - time.monotonic())
         try:
             code = subprocess.run(command, env=environment, cwd=self.folder, timeout=limit_s, check=False).returncode

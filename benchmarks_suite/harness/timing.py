@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks_suite.harness import statistics
+from benchmarks_suite.harness import ranks, statistics
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
@@ -108,7 +108,7 @@ class Stopwatch:
         passes = len(self._batches)
         fastest_ms = min(min(self.time(arm, passes)[0] for _ in range(3)) for arm in arms)
         wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
-        return passes * max(1, math.ceil(wanted / passes))
+        return passes * int(ranks.agreed(max(1, math.ceil(wanted / passes))))
 
 
 def sample(
@@ -132,14 +132,15 @@ def sample(
             samples.cpu_ms.append(cpu_ms)
             samples.order.append(position)
             pairs = min(len(each.ms) for each in taken.values())
-            block_done = all(len(each.ms) == pairs for each in taken.values()) and pairs % 2 == 0
-            if block_done and time.perf_counter() >= deadline:
+            if pairs % 2 or any(len(each.ms) != pairs for each in taken.values()):
+                continue  # in the middle of a block
+            half_width = math.inf
+            if pairs >= look_at:
+                half_width, look_at = watched(taken).half_width_percent, pairs + max(2, pairs // 20)
+            if ranks.agreed(half_width <= target_percent):
+                return taken, Stop("target", half_width, pairs, target_percent)
+            if ranks.agreed(time.perf_counter() >= deadline):
                 return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent)
-            if block_done and pairs >= look_at:
-                half_width = watched(taken).half_width_percent
-                if half_width <= target_percent:
-                    return taken, Stop("target", half_width, pairs, target_percent)
-                look_at = pairs + max(2, pairs // 20)
     raise AssertionError("the interleaved sequence has no end")
 
 
@@ -168,7 +169,7 @@ def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) ->
     samples = Samples(1)
     with _quiet():
         deadline = time.perf_counter() + budget_s
-        while len(samples.ms) < count and time.perf_counter() < deadline:
+        while len(samples.ms) < count and ranks.agreed(time.perf_counter() < deadline):
             wall_ms, cpu_ms = stopwatch.time(arm, 1, first=len(samples.ms))
             samples.ms.append(wall_ms)
             samples.cpu_ms.append(cpu_ms)

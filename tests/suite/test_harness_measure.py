@@ -128,6 +128,26 @@ def test_what_a_workload_lacks_is_unsupported(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiles
+def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
+    """Two ranks; without agreement on when to stop they would wait for each other for ever."""
+    name = "ddp_mlp.smoke.training.float32.static.b64"
+    result = run(tmp_path, "benchmarks_suite", benchmark=name, measure={"starts": ["cold"], "single_steps": 20})
+    assert result["status"] == "pass"
+    assert result["benchmark"]["items_per_step"] == 2 * 64
+    assert {"speedup", "drift_gradients", "cold_start_s"} <= result["metrics"].keys()
+
+
+@pytest.mark.compiles
+def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
+    """torch's own nn.Sequential, with a graph break inside: dynamo skips it whole."""
+    result = run(
+        tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor_disabled_block", measure={"starts": ["cold"]}
+    )
+    assert result["metrics"]["unique_graphs"]["value"] == 0
+    assert result["message"].startswith("Nothing was compiled")
+
+
+@pytest.mark.compiles
 def test_a_cold_start_tells_time_phases_memory_and_code(tmp_path: Path) -> None:
     result = run(
         tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor", measure={"starts": ["cold", "warm", "restored"]}

@@ -1,0 +1,28 @@
+"""One rank's part of a distributed comparison: ``benchmarks_suite.harness.rank SPEC_FILE ANSWER_FILE``, by torchrun."""
+
+import json
+import sys
+from pathlib import Path
+
+from benchmarks_suite.harness import job as jobs
+from benchmarks_suite.harness import measure, ranks
+from benchmarks_suite.harness.result import Result
+
+
+def main(spec_file: str, answer_file: str) -> None:
+    """Compares on this rank, and answers with what was found."""
+    spec = json.loads(Path(spec_file).read_text())
+    job = ranks.own(jobs.parse(spec["job"]))
+    result, failed = Result(job), False
+    result.take(spec["found"])
+    try:
+        ranks.join(job)
+        measure.compare(job, result, spec["cold"])
+    except Exception as error:
+        measure.fail(result, error)
+        failed = True
+    ranks.leave(job, Path(answer_file), result.found(), failed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,96 @@
+"""Workloads that span several processes: the family ``distributed``, one rank for each GPU, two on a CPU.
+
+The job's own process stays one: it starts torchrun for each start, and for the comparison. All ranks get the same
+batches, so that the float64 reference of one process holds for all; rank 0 reports, and decides for all when sampling
+ends, because ranks that stop apart would wait for each other for ever.
+"""
+
+import dataclasses
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.harness.job import Job
+
+RANKS_ON_CPU = 2
+
+
+def spans_processes(job: Job) -> bool:
+    return job.benchmark.family == "distributed"
+
+
+def command(job: Job, module: str, *arguments: str) -> list[str]:
+    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this machine."""
+    launcher = (
+        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={_count(job)}"]
+        if spans_processes(job)
+        else []
+    )
+    return [sys.executable, *launcher, "-m", module, *arguments]
+
+
+def _count(job: Job) -> int:
+    """How many ranks: the GPUs of this machine. Raises Unsupported where there is one."""
+    if not job.on_gpu:
+        return RANKS_ON_CPU
+    import torch
+
+    from benchmarks_suite.workload import Unsupported
+
+    count = torch.cuda.device_count()
+    if count < 2:
+        raise Unsupported(f"{job.benchmark.name} spans several GPUs, and torch sees {count} here")
+    return count
+
+
+def own(job: Job) -> Job:
+    """The job as this rank sees it: on its own device."""
+    if spans_processes(job) and job.on_gpu:
+        return dataclasses.replace(job, device=f"cuda:{os.environ['LOCAL_RANK']}")
+    return job
+
+
+def join(job: Job) -> None:
+    """Joins the other ranks of a distributed job; nothing for a job of one process."""
+    if spans_processes(job):
+        import torch
+
+        if job.on_gpu:
+            torch.cuda.set_device(torch.device(job.device))
+        torch.distributed.init_process_group("nccl" if job.on_gpu else "gloo")
+
+
+def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
+    """Gives the answer for the process that asked, and ends this one's part.
+
+    Rank 0 answers. A rank that failed answers too, and ends at once: torchrun then ends those that wait for it.
+    """
+    if failed or int(os.environ.get("RANK", "0")) == 0:
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(json.dumps(content))
+        partial.replace(path)
+    if spans_processes(job):
+        if failed:
+            os._exit(1)
+        import torch.distributed
+
+        torch.distributed.destroy_process_group()
+
+
+def agreed(value: float) -> float:
+    """Rank 0's ``value``, on every rank."""
+    import torch
+
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return value
+    device = "cuda" if torch.distributed.get_backend() == "nccl" else "cpu"
+    shared = torch.tensor([value], dtype=torch.float64, device=device)
+    torch.distributed.broadcast(shared, 0)
+    return float(shared.item())
+
+
+def count_here() -> int:
+    """How many ranks share a step; 1 where the process is alone."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
