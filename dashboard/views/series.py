@@ -61,9 +61,9 @@ def _default_metric(known: trend.Known) -> str:
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """The page; the figure comes from ``data`` in a second request."""
+    """The page with the newest data in words and as a table; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
-    lines = selection.known.lines(selection.series)
+    lines = selection.known.lines(selection.series, newest=_MOST_TABLE_ROWS)
     measured = selection.known.metrics()
     context: dict[str, Any] = {
         "selection": selection,
@@ -72,7 +72,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "chosen": {one.config.name for one in selection.series},
         "summaries": [trend.summary(line, selection.metric) for line in lines],
         "table": newest(lines, _MOST_TABLE_ROWS),
-        "total": sum(len(line.value) for line in lines),
+        "total": sum(series.count for series in selection.series),
         "most_rows": _MOST_TABLE_ROWS,
     }
     return render(request, "series.html", context)
