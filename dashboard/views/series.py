@@ -74,6 +74,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "table": newest(lines, _MOST_TABLE_ROWS),
         "total": sum(series.count for series in selection.series),
         "most_rows": _MOST_TABLE_ROWS,
+        "is_cut": any(series.count > _MOST_TABLE_ROWS for series in selection.series),
     }
     return render(request, "series.html", context)
 

@@ -123,6 +123,15 @@ def test_a_chart_follows_the_theme(page: Page) -> None:
     assert page.evaluate(color) != before
 
 
+def test_paper_is_light_and_tells_absolute_times(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    color = "document.querySelector('.plot')._fullLayout.font.color"
+    before = series(page).evaluate(color)
+    page.emulate_media(color_scheme="dark", media="print")
+    expect(page.locator("time").first).to_have_text(re.compile(r"\d{4}"))
+    assert page.evaluate(color) != before
+
+
 def test_a_click_on_a_point_opens_its_job(page: Page) -> None:
     plot = series(page, "?config=eager").locator(".plot")
     at = plot.evaluate(

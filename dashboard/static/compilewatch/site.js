@@ -31,6 +31,7 @@ function toggleTheme() {
 systemDark.addEventListener("change", announceTheme);
 
 // --- Times: UTC from the server, the viewer's zone here ------------------------------------------------------------
+const onPaper = matchMedia("print"); // where "1 hour ago" says nothing, and everything is light
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const steps = [[60, "second", 1], [3600, "minute", 60], [86400, "hour", 3600], [7 * 86400, "day", 86400]];
@@ -39,7 +40,7 @@ function localTime(element) {
   const at = new Date(element.dateTime);
   const seconds = (at - Date.now()) / 1000;
   const step = steps.find(([limit]) => Math.abs(seconds) < limit);
-  element.textContent = step ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute.format(at);
+  element.textContent = step && !onPaper.matches ? relative.format(Math.round(seconds / step[2]), step[1]) : absolute.format(at);
   element.title = `${absolute.format(at)} (${at.toISOString().slice(0, 16).replace("T", " ")} UTC)`;
 }
 
@@ -127,4 +128,11 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   for (const [name, value] of [...detail.formData.entries()]) if (value === "") detail.formData.delete(name);
 });
-setInterval(() => document.querySelectorAll("time[datetime]").forEach(localTime), 30000);
+function tellTimes() {
+  document.querySelectorAll("time[datetime]").forEach(localTime);
+}
+setInterval(tellTimes, 30000);
+onPaper.addEventListener("change", () => {
+  tellTimes();
+  document.dispatchEvent(new Event("themechange"));
+});
