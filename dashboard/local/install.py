@@ -21,7 +21,7 @@ from dashboard.local.console import complain, say
 
 STAMPS = project.VENV / "installed.json"
 NEWS = ("Downloading", "Processing", "Installing collected", "Uninstalling")    # of what pip prints
-CUDA_GB, CPU_GB, COMPLETE_GB = 11.0, 4.0, 1.0    # disk taken by each, with room for pip's temporary files
+CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0    # disk taken by each, with room for pip's temporary files
 
 
 def install(*, with_tests: bool) -> bool:
