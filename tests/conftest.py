@@ -8,7 +8,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,6 @@ os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its loca
 os.environ["TIME_ZONE"] = "UTC"
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
 os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url  # down, until a test asks for `broker`
-os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the thread of the tests
 
 
 (VAR / "static").mkdir()  # where collectstatic would put files; whitenoise warns when there is no such folder
@@ -35,6 +34,15 @@ def pytest_configure() -> None:
         import django
 
         django.setup()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Playwright's event loop runs in the thread of the tests, where Django would refuse to use the database."""
+    with pytest.MonkeyPatch.context() as patch:
+        if item.get_closest_marker("browser"):
+            patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+        return (yield)
 
 
 def pytest_unconfigure() -> None:

@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from dashboard.models import Benchmark, Config, Machine, TorchBuild, Worker
+from dashboard.services.dispatch import dispatch
 from dashboard.services.leases import Stale, void_claims
 
 Row = TypeVar("Row", bound=Model)
@@ -82,6 +83,8 @@ def hello(
         sync_catalog(catalog=catalog)
         for build in builds:
             sync_build(build=build)
+        if voided:
+            transaction.on_commit(dispatch)
     return voided
 
 

@@ -61,7 +61,7 @@ def test_a_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject)
 
 
 @pytest.mark.django_db
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> None:
     """Done, or failed with the reason; the site never stumbles over what the database cannot store."""
