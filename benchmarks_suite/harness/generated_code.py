@@ -89,7 +89,7 @@ def normalized(text: str) -> str:
     """``text`` without what differs between two compilations of the same thing."""
     for pattern, replacement in _NOISE:
         text = pattern.sub(replacement, text)
-    return re.sub(r"\n+", "\n", text)
+    return re.sub(r"\n+", "\n", text).strip()
 
 
 def _kind(path: Path) -> str | None:

@@ -127,6 +127,15 @@ def test_what_a_workload_lacks_is_unsupported(tmp_path: Path) -> None:
     assert "passed" not in result["metrics"]
 
 
+def test_a_start_that_does_not_end_is_a_timeout_with_a_result(tmp_path: Path) -> None:
+    """Of the time limit 15 s are kept for what follows: the start has one second."""
+    result = run(
+        tmp_path, "benchmarks_suite", benchmark=MLP, config="aot_eager", timeout_s=16, measure={"starts": ["cold"]}
+    )
+    assert (result["status"], result["stage"]) == ("timeout", "compile")
+    assert "raise timeout_s" in result["message"]
+
+
 @pytest.mark.compiles
 def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
     """Two ranks; without agreement on when to stop they would wait for each other for ever."""

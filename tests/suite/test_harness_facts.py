@@ -1,0 +1,189 @@
+"""What is told about compiler, code, memory, machine: each from the real thing where it can be had without a GPU."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from benchmarks_suite.configs import CONFIGS
+from benchmarks_suite.harness import environment, nvml, torch_versions
+from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
+from benchmarks_suite.harness.interference import Watch
+from benchmarks_suite.harness.job import Job, parse
+from benchmarks_suite.harness.memory import PeakMemory
+
+MINIMAL = {
+    "schema": "job.v1",
+    "job_id": "by-hand",
+    "attempt": 1,
+    "benchmark": "mlp.smoke.inference.float32.static.b64",
+    "config": "inductor",
+}
+
+
+@pytest.fixture
+def job() -> Job:
+    return parse(MINIMAL)
+
+
+def in_fresh_process(code: str) -> Any:
+    """What ``code`` prints, as JSON: dynamo's counters belong to the whole process."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_a_graph_break_is_told_with_its_place_and_a_recompile_with_its_guard() -> None:
+    found = in_fresh_process(
+        "import json, torch\n"
+        "from benchmarks_suite.harness import start, torch_versions\n"
+        "torch_versions.import_compiler('eager')\n"
+        "@torch.compile(backend='eager', dynamic=False)\n"
+        "def twice(x):\n"
+        "    x = x + 1\n"
+        "    torch._dynamo.graph_break()\n"
+        "    return x * 2\n"
+        "for size in (2, 3):\n"
+        "    twice(torch.ones(size))\n"
+        "print(json.dumps(start.facts([])))\n"
+    )
+    assert found["graph_breaks"][0]["location"] == "<string>:7 in twice"
+    assert found["counters"]["stats.unique_graphs"] == 4
+    assert "size mismatch" in found["recompiles"][0]["reason"]
+    assert found["recompiles"][0]["function"].startswith("twice (<string>:4)")
+    assert found["phases_s"]["dynamo"] > 0
+    assert found["guard_overhead_us"] > 0
+
+
+def fingerprints_of(folder: Path, name: str, kernel: str) -> dict[str, str | None]:
+    """Of a wrapper and a kernel that appear in ``folder``; ``name`` is in every place where a compiler puts one."""
+    folder.mkdir()
+    code = GeneratedCode(folder)
+    path = f"/tmp/{name}/c{'a' * 51}.py"
+    (folder / f"{name}.py").write_text(f"# AOT ID: ['{name}']\npath = '{path}'\ndef call(args):\n    return 1\n")
+    (folder / f"{name}.cpp").write_text(kernel)
+    return code.fingerprints()
+
+
+def test_code_is_told_by_what_it_says_not_by_its_names(tmp_path: Path) -> None:
+    one, two, three = (
+        fingerprints_of(tmp_path / name, name, kernel)
+        for name, kernel in (("one", "x[0] = 1;"), ("two", "x[0] = 1;"), ("three", "x[0] = 2;"))
+    )
+    assert one == two
+    assert (three["wrapper"], three["kernels"] == one["kernels"]) == (one["wrapper"], False)
+
+
+def test_what_was_there_before_is_not_generated_code(tmp_path: Path) -> None:
+    (tmp_path / "old.cpp").write_text("void probe() {}")
+    assert GeneratedCode(tmp_path).fingerprints() == {"wrapper": None, "kernels": None, "ptx": None, "cubin": None}
+
+
+def test_debug_lines_of_ptx_are_noise() -> None:
+    assert normalized('.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n') == normalized("add.f32 %f1;\n")
+
+
+def test_the_peak_of_the_resident_set_holds_what_was_freed_again() -> None:
+    memory = PeakMemory(torch.device("cpu"))
+    memory.reset()
+    before = memory.peak_gb()
+    large = torch.ones(25_000_000)  # 0.1 GB
+    del large
+    assert memory.peak_gb() - before == pytest.approx(0.1, abs=0.02)
+    memory.reset()
+    assert memory.peak_gb() - before == pytest.approx(0, abs=0.02)
+
+
+def test_a_busy_machine_is_marked() -> None:
+    """More busy processes than CPUs: someone must wait."""
+    spin = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
+    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+    try:
+        time.sleep(0.5)
+        with Watch(None) as watch:
+            time.sleep(1)
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+    assert "cpu_pressure" in [kind for kind, _ in watch.marks()]
+
+
+def test_gpu_readings_become_marks_and_metrics() -> None:
+    watch = Watch(0)
+    watch.readings = [
+        nvml.Reading(80.0, 600.0, 1980.0, 70.0, (), 1),
+        nvml.Reading(100.0, 700.0, 1500.0, 90.0, ("power cap",), 2),
+    ]
+    assert [kind for kind, _ in watch.marks()] == ["gpu_throttled", "gpu_hot", "gpu_shared", "clock_changed"]
+    assert watch.gpu_metrics() == {"gpu_clock_mhz": 1740.0, "gpu_power_w": 650.0, "gpu_utilization_percent": 90.0}
+
+
+def test_a_device_that_tells_nothing_leaves_no_metric() -> None:
+    watch = Watch(0)
+    watch.readings = [nvml.Reading(None, None, None, None, (), None)]
+    assert (watch.marks(), watch.gpu_metrics()) == ([], {})
+
+
+def test_equal_machines_have_equal_fingerprints_whatever_their_names(job: Job) -> None:
+    document = environment.describe(job)
+    other = json.loads(json.dumps(document))
+    other["machine"] |= {"host": "another", "device_id": "GPU-2"}
+    assert environment.fingerprint({k: v for k, v in other.items() if k != "fingerprint"}) == document["fingerprint"]
+
+
+@pytest.mark.parametrize(("section", "key"), [("torch", "version"), ("machine", "cpu"), ("settings", "threads")])
+def test_another_torch_machine_or_setting_is_another_fingerprint(job: Job, section: str, key: str) -> None:
+    document = environment.describe(job)
+    document.pop("fingerprint")
+    before = environment.fingerprint(document)
+    document[section][key] = "another"
+    assert environment.fingerprint(document) != before
+
+
+def test_private_cache_folders_are_no_part_of_the_environment(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/somewhere/private")
+    monkeypatch.setenv("TORCH_LOGS", "recompiles")
+    settings = environment.describe(job)["settings"]
+    assert "env.TORCHINDUCTOR_CACHE_DIR" not in settings
+    assert settings["env.TORCH_LOGS"] == "recompiles"
+
+
+def test_all_stages_of_the_ablation_are_configs() -> None:
+    from benchmarks_suite.configs import ABLATION
+
+    assert [CONFIGS[name].backend for name in ABLATION] == ["eager", "aot_eager", "inductor"]
+
+
+def test_hints_are_collected_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    import logging
+
+    logger = logging.getLogger("torch._inductor.test.__perf_hints")
+    hints = torch_versions.collect_hints()
+    logger.info("skipping cudagraphs due to %s", "a mutated input")
+    assert hints.texts == ["skipping cudagraphs due to a mutated input"]
+    assert capfd.readouterr().err == ""
+
+
+def test_dropout_is_found_wherever_a_model_keeps_it() -> None:
+    from torch import nn
+
+    from benchmarks_suite.harness.prepared import set_dropout_to_zero
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention_dropout = 0.1
+
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.dropout(x, self.attention_dropout)
+
+    module = nn.Sequential(nn.Dropout(0.3), Attention())
+    set_dropout_to_zero(module)
+    assert torch.equal(module(torch.ones(100)), torch.ones(100))
