@@ -156,6 +156,7 @@ def test_choosing_a_config_changes_chart_table_and_address_and_back_undoes_it(pa
     assert drawn(page).evaluate(traces) == ["eager", "regional"]
     assert page.evaluate("document.activeElement.id") == "filter-regional"
     page.go_back()
+    expect(page.get_by_label("regional")).not_to_be_checked()
     assert drawn(page).evaluate(traces) == ["eager"]
 
 
