@@ -2,6 +2,7 @@
 process.
 """
 
+import gc
 import json
 import subprocess
 import sys
@@ -23,6 +24,7 @@ def run(job: Job, result: Result, folder: Path) -> None:
     """
     if result.status not in EXPLAINED or not job.config.compiles:
         return
+    _free_device()
     found: dict[str, Any] = {}
     for name in ABLATION:
         if name == job.config.name:
@@ -35,6 +37,14 @@ def run(job: Job, result: Result, folder: Path) -> None:
     stage = _STAGES[failing] if failing else f"what {job.config.name} adds to inductor"
     result.sections["ablation"] = {**found, "stage": stage}
     result.message = f"{result.message} [ablation: {stage}]"[-4000:]
+
+
+def _free_device() -> None:
+    """Gives back the device memory that this process keeps: the ablation's processes need it."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
 
 
 def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks_suite.harness import caches, statistics
+from benchmarks_suite.harness import caches, generator, statistics
 from benchmarks_suite.harness.environment import cpu_name
 from benchmarks_suite.harness.statistics import Interval
 
@@ -50,7 +50,9 @@ def known(device: torch.device) -> dict[str, float]:
 
 def _matmul_tflops(device: torch.device, dtype: torch.dtype) -> Interval:
     size = MATRIX[device.type]
-    a, b = (torch.ones(size, size, device=device, dtype=dtype) for _ in range(2))
+    a, b = torch.empty(size, size, device=device, dtype=dtype), torch.empty(size, size, device=device, dtype=dtype)
+    for stream, matrix in enumerate((a, b)):  # not constants: a GPU draws less power for those, and clocks higher
+        generator.fill_normal(matrix, stream, 1.0)
     out = torch.empty_like(a)
     seconds = _seconds(lambda: torch.mm(a, b, out=out), device)
     return statistics.mapped(seconds, lambda s: 2 * size**3 / s / 1e12)

@@ -162,7 +162,11 @@ class Comparison:
                 "`python -m benchmarks_suite ceilings` has not run" if not known else "there is no eager arm",
             )
             return
-        flops = shares.flops_of(self._prepared, self._eager)
+        try:
+            flops = shares.flops_of(self._prepared, self._eager)
+        except Exception as error:  # an operator that the counter cannot enter is no reason to lose the case
+            report.no_shares(self._result, f"the step's operations cannot be counted: {error}")
+            return
         rate = known[f"matmul.{str(self._dtype).removeprefix('torch.')}"]
         moved = None if self._prepared.training else shares.least_bytes(self._prepared)
         report.shares(self._result, latency_ms, flops / rate / 1e12, moved / known["copy"] / 1e9 if moved else None)

@@ -26,6 +26,7 @@ import signal
 import statistics
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,9 +152,27 @@ def steady_after_s(steps_ms: list[float]) -> float:
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process and of its ended children (the C++ compiler)."""
+    """CPU seconds of this process, of its ended children (the C++ compiler) and of the living (compile workers)."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(map(_cpu_s_of, _children(os.getpid())))
+
+
+def _cpu_s_of(process: int) -> float:
+    """CPU seconds of another process and its ended children, then of its living ones; 0 for one that has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    ticks = sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime: proc(5)
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(map(_cpu_s_of, _children(process)))
+
+
+def _children(process: int) -> list[int]:
+    """The living children of a process; none where the kernel does not list them."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    with suppress(OSError):
+        return [int(child) for children in lists for child in children.read_text().split()]
+    return []
 
 
 if __name__ == "__main__":
