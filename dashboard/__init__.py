@@ -1,1 +1,1 @@
-"""The Django project of Compilewatch and its one app. Light to import: dashboard.local runs before Django is installed."""
+"""The Django project and its one app. Light to import: dashboard.local runs before Django is installed."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.builders.local_site import LocalSite, local_site
 
@@ -50,11 +50,20 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Browser, site: LocalSite) -> Page:
+def complaints() -> list[str]:
+    """What the browser complained about on the way."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def page(chromium: Browser, site: LocalSite, complaints: list[str]) -> Page:
+    def note_error(said: ConsoleMessage) -> None:
+        if said.type == "error":
+            complaints.append(said.text)
+
     opened = chromium.new_page(base_url=site.url, viewport={"width": 1440, "height": 900})
-    opened.complaints = []  # type: ignore[attr-defined]
-    opened.on("console", lambda said: said.type == "error" and opened.complaints.append(said.text))  # type: ignore[attr-defined]
-    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))  # type: ignore[attr-defined]
+    opened.on("console", note_error)
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
     return opened
 
 
@@ -128,8 +137,8 @@ def test_a_nightly_schedule_is_there_and_can_be_switched_off(page: Page) -> None
     expect(page.locator("main, #main")).to_contain_text("changed successfully")
 
 
-def test_no_page_complained_in_the_browser_on_the_way(page: Page) -> None:
-    assert page.complaints == []  # type: ignore[attr-defined]
+def test_no_page_complained_in_the_browser_on_the_way(complaints: list[str]) -> None:
+    assert complaints == []
 
 
 def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, chromium: Browser) -> None:

@@ -1,7 +1,8 @@
-"""How long the pages take, beside the floor for the same work: python tests/perf/pages.py, on the site's own database.
+"""How long the pages take, beside the floor for the same work. On the site's database: python tests/perf/pages.py
 
-For a history to measure on: manage.py generate_history --series 20000 --points 500. Server time by Django's test client,
-middleware and sign-in included, warm; the floor of the data endpoint is its SQL through psycopg plus the JSON encoding.
+For a history to measure on: manage.py generate_history --series 20000 --points 500. Server time by Django's test
+client, middleware and sign-in included, warm; the floor of the data endpoint is its SQL through psycopg plus the JSON
+encoding.
 """
 
 import os
@@ -67,7 +68,8 @@ def report(name: str, work: Callable[[], Any], floor: float | None = None) -> fl
 
 def main() -> None:
     client = reader()
-    series = Series.objects.filter(metric="latency_ms", count__gt=0).order_by("-count").select_related("benchmark", "config")[0]
+    longest = Series.objects.filter(metric="latency_ms", count__gt=0).order_by("-count")
+    series = longest.select_related("benchmark", "config")[0]
     address = f"/series/{series.benchmark}/"
     place = f"machine={series.machine.key}&track={series.track.key}"
     print(f"{Series.objects.count()} series, {Datum.objects.count()} data; {series.count} points in the longest")
@@ -75,7 +77,8 @@ def main() -> None:
     report("data endpoint, one config", lambda: client.get(f"{address}data.json?{place}&config={series.config}"), floor)
     report("data endpoint, all configs", lambda: client.get(f"{address}data.json?{place}"))
     run, job = Run.objects.latest("created_at"), Job.objects.latest("planned_at")
-    for name in ("/", "/benchmarks/", "/benchmarks/?family=llm", f"{address}?{place}", "/runs/", f"/runs/{run.pk}/", f"/jobs/{job.pk}/", "/fleet/"):
+    lists = ("/", "/benchmarks/", "/benchmarks/?family=llm", "/runs/", "/fleet/")
+    for name in (*lists, f"{address}?{place}", f"/runs/{run.pk}/", f"/jobs/{job.pk}/"):
         report(name[:34], lambda name=name: client.get(name))
 
 
