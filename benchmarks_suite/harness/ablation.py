@@ -1,6 +1,4 @@
-"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh
-process.
-"""
+"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh process."""
 
 import gc
 import json

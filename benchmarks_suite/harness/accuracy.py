@@ -101,9 +101,7 @@ def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Obs
 
 @dataclass(frozen=True)
 class Verdict:
-    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke
-    the rule.
-    """
+    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke the rule."""
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
@@ -205,22 +203,24 @@ def distances(value: Tensor, reference: Tensor) -> dict[str, float]:
 
 
 def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> float:
-    """Relative L2 over all parameters together."""
+    """Relative L2 over all parameters together; a gradient that is missing counts as zero."""
     if any(not bool(torch.isfinite(gradient).all()) for gradient in gradients.values()):
         return math.inf
-    squares = sum(float((gradients[name].to(torch.float64) - r).square().sum()) for name, r in reference.items())
-    return math.sqrt(squares) / (_whole_norm(reference) or 1.0)
+    errors = _errors(gradients, reference).values()
+    return math.sqrt(sum(error**2 for error in errors)) / (_whole_norm(reference) or 1.0)
 
 
 def gradient_distances(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
-    """Relative L2 of each parameter's gradient; one that is negligible in the whole is measured against
-    NEGLIGIBLE of it.
-    """
+    """Relative L2 of each parameter's gradient; a negligible one is measured against NEGLIGIBLE of the whole."""
     least = NEGLIGIBLE * _whole_norm(reference) or 1.0
-    return {
-        name: float((gradients[name].to(torch.float64) - r).norm()) / max(float(r.norm()), least)
-        for name, r in reference.items()
-    }
+    errors = _errors(gradients, reference)
+    return {name: error / max(float(reference[name].norm()), least) for name, error in errors.items()}
+
+
+def _errors(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
+    """|gradient - reference| of each parameter that the reference has a gradient for."""
+    found = {name: gradients.get(name, torch.zeros_like(expected)) for name, expected in reference.items()}
+    return {name: float((gradient.to(torch.float64) - reference[name]).norm()) for name, gradient in found.items()}
 
 
 def _whole_norm(tensors: Mapping[str, Tensor]) -> float:

@@ -96,9 +96,7 @@ def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimize
 
 
 def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
-    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its
-    structure.
-    """
+    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its structure."""
     for state in optimizer.state.values() if optimizer else ():
         for value in state.values():
             if isinstance(value, Tensor):

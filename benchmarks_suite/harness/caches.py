@@ -59,9 +59,7 @@ class Base:
 
 
 def base(device: str) -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises
-    subprocess.CalledProcessError.
-    """
+    """The base for this interpreter's torch, made now if it is the first time. Raises subprocess.CalledProcessError."""
     folder = cache_home() / f"toolchain-{_key(device)}"
     if not (folder / "toolchain.json").exists():
         _make(folder, device)
@@ -99,9 +97,7 @@ def child_environment() -> dict[str, str]:
 
 
 def cache_home() -> Path:
-    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be
-    written.
-    """
+    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be written."""
     home = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
     places = [Path(home)] if home else []
     places += [Path.home() / ".cache"] if os.environ.get("HOME") else []
@@ -117,9 +113,7 @@ def cache_home() -> Path:
 
 
 def _key(device: str) -> str:
-    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the
-    compiler.
-    """
+    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler."""
     try:
         processor = next(
             (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), ""

@@ -78,8 +78,9 @@ class Comparison:
 
     def _run_eager(self) -> None:
         self._eager = eager_arm(self._prepared)
-        self._memory.reset()
         with restored_state(self._eager):
+            self._stopwatch.time(self._eager, 1)  # imports and state that only the first step makes
+            self._memory.reset()
             self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
         report.eager_memory(self._job, self._result, self._memory)
         self._eager_seen = self._observe(self._without_dropout(self._eager))

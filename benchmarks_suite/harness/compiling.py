@@ -77,9 +77,7 @@ def compile_arguments(config: Config) -> dict[str, Any]:
 
 
 def mark_varying_sizes(prepared: Prepared) -> None:
-    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the
-    batch's).
-    """
+    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the batch's)."""
     for name, example in prepared.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
@@ -195,9 +193,7 @@ def _marked(step: Step) -> Step:
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:
-    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two
-    passes.
-    """
+    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two passes."""
     if not config.stance:
         return step
     remaining = 1 if config.stance.get("stance") == "fail_on_recompile" else 2 * batches

@@ -76,9 +76,7 @@ def _machine(job: Job) -> dict[str, Any]:
 
 
 def _gpu(index: int) -> dict[str, Any]:
-    """What torch and NVML say of the device; nothing where torch sees none (the case then ends
-    ``unsupported``).
-    """
+    """What torch and NVML say of the device; nothing where torch sees none (the case then ends ``unsupported``)."""
     try:
         import torch
 
@@ -105,9 +103,7 @@ def cpu_name() -> str:
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries
-    read.
-    """
+    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries read."""
     settings: dict[str, Any] = {
         "threads": job.measure.threads,
         "compile_threads": job.measure.compile_threads,

@@ -42,9 +42,7 @@ class GeneratedCode:
         self._before = {path for folder in folders for path in folder.rglob("*")}
 
     def files(self) -> list[CodeFile]:
-        """The generated files, by kind, in the order of their normalized contents, so that names do not
-        matter.
-        """
+        """The generated files, by kind, in the order of their normalized contents, so that names do not matter."""
         found = [CodeFile(kind, path, "") for path in self._new() if (kind := _kind(path))]
         found.sort(key=lambda file: (_KINDS.index(file.kind), _digest(file)))
         return [
@@ -63,9 +61,7 @@ class GeneratedCode:
         }
 
     def save(self, path: Path) -> bool:
-        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they would be too
-        large.
-        """
+        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they would be too large."""
         packed = io.BytesIO()
         sources = [file for file in self.files() if file.kind != "cubin"]
         with tarfile.open(fileobj=packed, mode="w:xz", preset=2) as archive:

@@ -87,9 +87,7 @@ class Prepared:
         return self.training and any(_dropout_rates(self.module))
 
     def widened(self, dtype: torch.dtype) -> "Prepared":
-        """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module has no wider
-        form.
-        """
+        """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module has no wider form."""
         wide = copy.copy(self)
         wide.workload = replace(self.workload, wrap=None)
         wide.module = copy.deepcopy(self.module).to(dtype)

@@ -1,6 +1,4 @@
-"""The starts of a case: cold, warm, restored; each in its own fresh process, by the one procedure of
-start.py.
-"""
+"""The starts of a case: cold, warm, restored; each in its own fresh process, by the one procedure of start.py."""
 
 import json
 import signal

@@ -1,6 +1,4 @@
-"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in, numbers
-out.
-"""
+"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in, numbers out."""
 
 import bisect
 import itertools

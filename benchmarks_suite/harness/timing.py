@@ -1,6 +1,4 @@
-"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at
-random.
-"""
+"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at random."""
 
 import gc
 import math
@@ -53,9 +51,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it
-    looked at.
-    """
+    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at."""
 
     stopped_by: str
     half_width_percent: float
@@ -163,9 +159,7 @@ def saved_ms(eager: Samples, compiled: Samples) -> statistics.Interval:
 
 
 def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> Samples:
-    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made
-    from.
-    """
+    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made from."""
     samples = Samples(1)
     with _quiet():
         deadline = time.perf_counter() + budget_s

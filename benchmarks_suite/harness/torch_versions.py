@@ -123,9 +123,7 @@ def graph_breaks() -> list[dict[str, Any]]:
 
 
 def recompiles() -> list[dict[str, str]] | None:
-    """Every compilation after a failed guard: the guard and the function. None where this release cannot
-    tell.
-    """
+    """Every compilation after a failed guard: the guard and the function. None where this release cannot tell."""
     entries = compilations()
     if entries is None:
         return None
@@ -184,9 +182,7 @@ def counters() -> dict[str, float]:
 
 
 def cache_hits(seen: Mapping[str, float]) -> int | None:
-    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count
-    them.
-    """
+    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count them."""
     if release() < (2, 2):
         return None
     return int(seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0))
@@ -227,9 +223,7 @@ def _function(entry: Any) -> str:
 
 
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame of a graph break's user stack; library paths are cut to what is below
-    site-packages.
-    """
+    """The innermost frame of a graph break's user stack; library paths are cut to what is below site-packages."""
     frames = list(user_stack)
     if not frames:
         return ""

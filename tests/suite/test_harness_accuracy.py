@@ -145,6 +145,14 @@ def test_one_wrong_gradient_among_many_fails_and_is_named() -> None:
     assert any("worst_gradient" in failure for failure in found.failures)
 
 
+def test_a_gradient_that_was_never_made_fails() -> None:
+    right = {"weight": torch.ones(4, 4), "bias": torch.ones(4)}
+    reference = Observed(None, right, [1.0])
+    found = accuracy.judge(Observed(None, {"weight": right["weight"]}, [1.0]), reference, reference, torch.float32)
+    assert found.tensors["worst_gradient"]["parameter"] == "bias"
+    assert found.failures
+
+
 @pytest.mark.parametrize("strange", [float("nan"), float("inf")])
 def test_an_output_that_is_not_finite_fails(strange: float) -> None:
     reference = Observed(torch.ones(4))

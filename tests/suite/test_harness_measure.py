@@ -1,6 +1,4 @@
-"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark does
-wrong.
-"""
+"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark does wrong."""
 
 import json
 import os

@@ -51,9 +51,7 @@ def test_the_interval_covers_the_median_although_sampling_stops_when_it_is_narro
 
 
 def test_a_fixed_sample_interval_would_not_cover_under_that_stopping() -> None:
-    """Why a confidence sequence: the usual binomial interval, looked at as often, misses the median too
-    often.
-    """
+    """Why a confidence sequence: the usual binomial interval, looked at as often, misses the median too often."""
     draw = random.Random(1)
     missed = 0
     for _ in range(200):
