@@ -28,6 +28,7 @@ from dashboard.services import fleet
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
+H100 = Path(__file__).parents[1] / "data" / "h100_first"
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 
 
@@ -128,6 +129,15 @@ def test_result_files_of_the_suite_are_taken_in_once() -> None:
     rows = Datum.objects.count()
     assert call("import_results", *GOLDEN).strip() == f"0 added, {len(GOLDEN)} here already, 0 refused"
     assert (Datum.objects.count(), set(Run.objects.values_list("purpose", flat=True))) == (rows, {Purpose.IMPORT})
+
+
+def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
+    assert call("import_results", H100).strip() == "6 added, 0 here already, 0 refused"
+    speedups = Datum.objects.filter(series__metric="speedup", series__machine__device_kind="cuda")
+    assert sorted(round(value, 2) for value in speedups.values_list("value", flat=True)) == [
+        0.96, 1.46, 1.51, 2.4, 2.55, 2.73,
+    ]  # fmt: skip
+    assert TorchBuild.objects.get().label == "2.11.0+cu130"
 
 
 def test_a_dry_run_imports_nothing() -> None:
