@@ -4,9 +4,10 @@ For a step d at point s the log likelihood ratio of points s to t under an autor
     S(s, t) = log f(e_s - d)/f(e_s) + sum over i = s+1 .. t of log f(e_i - (1 - rho) d)/f(e_i),
 e being the innovations: the first point jumps by d, later ones only by what their predecessor does not predict. The
 CUSUM (Page 1954; Lorden 1971) is its maximum over s, and the bank's its maximum over a grid of d, which is a
-generalized likelihood ratio (Willsky and Jones 1976). Each term is bounded by CAP, so that one or two outliers are
-no level (Huber 1965). The level itself is only estimated, from m points: a step seen over N points is worth
-m / (m + N) of S, exactly so for a Gaussian. An uncertain rho widens what comes after a large residual.
+generalized likelihood ratio (Willsky and Jones 1976). The law has a floor (`tables.ANYTHING`), which bounds each term
+as in Huber (1965), so that one or two outliers are no level. The level itself is only estimated, from m points: a
+step seen over N points is worth m / (m + N) of S, exactly so for a Gaussian. An uncertain rho widens what comes after
+a large residual.
 """
 
 from dataclasses import dataclass
@@ -14,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dashboard.detection.law import RHO_PRIOR, Laws, rho_error
-from dashboard.detection.tables import CENTRE, EDGE, GRID, REACH, STEPS, Floats, Ints
+from dashboard.detection.tables import CENTRE, DEGREES, EDGE, GRID, REACH, STEPS, Floats, Ints
 
-CAP = 6.0
-SIZES = 6
+SIZES = 7
 POWERS: Floats = (np.arange(SIZES) / (SIZES - 1))[:, None]
 FEWEST = 3
 """Points of a new level that are needed at least: two outliers in a row are noise."""
@@ -28,14 +28,15 @@ class Required:
     """The calibrated evidence that a change needs, in nats (tests/perf/detector.py measures what it gives).
 
     base: for a run of 4 points, with everything known, at the prior's autocorrelation. The rest are shares of it:
-    per_rho: for each unit of autocorrelation above that. per_known: for each point that the law comes from,
-    inversely. per_own: for each point of the level, where those are fewer than the law's. short: for the shortest
-    run. long: for each e-fold of a run's length from 4 to `longest` points, where a wrong autocorrelation adds up.
-    suspected: the share of all this from which a change is suspected.
+    per_rho: for each unit of autocorrelation above that. per_tail: by the degrees of freedom, inversely. per_known:
+    by the points that the law comes from, inversely. per_own: by the level's points, where those are fewer than the
+    law's. short: for the shortest run. long: for each e-fold of a run's length from 4 to `longest` points, where a
+    wrong autocorrelation adds up. suspected: the share of all this from which a change is suspected.
     """
 
-    base: float = 6.0
-    per_rho: float = 0.3
+    base: float = 5.65
+    per_rho: float = 0.2
+    per_tail: float = 0.3
     per_known: float = 14.0
     per_own: float = 30.0
     short: float = 0.15
@@ -69,20 +70,18 @@ def fresh_parts(values: Floats, before: Floats, widths: Floats, laws: Laws, row:
 
 def scores(fresh: Floats, laws: Laws, row: Ints, threshold: float) -> tuple[Floats, Floats]:
     """Log likelihood ratios (2 * SIZES, n): of a step that starts at the point, and of one that goes on there."""
-    place = np.rint(np.clip(fresh * STEPS, -EDGE, EDGE)).astype(int) + (CENTRE + laws.shape * len(GRID))[row]
+    base = (CENTRE + laws.shape * len(GRID))[row]
+    place = np.rint(np.clip(fresh * STEPS, -EDGE, EDGE)).astype(int)
     shifts = sizes(laws, threshold) * STEPS
     table = laws.tables.ravel()
-    null = table.take(place)
-    starts = bounded(table.take(place - np.rint(shifts).astype(int)[:, row]) - null)
+    place += base
+    starts = table.take(place - np.rint(shifts).astype(int)[:, row]) - table.take(place)
     if not laws.rho.any():
         return starts, starts
-    later = np.rint(shifts * (1 - laws.rho)).astype(int)[:, row]
-    return starts, bounded(table.take(place - later) - null)
-
-
-def bounded(ratio: Floats) -> Floats:
-    """No point says more than CAP, for or against."""
-    return np.minimum(np.maximum(ratio, -CAP, out=ratio), CAP, out=ratio)
+    later = np.rint(shifts * (1 - laws.rho)).astype(int)
+    farthest = later[SIZES - 1, row]
+    place = np.minimum(np.maximum(place - base, -farthest), farthest) + base
+    return starts, table.take(place - later[:, row]) - table.take(place)
 
 
 def run(starts: Floats, goes_on: Floats) -> tuple[Floats, Floats]:
@@ -120,5 +119,6 @@ def required(laws: Laws) -> Floats:
     """Evidence that a run of 4 points needs under each law, in nats."""
     unsettled = 1 / laws.own - 1 / np.maximum(laws.known, laws.own)
     young = REQUIRED.per_known / laws.known + REQUIRED.per_own * unsettled
-    needed: Floats = REQUIRED.base * (1 + REQUIRED.per_rho * (laws.rho - RHO_PRIOR)) * (1 + young)
+    tails = REQUIRED.per_tail / DEGREES[np.minimum(laws.shape, len(DEGREES) - 1)]
+    needed: Floats = REQUIRED.base * (1 + REQUIRED.per_rho * (laws.rho - RHO_PRIOR) + tails) * (1 + young)
     return needed

@@ -8,10 +8,16 @@ from dashboard.detection.law import Bools, Laws
 from dashboard.detection.tables import Floats
 
 LEAST_POINTS = 60
-PROVEN = 4.5
+PROVEN = 4.0
 """Standard errors by which a drift must differ from none: it is looked for after every few points."""
-EXCEEDS = 1.64
-"""Standard errors by which it must exceed the threshold: 95 % sure that it did."""
+EXCEEDS = 1.45
+"""Standard errors by which it must exceed the threshold."""
+LIKELY = 2.0
+"""Standard errors from which a drift is likely: a step that is no larger than the drift may bring about is not told."""
+SMALL = 2.0
+"""Thresholds up to which a step can be a drift's doing."""
+LEAST = 0.75
+"""Share of the threshold under which an estimated step is not told."""
 
 
 @dataclass(slots=True)
@@ -52,3 +58,9 @@ def told(count: Floats, risen: Floats, error: Floats, threshold: float) -> Bools
     needed = np.maximum(threshold + EXCEEDS * error, PROVEN * error)
     rows: Bools = (count >= LEAST_POINTS) & (np.abs(risen) >= needed)
     return rows
+
+
+def worth_telling(step: float, risen: float, error: float, threshold: float) -> bool:
+    """Whether a step (percent) is large enough, and more than a likely drift in its direction brings about."""
+    drifting = risen * step > 0 and abs(risen) >= LIKELY * error and abs(step) < SMALL * threshold
+    return abs(step) >= LEAST * threshold and not drifting

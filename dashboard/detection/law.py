@@ -17,15 +17,15 @@ WINDOW = 192
 TRIED: Floats = np.array([3.0, 30.0])
 TRIED_CONSTANTS: Floats = np.array([student_constant(float(d)) for d in TRIED])
 TRIED_PRIOR: Floats = np.log(np.array([0.2, 0.8]))
-FARTHEST = 1e6
-"""Deviations beyond which a residual is taken for so many, lest its powers overflow."""
+FARTHEST = 4.0
+"""Deviations beyond which a residual is taken for so many when tails are weighed: outliers are not tails."""
 RHO_PRIOR, RHO_PRIOR_SD = 0.35, 0.2
 """What is believed of the autocorrelation before any data: runs are normal. Twenty points alone cannot tell."""
 MODES_APART = 4.2
 """Two modes are believed when their distance exceeds so many standard deviations within them (a Gaussian cut in
 two at its mean: 2.7) and each holds at least MODE_SHARE of the points."""
 MODE_SHARE = 0.15
-STRAIGHT, AHEAD = 40, 20
+STRAIGHT, AHEAD = 40, 36
 """A trend needs so many points; the level is meant for so many points after the last of them."""
 
 Bools = NDArray[np.bool_]

@@ -28,6 +28,9 @@ from dashboard.detection.tables import STUDENT, Floats, Ints
 VERSION = 1
 """Of the method and of the stored state. A change that can alter a decision needs a new number."""
 
+NO_RISE = (0.0, 1.0)
+NO_RUN = -1e9
+"""A sum that no run goes on from (and that JSON can carry, unlike minus infinity)."""
 NOUGHT = np.zeros(1, dtype=int)
 
 
@@ -49,7 +52,7 @@ class OnlineDetector:
         self.carried: Laws | None = None
         self.law: Laws | None = None
         self.usual_width = 0.0
-        self.line = drift.Line()
+        self.line, self.rise = drift.Line(), NO_RISE
         self.sums: Floats
         self.counts: Ints
         self.reset_bank()
@@ -124,10 +127,11 @@ class OnlineDetector:
         ruler, law = self.fitted()
         count, total, moment = (np.array([part]) for part in (self.line.count, self.line.total, self.line.moment))
         risen, error = drift.rise(count, total, moment, law)
+        self.rise = (float(risen[0]), float(error[0])) if self.line.count else NO_RISE
         threshold = ruler.threshold(self.settings)
         if not drift.told(count, risen, error, threshold)[0]:
             return None
-        alarm = drift_alarm(index, self.start, float(risen[0]), float(error[0]), threshold, ruler, law)
+        alarm = drift_alarm(index, self.start, *self.rise, threshold, ruler, law)
         self.restart(alarm)
         self.learn(index)
         return alarm
@@ -152,7 +156,13 @@ class OnlineDetector:
         shares = bank.surplus(self.sums, self.counts, law, NOUGHT)
         best = int(shares.argmax())
         self.share, self.count = float(shares[best, 0]), int(self.counts[best, 0])
-        return self.step_seen(index, [*self.recent, value]) if self.share >= 1 else None
+        if self.share < 1:
+            return None
+        alarm = self.step_seen(index, [*self.recent, value])
+        if drift.worth_telling(alarm.effect, *self.rise, ruler.threshold(self.settings)):
+            return alarm
+        self.reset_bank()
+        return None
 
     def step_seen(self, index: int, values: list[float]) -> Alarm:
         """The step that the bank has evidence of; values end with the point at index."""
@@ -185,12 +195,12 @@ class OnlineDetector:
         self.recent, self.spreads = self.recent[begins:], self.spreads[begins:]
         self.start = alarm.starts
         self.next_fit = len(self.recent) if self.carried is not None else FIRST
-        self.line = drift.Line()
+        self.line, self.rise = drift.Line(), NO_RISE
         self.reset_bank()
 
     def reset_bank(self) -> None:
         """No evidence of any step."""
-        self.sums, self.counts = np.zeros((2 * bank.SIZES, 1)), np.zeros((2 * bank.SIZES, 1), dtype=int)
+        self.sums, self.counts = np.full((2 * bank.SIZES, 1), NO_RUN), np.zeros((2 * bank.SIZES, 1), dtype=int)
         self.share, self.count = 0.0, 0
 
     def state(self) -> dict[str, Any]:
@@ -209,6 +219,7 @@ class OnlineDetector:
             "law": law_state(self.law),
             "usual_width": self.usual_width,
             "line": asdict(self.line),
+            "rise": self.rise,
             "sums": self.sums[:, 0].tolist(),
             "counts": self.counts[:, 0].tolist(),
             "share": self.share,
@@ -232,6 +243,7 @@ class OnlineDetector:
         detector.recent = list(state["recent"])
         detector.spreads = list(state["spreads"]) or [0.0] * len(detector.recent)
         detector.held, detector.line = Held(**state["held"]), drift.Line(**state["line"])
+        detector.rise = tuple(state["rise"])
         detector.ruler = Ruler(**state["ruler"]) if state["ruler"] else None
         detector.carried, detector.law = law_restored(state["carried"]), law_restored(state["law"])
         detector.sums, detector.counts = np.array([state["sums"]]).T, np.array([state["counts"]]).T

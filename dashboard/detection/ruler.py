@@ -25,7 +25,7 @@ class Ruler:
     @classmethod
     def at(cls, values: Floats, settings: Settings) -> "Ruler":
         """The ruler for a level that has these values."""
-        return cls(abs(float(np.median(values))), settings.kind == "count")
+        return cls(float(np.median(values)), settings.kind == "count")
 
     def read(self, values: Floats) -> Floats:
         """Values in percent of the reference (or in Anscombe's unit, or as they are). Raises on negative counts."""
@@ -33,13 +33,13 @@ class Ruler:
             if values.min() < 0:
                 raise ValueError(f"a count is {values.min():g}; counts are 0 or more: check the series' Settings.kind")
             return np.asarray(2 * np.sqrt(values + 0.375), dtype=float)
-        return (values - self.reference) * (100 / self.reference) if self.reference else values
+        return (values - self.reference) * (100 / abs(self.reference)) if self.reference else values
 
     def widths(self, spreads: Floats) -> Floats:
         """Standard errors on the same scale; within-job spread says nothing of counts."""
         if self.counts:
             return np.zeros_like(spreads)
-        return spreads * (100 / self.reference) if self.reference else spreads
+        return spreads * (100 / abs(self.reference)) if self.reference else spreads
 
     def threshold(self, settings: Settings) -> float:
         """The smallest change worth telling on this scale; 0 where percent have no meaning."""
@@ -58,10 +58,11 @@ class Ruler:
         """The value, in the metric's unit, that reads so."""
         if self.counts:
             return max(0.0, (reading / 2) ** 2 - 0.375) if reading > 0 else 0.0
-        return self.reference * (1 + reading / 100) if self.reference else reading
+        return self.reference + abs(self.reference) * reading / 100 if self.reference else reading
 
     def effect(self, before: float, after: float) -> float:
         """Change between two readings, in `unit`."""
+        old, new = self.value(before), self.value(after)
         if self.unit == "difference":
-            return self.value(after) - self.value(before)
-        return 100 * (after - before) / max(100 + before, LEAST_PERCENT)
+            return new - old
+        return 100 * (new - old) / max(abs(old), LEAST_PERCENT / 100 * abs(self.reference))

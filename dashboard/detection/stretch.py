@@ -94,7 +94,7 @@ def step_alarm(seen_at: int, readings: Floats, count: int, share: float, ruler: 
     level = float(law.level[0])
     effect, lower, upper = (ruler.effect(level, level + change) for change in (step, low, high))
     starts = seen_at + 1 - min(count, KEPT)
-    after = Ruler(abs(ruler.value(level + step)), ruler.counts)
+    after = Ruler(ruler.value(level + step), ruler.counts)
     index = seen_at + 1 - count
     return Alarm(index, seen_at, starts, "step", effect, lower, upper, share, ruler, law, after)
 
@@ -108,13 +108,13 @@ def drift_alarm(
     ends = (risen, risen - 1.96 * error, risen + 1.96 * error)
     effect, low, high = (ruler.effect(level - risen, level - risen + end) for end in ends)
     share = abs(risen) / error / PROVEN
-    after = Ruler(abs(ruler.value(level)), ruler.counts)
+    after = Ruler(ruler.value(level), ruler.counts)
     return Alarm(crossed, seen_at, seen_at - AFTER_DRIFT, "drift", effect, low, high, share, ruler, law, after)
 
 
 def held_alarm(seen_at: int, count: int, before: float, now: float, settings: Settings) -> Alarm:
     """The alarm of a series that held the value `before` and has shown another one `count` times."""
-    ruler = Ruler(0.0 if settings.kind in ("count", "status") else abs(before), False)
+    ruler = Ruler(0.0 if settings.kind in ("count", "status") else before, False)
     effect = ruler.effect(*(float(reading) for reading in ruler.read(np.array([before, now]))))
-    index, after = seen_at + 1 - count, Ruler(abs(now), settings.kind == "count")
+    index, after = seen_at + 1 - count, Ruler(now, settings.kind == "count")
     return Alarm(index, seen_at, index, "step", effect, effect, effect, 2.0, ruler, None, after)

@@ -18,6 +18,10 @@ EDGE = STEPS * REACH
 CENTRE = 2 * EDGE
 GRID: Floats = np.arange(-CENTRE, CENTRE + 1) / STEPS
 
+ANYTHING = 0.02
+"""Share of points that are taken to come from anywhere. A point far from the old level and from the tested new one
+says nothing for either, so that an outlier supports no step but one of its own size, and none by more than 6.3 nats."""
+
 DEGREES: Floats = np.array([3.0, 4.0, 6.0, 10.0, 30.0])
 """Tail weights for which there is a table: Student's t with so many degrees of freedom. 30 is as good as Gaussian."""
 
@@ -37,7 +41,12 @@ def two_modes(half_distance: float, lower_share: float) -> Floats:
     """Log density on GRID of two modes at ± half_distance (in scales of one mode), each a t with 10 degrees."""
     lower, upper = student(GRID + half_distance, 10.0), student(GRID - half_distance, 10.0)
     mixed: Floats = np.logaddexp(log(lower_share) + lower, log(1 - lower_share) + upper)
-    return mixed
+    return contaminated(mixed)
 
 
-STUDENT: Floats = np.array([student(GRID, float(degrees)) for degrees in DEGREES])
+def contaminated(density: Floats) -> Floats:
+    """A log density with ANYTHING of it spread evenly over ± REACH scales."""
+    return np.asarray(np.logaddexp(log(1 - ANYTHING) + density, log(ANYTHING / (2 * REACH))))
+
+
+STUDENT: Floats = np.array([contaminated(student(GRID, float(degrees))) for degrees in DEGREES])

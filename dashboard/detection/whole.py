@@ -94,22 +94,39 @@ def first_alarm(
     if spreads.any():
         widths = beyond_usual(widths, windows(widths, moments), row, judged)
     fresh = bank.fresh_parts(readings[judged:], readings[judged - 1 : -1], widths[judged:], laws, row)
-    sums, gain = bank.run(*bank.scores(fresh, laws, row, threshold))
-    best = np.zeros(len(row))
-    if (sums.max(axis=0) >= bank.required(laws)[row]).any():
-        counts = bank.lengths(gain)
-        shares = bank.surplus(sums, counts, laws, row)
-        best = shares.max(axis=0)
-    stepped = int((best >= 1).argmax()) + judged if best.max() >= 1 else len(values)
-    drifted = first_drift(readings, laws, moments, row, threshold)
-    if drifted is not None and moments[drifted[0]] <= stepped:
-        place, risen, error = drifted
-        return drift_alarm(start + int(moments[place]), start, risen, error, threshold, ruler, laws.row(place))
-    if stepped == len(values):
+    scored = bank.scores(fresh, laws, row, threshold)
+    line = lines(readings, laws, moments, row)
+    drifted = first_drift(line, laws, moments, threshold)
+    end = len(values) if drifted is None else int(moments[drifted])
+    since = 0
+    while (step := first_step(*scored, laws, row, since)) is not None and judged + step[0] < end:
+        at, count, share = step
+        seen, place = judged + at, int(row[at])
+        recent = readings[max(0, seen - KEPT) : seen + 1]
+        alarm = step_alarm(start + seen, recent, count, share, ruler, laws.row(place))
+        if drift.worth_telling(alarm.effect, float(line[0][place]), float(line[1][place]), threshold):
+            return alarm
+        since = at + 1
+    if drifted is None:
         return None
-    at = stepped - judged
-    count, recent = int(counts[shares[:, at].argmax(), at]), readings[max(0, stepped - KEPT) : stepped + 1]
-    return step_alarm(start + stepped, recent, count, float(best[at]), ruler, laws.row(int(row[at])))
+    risen, error = float(line[0][drifted]), float(line[1][drifted])
+    return drift_alarm(start + end, start, risen, error, threshold, ruler, laws.row(drifted))
+
+
+def first_step(starts: Floats, goes_on: Floats, laws: Laws, row: Ints, since: int) -> tuple[int, int, float] | None:
+    """The first scored point from `since` on with enough evidence of a step; the run's length and its share."""
+    sums, gain = bank.run(starts[:, since:], goes_on[:, since:])
+    row = row[since:]
+    if not (sums.max(axis=0, initial=0.0) >= bank.required(laws)[row]).any():
+        return None
+    counts = bank.lengths(gain)
+    shares = bank.surplus(sums, counts, laws, row)
+    enough = shares.max(axis=0) >= 1
+    if not enough.any():
+        return None
+    at = int(enough.argmax())
+    best = int(shares[:, at].argmax())
+    return since + at, int(counts[best, at]), float(shares[best, at])
 
 
 def moments_of(judged: int, length: int) -> Ints:
@@ -134,17 +151,17 @@ def beyond_usual(widths: Floats, seen: Floats, row: Ints, judged: int) -> Floats
     return excess
 
 
-def first_drift(
-    readings: Floats, laws: Laws, moments: Ints, row: Ints, threshold: float
-) -> tuple[int, float, float] | None:
-    """The first moment with a proven drift, its rise and error (percent)."""
-    settled = int((moments < FIRST).sum())
-    if settled == len(moments):
-        return None
+def lines(readings: Floats, laws: Laws, moments: Ints, row: Ints) -> tuple[Floats, Floats]:
+    """Rise of a straight line through the stretch up to each moment, and its error (percent); 0 before FIRST points."""
+    settled = min(int((moments < FIRST).sum()), len(moments) - 1)
     rows = np.maximum(np.concatenate([np.zeros(len(readings) - len(row), dtype=int), row]), settled)
     near = drift.clipped(readings, laws.level[rows], laws.marginal[rows])
     totals, products = np.cumsum(near), np.cumsum(near * np.arange(len(near)))
     risen, error = drift.rise(moments.astype(float), totals[moments - 1], products[moments - 1], laws)
-    told = drift.told(moments.astype(float), risen, error, threshold)
-    place = int(told.argmax())
-    return (place, float(risen[place]), float(error[place])) if told[place] else None
+    return np.where(moments < FIRST, 0.0, risen), error
+
+
+def first_drift(line: tuple[Floats, Floats], laws: Laws, moments: Ints, threshold: float) -> int | None:
+    """The first moment with a proven drift."""
+    told = drift.told(moments.astype(float), *line, threshold)
+    return int(told.argmax()) if told.any() else None

@@ -10,48 +10,41 @@ The final seeds are for the table in docs/detection.md: never look at them while
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.detection import ChangePoint, OnlineDetector, Settings, find_change_points, smallest_change_shown
+from dashboard.detection import Settings, find_change_points, smallest_change_shown
 from tests.perf.bounds import Figure, fallen_behind, median, rate, record, share
 from tests.perf.cost import costs
 from tests.perf.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
 
 SETTINGS = Settings()
 NEVER = 99.0
-Told = Callable[[Floats], list[tuple[int, str]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much is simulated: noise series for each length, steps for each kind, the seed, which form is asked."""
+    """How much is simulated: noise series for each length, steps for each kind, the seed."""
 
     lengths: dict[int, int]
     steps: int
     drifts: int
     powers: int
     seed: int
-    told: Told
 
 
-def told_online(values: Floats) -> list[tuple[int, str]]:
-    """Where the online detector told a change, point by point, and as what."""
-    detector = OnlineDetector(SETTINGS)
-    verdicts = [detector.update(point) for point in points(values)]
-    return [(place, str(verdict.cause)) for place, verdict in enumerate(verdicts) if verdict.state == "changed"]
+def told(values: Floats) -> list[tuple[int, str]]:
+    """Where the online detector tells a change, point by point, and as what.
+
+    Asked of the form for whole series, which makes the same decisions (a test compares the two) and is faster.
+    """
+    return [(change.seen_at, change.cause) for change in find_change_points(points(values), SETTINGS)]
 
 
-def told_at_once(values: Floats) -> list[tuple[int, str]]:
-    """The same from the form for whole series, which decides alike (a test compares them) and is faster."""
-    found: list[ChangePoint] = find_change_points(points(values), SETTINGS)
-    return [(change.seen_at, change.cause) for change in found]
-
-
-QUICK = Size({250: 200}, 300, 60, 40, 1, told_at_once)
-FINAL = Size({100: 1000, 250: 400, 1000: 100}, 1000, 300, 200, 20261121, told_online)
+QUICK = Size({250: 200}, 250, 60, 25, 1)
+FINAL = Size({100: 1000, 250: 400, 1000: 100}, 800, 300, 200, 20261121)
 
 
 def random_of(size: Size, *purpose: int) -> np.random.Generator:
@@ -64,7 +57,7 @@ def false_alerts(size: Size) -> Iterator[Figure]:
     for place, (kind, noise) in enumerate(KINDS.items()):
         for length, series in size.lengths.items():
             values = LEVEL + noise(random_of(size, 1, place, length), (series, length))
-            alerts = sum(len(size.told(row)) for row in values)
+            alerts = sum(len(told(row)) for row in values)
             yield rate(f"false alerts per 1,000, {kind}, length {length}", alerts, values.size)
 
 
@@ -75,7 +68,7 @@ def delays_of(size: Size, noise: Noise, purpose: int, step: float, places: range
         at = int(generator.choice(places))
         values = LEVEL + noise(generator, (1, at + tail))[0]
         values[at:] += step * generator.choice([-1.0, 1.0])
-        seen = [place - at + 1 for place, _ in size.told(values) if place >= at]
+        seen = [place - at + 1 for place, _ in told(values) if place >= at]
         delays[attempt] = seen[0] if seen else NEVER
     return delays
 
@@ -104,12 +97,12 @@ def delays(size: Size) -> Iterator[Figure]:
 def drifts(size: Size) -> Iterator[Figure]:
     """A drift of 3 % over 500 points in a noise of 2 %: the threshold of 2 % is passed after 333."""
     generator, slope = random_of(size, 3), 3 * np.arange(500) / 500
-    told = [size.told(LEVEL + slope + gaussian(generator, (1, 500))[0]) for _ in range(size.drifts)]
-    early = sum(any(place < 333 for place, _ in row) for row in told)
-    yield share("drift: % with an alert before the threshold is passed", early, len(told), more_is_better=False)
-    as_drift = sum(any(cause == "drift" for _, cause in row) for row in told)
-    yield share("drift: % told as drift within the 500 points", as_drift, len(told))
-    yield share("drift: % told once", sum(len(row) == 1 for row in told), len(told))
+    series = [told(LEVEL + slope + gaussian(generator, (1, 500))[0]) for _ in range(size.drifts)]
+    early = sum(any(place < 333 for place, _ in row) for row in series)
+    yield share("drift: % with an alert before the threshold is passed", early, len(series), more_is_better=False)
+    as_drift = sum(any(cause == "drift" for _, cause in row) for row in series)
+    yield share("drift: % told as drift within the 500 points", as_drift, len(series))
+    yield share("drift: % told once", sum(len(row) == 1 for row in series), len(series))
 
 
 def powers(size: Size) -> Iterator[Figure]:
@@ -120,7 +113,7 @@ def powers(size: Size) -> Iterator[Figure]:
             values = LEVEL + noise(generator, (1, 190))[0]
             shown = smallest_change_shown(points(values[:150]), SETTINGS) or 0.0
             values[150:] *= 1 + generator.choice([-1.0, 1.0]) * shown / 100
-            found += any(seen >= 150 for seen, _ in size.told(values))
+            found += any(seen >= 150 for seen, _ in told(values))
         yield share(f"power, {kind}: % found of the smallest change shown", found, size.powers)
 
 
