@@ -24,5 +24,5 @@ def _shard(module: nn.Module) -> nn.Module:
     for block in module.modules():
         if isinstance(block, GPT2Block):
             fully_shard(block)
-    fully_shard(module)
+    fully_shard(module, reshard_after_forward=True)  # by default the root stays whole where no backward pass follows
     return module
