@@ -75,7 +75,7 @@ _ALL = (
     Config("foreach_map_optimizer", "Inductor, foreach_map optimizer", "The module, and Adam written with foreach_map, each compiled.", target="foreach_map", modes=("training",), since=(2, 7)),
     Config("inductor_train_step", "Inductor, whole step", "Forward, loss, backward and optimizer as one compiled function.", target="train_step", modes=("training",), since=(2, 2)),
     Config("inductor_shape_padding", "Inductor, shape padding", "Matmul sizes are padded to what the tensor cores like.", inductor={"shape_padding": True, "force_shape_pad": True}),
-    Config("inductor_fusion_limit", "Inductor, fusion limit", "At most 4 nodes in one fused kernel.", inductor={"max_fusion_size": 4}),
+    Config("inductor_fusion_limit", "Inductor, fusion limit", "At most 2 nodes in one fused kernel.", inductor={"max_fusion_size": 2}),
     Config("inductor_freezing", "Inductor, freezing", "Weights become constants of the graph.", inductor={"freezing": True}, modes=INFERENCE),
     Config("inductor_cpp_wrapper", "Inductor, C++ wrapper", "The code around the kernels is C++ instead of Python.", inductor={"cpp_wrapper": True}, modes=INFERENCE),
     Config("inductor_skip_guards", "Inductor, guards skipped", "After warm-up no guard is checked (skip_guard_eval_unsafe).", stance={"skip_guard_eval_unsafe": True}, modes=INFERENCE, since=(2, 6)),

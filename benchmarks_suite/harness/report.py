@@ -78,7 +78,7 @@ def _cold(result: Result, answer: dict[str, Any]) -> None:
 
 def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     """The ``compile`` section, and the counts made from it."""
-    result.measured("graph_breaks", sum(found["count"] for found in facts["graph_breaks"]))
+    result.measured("graph_breaks", len(facts["graph_breaks"]))  # places; a recompile comes by each of them again
     result.measured("unique_graphs", facts["counters"].get("stats.unique_graphs", 0))
     if facts["recompiles"] is None:
         result.missing("recompiles", "torch tells recompilations since 2.3")

@@ -118,7 +118,7 @@ def graph_breaks() -> list[dict[str, Any]]:
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    breaks = Counter((str(entry.reason).strip()[:2000], _place(entry.user_stack)) for entry in graph_break_reasons)
+    breaks = Counter((_stable(str(entry.reason)), _place(entry.user_stack)) for entry in graph_break_reasons)
     return [{"reason": reason, "location": location, "count": count} for (reason, location), count in breaks.items()]
 
 
@@ -199,12 +199,12 @@ def phases_s() -> dict[str, float]:
 
     names, values = compile_times(repr="csv", aggregate=True)
     timed = {str(name): float(str(value)) for name, value in zip(names, values, strict=True)}
-    frames = _first(timed, "_compile.compile_inner", "_compile", "entire_frame_compile")
-    backend = _first(timed, "OutputGraph.call_user_compiler", "backend_compile")
+    frames = _first(timed, "_compile.compile_inner", "_compile.<locals>.compile_inner", "_compile")
+    backend = _first(timed, "OutputGraph.call_user_compiler")
     backward = _first(timed, "backward._backward_impl", "compile_fx.<locals>.bw_compiler")
     forward = _first(timed, "compile_fx.<locals>.fw_compiler_base")
     inductor = _first(timed, "compile_fx_inner") or forward + backward
-    kernels = min(inductor, _first(timed, "PyCodeCache.load_by_key_path", "async_compile.wait"))
+    kernels = min(inductor, _first(timed, "PyCodeCache.load_by_key_path", "compile_file"))
     seconds = {
         "dynamo": frames - backend,
         "aot": backend + backward - inductor,
@@ -222,12 +222,17 @@ def _function(entry: Any) -> str:
     return f"{entry.co_name} ({Path(str(entry.co_filename)).name}:{entry.co_firstlineno})"[:500]
 
 
+def _stable(reason: str) -> str:
+    """The reason without addresses and local folders, so that equal breaks are equal texts everywhere."""
+    return re.sub(r" at 0x[0-9a-f]+|/\S*/(?:site|dist)-packages/", "", reason).strip()[:2000]
+
+
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame of a graph break's user stack; library paths are cut to what is below site-packages."""
+    """The innermost frame outside of torch, its library path cut to what is below site-packages; "" for no frame."""
     frames = list(user_stack)
     if not frames:
         return ""
-    frame = frames[-1]
+    frame = next((frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1])
     return f"{re.sub(r'.*/(site-packages|dist-packages)/', '', frame.filename)}:{frame.lineno} in {frame.name}"[:500]
 
 
