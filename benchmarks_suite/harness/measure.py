@@ -12,8 +12,8 @@
  7. compile: the first step of the compiled arm, on the caches that the cold start left.
  8. accuracy: drift of the compiled arm from the reference, beside eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps
-for percentiles. 10. memory: both peaks side by side. 11. write: what follows from several stages; the file
-itself is written by __main__.
+for percentiles. 10. What follows from several stages: the compression ratio, the reason for each metric that is absent. The file itself is
+    written in one step, by commands/run.py.
 
 A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case
 that fails to compile or drifts is run again with one stage of the compiler more each time (ablation.py),
@@ -68,6 +68,9 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> 
     with result.in_stage("starts"):
         answers = _run_starts(job, result, folder, artifacts) if job.config.compiles else {}
     cold = answers.get("cold", {"status": "pass"})
+    if cold["status"] == "timeout":  # there is no time left to find out whether eager would run
+        result.stage = "compile"
+        raise StartFailed(cold)
     if ranks.spans_processes(job):
         _compare_on_all_ranks(job, result, folder, cold)
     else:
