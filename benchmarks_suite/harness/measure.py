@@ -1,23 +1,23 @@
 """The order of one job. Read this first.
 
- 1. job: threads, the variant's environment variables and the private compiler caches are set, before torch is
-     imported.
- 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py). They say what
-    compiling costs, what the compiler did, and what memory the compiled arm needs by itself. This process has
-    not touched the device yet.
+ 1. job: threads and the variant's environment variables are set, before torch is imported.
+ 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py) with private compiler caches.
+    They say what compiling costs, what the compiler did, and what memory the compiled arm needs by itself. This
+    process has not touched the device yet.
  3. import: torch and the harness, in this process.
  4. build: the model, its weights and batches from our own generator, on the device.
  5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
  6. reference: the same in float64.
  7. compile: the first step of the compiled arm, on the caches that the cold start left.
  8. accuracy: drift of the compiled arm from the reference, beside eager's own.
- 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps
-for percentiles. 10. What follows from several stages: the compression ratio, the reason for each metric that is absent. The file itself is
-    written in one step, by commands/run.py.
+ 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps for
+    percentiles.
+10. What follows from several stages: the compression ratio, the reason for each metric that is absent. The file itself
+    is written in one step, by commands/run.py.
 
-A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case
-that fails to compile or drifts is run again with one stage of the compiler more each time (ablation.py),
-which names the stage.
+A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case that fails
+to compile or drifts is run again with one stage of the compiler more each time (ablation.py), which names the stage.
+A distributed case runs steps 3 to 9 on all ranks (ranks.py).
 """
 
 import json

@@ -1,5 +1,4 @@
-"""One GPU, as NVIDIA's management library sees it. Where the library, the driver or a reading is missing, so
-is the answer.
+"""One GPU, as NVIDIA's management library sees it. What cannot be read is absent.
 """
 
 import importlib

@@ -1,7 +1,7 @@
-"""From an exception to a status word and a message that a user can act on. Imports no torch: it goes by names
-and texts.
+"""From an exception to a status word and a message that a user can act on.
 
-A failure is data: each rule below names what was seen, the status word it means, and what to do about it.
+A failure is data: each rule below names what was seen, the status word it means, and what to do about it. Imports no
+torch: it goes by names and texts.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,12 @@
-"""One start, measured in a process of its own: ``python -m benchmarks_suite.harness.start SPEC_FILE
-ANSWER_FILE``.
+"""One start, measured in a process of its own: ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
 
-The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches
-differ.
+The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches differ.
 
 1. Imports: torch, the compiler, the model's libraries. From here memory is counted.
 2. The model and its batches; the device's context, and one untimed matmul.
 3. restored only: the saved artifacts fill the caches (timed apart).
 4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it started.
-5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation has
-    happened.
+5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation has happened.
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
