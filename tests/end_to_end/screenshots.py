@@ -20,7 +20,13 @@ SHOWN = (  # page, width, theme
     ("benchmarks", DESK, "light"),
     ("series", DESK, "dark"),
     ("job", DESK, "light"),
+    ("runs", DESK, "light"),
+    ("run", DESK, "light"),
+    ("fleet", DESK, "dark"),
+    ("glossary", DESK, "light"),
+    ("sign_in", DESK, "light"),
     ("overview", PHONE, "dark"),
+    ("job", PHONE, "light"),
 )
 LINKS = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
