@@ -12,9 +12,9 @@ PROVEN = 4.0
 """Standard errors by which a drift must differ from none: it is looked for after every few points."""
 EXCEEDS = 1.45
 """Standard errors by which it must exceed the threshold."""
-LIKELY = 2.0
+LIKELY = 2.5
 """Standard errors from which a drift is likely: a step that is no larger than the drift may bring about is not told."""
-SMALL = 2.0
+SMALL = 1.75
 """Thresholds up to which a step can be a drift's doing."""
 LEAST = 0.75
 """Share of the threshold under which an estimated step is not told."""

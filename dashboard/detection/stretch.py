@@ -14,7 +14,7 @@ from dashboard.detection.law import ROW_FIELDS, WINDOW, Laws, carry, fit
 from dashboard.detection.points import Cause, Settings
 from dashboard.detection.ruler import Ruler
 from dashboard.detection.shift import estimate
-from dashboard.detection.tables import Floats
+from dashboard.detection.tables import STUDENT, Floats
 
 FIRST = 20
 """Points of a new series before it is judged."""
@@ -72,10 +72,11 @@ def laws_for(windows: Floats, carried: Laws | None, floor: float) -> Laws:
 
 
 def join(first: Laws, second: Laws) -> Laws:
-    """The rows of both."""
+    """The rows of both; they share the tables of one mode."""
     rows = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in ROW_FIELDS}
-    rows["shape"][len(first.shape) :] += len(first.tables)
-    return Laws(**rows, tables=np.vstack([first.tables, second.tables]))
+    own = np.arange(len(rows["shape"])) >= len(first.shape)
+    rows["shape"][own & (rows["half"] > 0)] += len(first.tables) - len(STUDENT)
+    return Laws(**rows, tables=np.vstack([first.tables, second.tables[len(STUDENT) :]]))
 
 
 def sure(share: float) -> float:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def milliseconds(work: Callable[[], object]) -> float:
 def whole(values: Floats) -> Floats:
     """Milliseconds to find the change points of each series at once."""
     given = [points(row) for row in values]
-    return np.array([milliseconds(lambda row=row: find_change_points(row, Settings())) for row in given])
+    return np.array([milliseconds(partial(find_change_points, row, Settings())) for row in given])
 
 
 def online(values: Floats, after: int) -> float:
@@ -65,5 +66,5 @@ def costs() -> Iterator[str]:
     if python:
         theirs = otava(values, python)
         yield f"apache-otava, the same series: {np.median(theirs):.2f} ms (fastest {theirs.min():.2f})"
-        yield f"faster by: whole series {np.median(theirs) / np.median(ours):.1f} times (fastest against fastest "
-        yield f"{theirs.min() / ours.min():.1f}); one more point {np.median(theirs) / updates:.0f} times"
+        yield f"faster: whole series {np.median(theirs) / np.median(ours):.1f} times, fastest against fastest "
+        yield f"        {theirs.min() / ours.min():.1f} times; one more point {np.median(theirs) / updates:.0f} times"

@@ -22,7 +22,7 @@ def gaussian(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
 
 def heavy_tails(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
     """Student's t with 3 degrees of freedom, scaled to a standard deviation of 2."""
-    return generator.standard_t(3, shape) * 2 / np.sqrt(3)
+    return np.asarray(generator.standard_t(3, shape) * 2 / np.sqrt(3))
 
 
 def autocorrelated(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:

@@ -1,0 +1,72 @@
+"""Each kind of series gets the right test."""
+
+import numpy as np
+import pytest
+
+from dashboard.detection import Point, Settings, find_change_points, status_value
+from tests.builders.detection import online, points
+
+
+def seen(values: list[float], settings: Settings) -> list[tuple[int, int]]:
+    """First point of each new level, and the point with which it was told."""
+    return [(change.index, change.seen_at) for change in find_change_points(points(values), settings)]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([4.0] * 8 + [4.2] * 3, "continuous", [(8, 8)]),
+        ([4.0] * 8 + [4.2] * 3, "constant", [(8, 8)]),
+        ([4.0] * 8 + [4.01] * 30, "constant", []),
+        ([4.0] * 2 + [4.2] * 3, "constant", []),
+        ([2.0] * 8 + [3.0] * 3, "count", [(8, 8)]),
+        ([2.0] * 8 + [3.0] * 3 + [0.0] * 2, "count", [(8, 8), (11, 11)]),
+        ([0.0] * 8 + [1.0], "count", [(8, 8)]),
+        ([2.0] * 8 + [3.0] + [2.0] * 9 + [3.0] * 3, "count", [(8, 8), (9, 9), (18, 20)]),
+        ([0.0, 0.0, 1.0, 1.0], "status", [(2, 2)]),
+        ([0.0, 1.0, 0.0], "status", [(1, 1), (2, 2)]),
+        ([0.0], "status", []),
+    ],
+)
+def test_what_holds_a_value_needs_one_point(values: list[float], kind: str, expected: list[tuple[int, int]]) -> None:
+    assert seen(values, Settings(kind=kind)) == expected  # type: ignore[arg-type]
+
+
+def test_memory_with_a_little_jitter_still_needs_one_point() -> None:
+    values = 4 + 0.001 * np.random.default_rng(1).normal(size=40)
+    values[30:] += 0.2
+    assert seen(values.tolist(), Settings(kind="constant")) == [(30, 30)]
+
+
+def test_counts_that_vary_are_judged_by_their_own_noise() -> None:
+    generator = np.random.default_rng(1)
+    values = np.concatenate([generator.poisson(4, 60), generator.poisson(14, 20)]).astype(float)
+    ((index, told),) = seen(values.tolist(), Settings(kind="count"))
+    assert (index, told <= 63) == (60, True)
+
+
+def test_a_status_that_fails_is_told_at_once() -> None:
+    words = ["pass", "pass", "fail_accuracy"]
+    verdicts = online(points([status_value(word) for word in words]), Settings(kind="status"))
+    assert [verdict.state for verdict in verdicts] == ["unchanged", "unchanged", "changed"]
+
+
+def test_an_unknown_status_word_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="flaky"):
+        status_value("flaky")
+
+
+def test_a_negative_count_is_refused() -> None:
+    with pytest.raises(ValueError, match="count is -1"):
+        find_change_points(points([float(value % 7) for value in range(30)] + [-1.0]), Settings(kind="count"))
+
+
+def test_a_failed_case_has_no_point() -> None:
+    with pytest.raises(ValueError, match="leave its point out"):
+        Point(float("nan"), None, None, 7)
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "latency"}, {"threshold_percent": -1.0}])
+def test_settings_refuse_what_they_do_not_know(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"Settings\."):
+        Settings(**wrong)  # type: ignore[arg-type]

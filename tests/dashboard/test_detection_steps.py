@@ -1,0 +1,93 @@
+"""Steps, spikes and re-arming in series that vary."""
+
+import numpy as np
+import pytest
+
+from dashboard.detection import Point, Settings, find_change_points
+from tests.builders.detection import online, points, quiet, series
+
+
+def test_a_step_is_told_once_with_the_point_it_began_at() -> None:
+    (change,) = find_change_points(series(step=8.0, at=60, length=120), Settings())
+    assert abs(change.index - 60) <= 1
+    assert change.effect_low <= 8 <= change.effect_high
+    assert (change.cause, change.unit) == ("step", "percent")
+    assert change.position == 10 * change.index
+
+
+def test_a_step_downwards_is_told_as_well() -> None:
+    (change,) = find_change_points(series(step=-5.0, at=60, length=120), Settings())
+    assert change.effect < -3
+
+
+def test_noise_alone_is_no_change() -> None:
+    assert find_change_points(series(step=0.0, at=60, length=300), Settings()) == []
+
+
+def test_a_single_spike_is_no_level() -> None:
+    values = quiet(100)
+    values[50] += 40
+    assert find_change_points(points(values), Settings()) == []
+
+
+def test_two_spikes_in_a_row_are_no_level() -> None:
+    values = quiet(100)
+    values[50:52] += 40
+    assert find_change_points(points(values), Settings()) == []
+
+
+def test_the_detector_re_arms_on_the_new_level() -> None:
+    values = quiet(200)
+    values[60:] += 8
+    values[130:] += 8
+    first, second = find_change_points(points(values), Settings())
+    assert (abs(first.index - 60) <= 2, abs(second.index - 130) <= 2) == (True, True)
+
+
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_a_step_far_beyond_the_noise_has_the_right_size(factor: float) -> None:
+    values = quiet(80)
+    values[40:] *= factor
+    (change,) = find_change_points(points(values), Settings())
+    assert change.index == 40
+    assert change.effect == pytest.approx(100 * (factor - 1), abs=6)
+
+
+def test_a_step_far_below_the_threshold_is_not_worth_telling() -> None:
+    values = 100 + (quiet(200) - 100) / 20
+    values[100:] += 0.6
+    assert find_change_points(points(values), Settings(threshold_percent=2)) == []
+
+
+def test_a_slow_drift_is_told_as_drift_and_once() -> None:
+    values = quiet(500) + 4 * np.arange(500) / 500
+    (change,) = find_change_points(points(values), Settings())
+    assert change.cause == "drift"
+    assert change.effect == pytest.approx(3, abs=1.5)
+
+
+def test_a_point_with_a_wide_interval_weighs_less() -> None:
+    values = quiet(46)
+    values[40:] += 8
+    narrow = [Point(value, value - 0.5, value + 0.5, place) for place, value in enumerate(values.tolist())]
+    wide = [*narrow[:40], *(Point(point.value, point.value - 20, point.value + 20, 0) for point in narrow[40:])]
+    assert find_change_points(narrow, Settings()) != []
+    assert find_change_points(wide, Settings()) == []
+
+
+def test_the_online_detector_suspects_before_it_tells() -> None:
+    states = [verdict.state for verdict in online(series(step=5.0, at=60, length=70))]
+    assert "suspected" in states[60 : states.index("changed")]
+    assert states.count("changed") == 1
+
+
+def test_negative_levels_are_judged_like_positive_ones() -> None:
+    values = -quiet(80)
+    values[40:] -= 8
+    (change,) = find_change_points(points(values), Settings())
+    assert change.effect == pytest.approx(-8, abs=2)
+
+
+@pytest.mark.parametrize("length", [0, 1, 20])
+def test_a_series_too_short_to_judge_has_no_change(length: int) -> None:
+    assert find_change_points(points(quiet(60)[:length]), Settings()) == []
