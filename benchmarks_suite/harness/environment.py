@@ -1,5 +1,4 @@
-"""What a job runs on: torch, libraries, machine, settings; and the fingerprint that tells equal ones.
-"""
+"""What a job runs on: torch, libraries, machine, settings; and the fingerprint that tells equal ones."""
 
 import hashlib
 import importlib.metadata

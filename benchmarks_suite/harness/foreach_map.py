@@ -1,5 +1,4 @@
-"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses (torch 2.7).
-"""
+"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses (torch 2.7)."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,5 +1,4 @@
-"""What disturbed a measurement from outside: other load, another process on the GPU, heat, throttled clocks.
-"""
+"""What disturbed a measurement from outside: other load, another process on the GPU, heat, throttled clocks."""
 
 import re
 import resource

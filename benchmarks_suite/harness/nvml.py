@@ -1,5 +1,4 @@
-"""One GPU, as NVIDIA's management library sees it. What cannot be read is absent.
-"""
+"""One GPU, as NVIDIA's management library sees it. What cannot be read is absent."""
 
 import importlib
 from dataclasses import dataclass

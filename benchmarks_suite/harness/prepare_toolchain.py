@@ -1,5 +1,4 @@
-"""``python -m benchmarks_suite.harness.prepare_toolchain DEVICE``: makes the base of caches.py, tells the seconds.
-"""
+"""``python -m benchmarks_suite.harness.prepare_toolchain DEVICE``: makes the base of caches.py, tells the seconds."""
 
 import sys
 

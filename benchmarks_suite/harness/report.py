@@ -1,5 +1,4 @@
-"""From what was seen to metrics, sections and reasons of absence. Keys are those of dashboard/metrics.py.
-"""
+"""From what was seen to metrics, sections and reasons of absence. Keys are those of dashboard/metrics.py."""
 
 from __future__ import annotations
 
