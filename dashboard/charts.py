@@ -28,6 +28,8 @@ PURPOSE_SYMBOLS = {
     "bisection": "triangle-up-open",
 }
 _FEW_POINTS = 80  # up to this many the line carries a marker on each point
+_FEW_INTERVALS = 12  # up to this many each point has whiskers too: a band around one point has no width
+_LEAST_SPAN_MS = 3_600_000  # of the time axis, so that a first point is not drawn on an axis of milliseconds
 _MOST_BUILD_LINES = 60
 _MOST_BUILD_LABELS = 8
 
@@ -75,12 +77,19 @@ def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000
     for row, line in enumerate(lines):
         traces += _failures(line, row)
     shapes, annotations = _build_marks(lines)
-    return {
-        "data": traces,
-        "layout": _trend_layout(
-            metric, shapes, annotations, has_failures=any(set(line.status) - {"pass"} for line in lines)
-        ),
-    }
+    has_failures = any(set(line.status) - {"pass"} for line in lines)
+    layout = _trend_layout(metric, shapes, annotations, has_failures=has_failures)
+    layout["xaxis"] |= _widened(lines)
+    return {"data": traces, "layout": layout}
+
+
+def _widened(lines: Sequence[Line]) -> dict[str, Any]:
+    """The time axis' range where all the data lie within a shorter time than it should show; else nothing."""
+    times = [int(at) for line in lines if len(line.at_ms) for at in (line.at_ms.min(), line.at_ms.max())]
+    if not times or max(times) - min(times) >= _LEAST_SPAN_MS:
+        return {}
+    middle = (min(times) + max(times)) // 2
+    return {"range": [middle - _LEAST_SPAN_MS, middle + _LEAST_SPAN_MS]}
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
@@ -139,7 +148,14 @@ def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
         },
         "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
+        **(_whiskers(line, shown) if len(shown) <= _FEW_INTERVALS else {}),
     }
+
+
+def _whiskers(line: Line, shown: NDArray[np.intp]) -> dict[str, Any]:
+    above, below = line.high[shown] - line.value[shown], line.value[shown] - line.low[shown]
+    arrays = {"array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
+    return {"error_y": {"type": "data", "symmetric": False, "thickness": 1.5, "width": 6, **arrays}}
 
 
 def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:

@@ -168,3 +168,16 @@ def test_steps_timed_one_by_one_are_not_mixed_with_interleaved_samples() -> None
     arms = [Arm("eager", 0, np.ones(3)), Arm("eager single", 0, np.ones(3), single=True)]
     assert [trace["name"] for trace in sample_charts.over_time_figure(arms)["data"]] == ["eager"]
     assert [trace["visible"] for trace in sample_charts.distribution_figure(arms)["data"]] == [True, "legendonly"]
+
+
+def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> None:
+    figure = charts.series_figure([line([2.0])], LATENCY)
+    whiskers = next(trace["error_y"] for trace in figure["data"] if "error_y" in trace)
+    assert whiskers["array"] == pytest.approx([0.1])
+    assert whiskers["arrayminus"] == pytest.approx([0.1])
+    low, high = figure["layout"]["xaxis"]["range"]
+    assert high - low == 2 * 3_600_000
+
+
+def test_days_of_points_set_the_time_axis_themselves() -> None:
+    assert "range" not in charts.series_figure([line([1.0, 2.0])], LATENCY)["layout"]["xaxis"]
