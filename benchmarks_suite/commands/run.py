@@ -39,7 +39,7 @@ def declare_case(parser: ArgumentParser) -> None:
             f"--{name.replace('_', '-')}",
             type=kind,
             metavar="VALUE",
-            help=f"{rule['title']} (default: {shown})",
+            help=f"{rule['title']} (default: {shown})".replace("%", "%%"),  # argparse formats it
         )
 
 
