@@ -4,6 +4,7 @@ import gc
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ from benchmarks_suite.harness import caches
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
+LEAST_S = 10.0  # no process of the suite imports torch, builds and compiles in less
 EXPLAINED = ("fail_to_compile", "fail_accuracy", "crashed")
 _STAGES = {"dynamo_only": "dynamo", "aot_eager": "AOTAutograd", "inductor": "Inductor"}
 
 
-def run(job: Job, result: Result, folder: Path) -> None:
-    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the
-    stage named.
+def run(job: Job, result: Result, folder: Path, deadline: float) -> None:
+    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the stage.
+
+    deadline: time.monotonic() by which it must be done; what there is no time for is not looked for.
     """
     if result.status not in EXPLAINED or not job.config.compiles:
         return
@@ -28,13 +31,20 @@ def run(job: Job, result: Result, folder: Path) -> None:
         if name == job.config.name:
             found[name] = {"status": result.status, "message": result.message}
         else:
-            found[name] = _measured(job, name, folder)
+            found[name] = _measured(job, name, folder, deadline - time.monotonic())
         if found[name]["status"] != "pass":
             break
-    failing = next((name for name in found if found[name]["status"] != "pass"), None)
-    stage = _STAGES[failing] if failing else f"what {job.config.name} adds to inductor"
+    stage = _stage(job, found)
     result.sections["ablation"] = {**found, "stage": stage}
     result.message = f"{result.message} [ablation: {stage}]"[-4000:]
+
+
+def _stage(job: Job, found: dict[str, Any]) -> str:
+    """The stage that is to blame: the first that is not right."""
+    failing = next((name for name in found if found[name]["status"] != "pass"), None)
+    if failing is None:
+        return f"what {job.config.name} adds to inductor"
+    return "not found in the time that was left" if found[failing]["status"] == "timeout" else _STAGES[failing]
 
 
 def _free_device() -> None:
@@ -45,8 +55,10 @@ def _free_device() -> None:
         torch.cuda.empty_cache()
 
 
-def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:
+def _measured(job: Job, config: str, folder: Path, left_s: float) -> dict[str, str]:
     """Status and message of the case with another config: a job without starts, and next to no sampling."""
+    if left_s < LEAST_S:
+        return {"status": "timeout", "message": "not begun: the job's time limit is near"}
     measure = {
         **job.document["measure"],
         "starts": [],
@@ -59,9 +71,9 @@ def _measured(job: Job, config: str, folder: Path) -> dict[str, str]:
     job_file.write_text(json.dumps(document))
     command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
     try:
-        subprocess.run(command, env=caches.child_environment(), timeout=job.timeout_s / 3, check=False)
+        subprocess.run(command, env=caches.child_environment(), timeout=left_s, check=False)
     except subprocess.TimeoutExpired:
-        return {"status": "timeout", "message": f"not done after {job.timeout_s / 3:.0f} s"}
+        return {"status": "timeout", "message": f"not done after {left_s:.0f} s"}
     if not result_file.exists():
         return {
             "status": "crashed",

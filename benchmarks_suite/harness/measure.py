@@ -49,24 +49,24 @@ def measure(job: Job, artifacts: Path | None) -> Result:
 
     artifacts: folder for the generated code; None: it is not kept.
     """
-    result = Result(job)
+    result, deadline = Result(job), time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
     with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as folder:
         try:
-            _measure(job, result, Path(folder), artifacts if job.measure.keep_code else None)
+            _measure(job, result, Path(folder), artifacts if job.measure.keep_code else None, deadline)
         except Exception as error:
             fail(result, error)
         if job.measure.starts:
-            ablation.run(job, result, Path(folder))
+            ablation.run(job, result, Path(folder), deadline)
     result.environment = result.environment or environment.describe(job)
     report.conclude(job, result)
     return result
 
 
-def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None) -> None:
+def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> None:
     with result.in_stage("job"):
         _set_variables(job)
     with result.in_stage("starts"):
-        answers = _run_starts(job, result, folder, artifacts) if job.config.compiles else {}
+        answers = _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
     cold = answers.get("cold", {"status": "pass"})
     if cold["status"] == "timeout":  # there is no time left to find out whether eager would run
         result.stage = "compile"
@@ -135,12 +135,11 @@ def _set_variables(job: Job) -> None:
     os.environ.update(job.env)
 
 
-def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None) -> Answers:
+def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> Answers:
     """The starts that the job asks for, in the one order in which each finds what it needs.
 
     From then on this process uses the caches that they leave.
     """
-    deadline = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
     process = starts.Starts(job, folder, artifacts, deadline)
     if process.base:
         os.environ["TMPDIR"] = str(process.base.temporary_folder)  # the precompiled header lies there
