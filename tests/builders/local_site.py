@@ -37,7 +37,8 @@ class LocalSite:
         )
         self.pid = self._process.pid
         self.lines: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self._process.stdout
@@ -47,10 +48,13 @@ class LocalSite:
     def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
         """The first printed line that matches. Fails with all that was printed when none does in time."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline and self._process.poll() is None:
+        while time.monotonic() < deadline:
+            is_last_look = not self._reader.is_alive()  # it ended, and all that it printed has been read
             for line in list(self.lines):
                 if found := re.search(pattern, line):
                     return found
+            if is_last_look:
+                break
             time.sleep(0.1)
         raise AssertionError(f"no line matched {pattern!r} within {seconds} s:\n" + "\n".join(self.lines[-60:]))
 
