@@ -148,6 +148,6 @@ def test_no_page_complained_in_the_browser_on_the_way(complaints: list[str]) -> 
 def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, chromium: Browser) -> None:
     assert site.stop() == 0
     with local_site(var) as again:
+        assert not any("password" in line for line in again.lines), "\n".join([*site.lines[-20:], *again.lines])
         later = chromium.new_page(base_url=again.url)
-        assert points(later, MLP, "eager") == 2
-        assert not any("password" in line for line in again.lines)
+        assert points(later, MLP, "eager") == 2, later.request.get(f"/series/{MLP}/export.json").text()
