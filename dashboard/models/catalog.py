@@ -73,11 +73,17 @@ class TorchBuild(models.Model):
 
     label = models.CharField(max_length=200, unique=True)  # 2.13.0+cpu; a variant adds its name
     version = models.CharField(max_length=80)
+    base = models.ForeignKey(  # of a variant: the build whose environment it runs in
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="variants"
+    )
+    variant = models.JSONField(default=dict, blank=True)  # job.v1's `variant`: env, inductor; {} for a plain build
     git_sha = models.CharField(max_length=80, blank=True)
     cuda = models.CharField(max_length=40, blank=True)
     triton = models.CharField(max_length=40, blank=True)
     channel = models.CharField(max_length=20, choices=Channel, default=Channel.RELEASE)
     released_on = models.DateField(null=True, blank=True)
+    python = models.CharField(max_length=80, blank=True)  # the Python range of its wheels, as `Requires-Python`
+    index_url = models.URLField(max_length=500, blank=True)  # where it is installed from; "" = the worker's own index
     adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -91,8 +97,16 @@ class TorchBuild(models.Model):
 class Track(models.Model):
     """A named stream of builds that is followed."""
 
+    class Kind(models.TextChoices):
+        LOCAL = "local"  # whatever torch the worker has
+        STABLE = "stable"  # the newest release
+        NIGHTLY = "nightly"
+        PINNED = "pinned"  # never moves: the control that shows when the machine moved
+        VERSIONS = "versions"  # builds side by side, for comparisons and bisections
+
     key = models.SlugField(max_length=60, unique=True)  # local, stable, nightly, pinned-2.11
     label = models.CharField(max_length=200, blank=True)
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.LOCAL)
     build = models.ForeignKey(  # where it stands now
         TorchBuild, null=True, blank=True, on_delete=models.PROTECT, related_name="tracks"
     )

@@ -59,6 +59,18 @@ class Run(models.Model):
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
     request = models.JSONField(default=dict)  # what was asked: families, benchmarks, configs, measure
+    libraries = models.JSONField(
+        default=dict, blank=True
+    )  # {"transformers": "5.23.0"}; {} = the newest the build takes
+    comparison = models.ForeignKey(
+        "dashboard.Comparison", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    bisection = models.ForeignKey(
+        "dashboard.Bisection", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
+    confirmation = models.ForeignKey(
+        "dashboard.Confirmation", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
     schedule = models.ForeignKey(
         "dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )

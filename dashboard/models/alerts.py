@@ -1,0 +1,232 @@
+"""What changed, how sure we are, whose fault it is, and what people did about it.
+
+A change of one series is an Alert; alerts with the same likely cause are one AlertGroup, which people triage.
+docs/architecture.md draws the group's states.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+
+class AlertState(models.TextChoices):
+    """The states of a group; the last three are reached without a person."""
+
+    SUSPECTED = "suspected"
+    CONFIRMING = "confirming"
+    CONFIRMED = "confirmed"
+    ACKNOWLEDGED = "acknowledged"
+    FIXED = "fixed"
+    WONTFIX = "wontfix"
+    INVALID = "invalid"
+    NOT_REPRODUCED = "not_reproduced"
+    INCONCLUSIVE = "inconclusive"
+    RECOVERED = "recovered"
+
+
+class Cause(models.TextChoices):
+    """Whose fault it is; without positive evidence it is unknown."""
+
+    COMPILER = "compiler"
+    EAGER = "eager", "PyTorch eager or a library"
+    MACHINE = "machine"
+    LIBRARY = "library", "model library"
+    BENCHMARK = "benchmark"
+    UNKNOWN = "unknown"
+
+
+class Kind(models.TextChoices):
+    STEP = "step"
+    DRIFT = "drift"  # slow; of the metric, not of the numbers
+    STATUS = "status"
+    SILENCE = "silence"  # what should have reported did not
+
+
+class Direction(models.TextChoices):
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    TRADE_OFF = "trade_off"  # some metrics better, some worse
+    NEUTRAL = "neutral"
+
+
+class Severity(models.TextChoices):
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class DetectorState(models.Model):
+    """Where the online detector of one series stands, so that a new datum costs no look at the history."""
+
+    series = models.OneToOneField(
+        "dashboard.Series", primary_key=True, on_delete=models.CASCADE, related_name="detector"
+    )
+    version = models.CharField(max_length=40)
+    state = models.JSONField()  # OnlineDetector.state()
+    planned_at = models.DateTimeField()  # of the last datum that it has seen
+    can_show_percent = models.FloatField(null=True)  # the smallest change that this series shows in 9 of 10 cases
+    updated_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"detector of series {self.series_id}"
+
+
+class AlertGroup(models.Model):
+    """Every alert with the same likely cause: what people see, judge and close."""
+
+    title = models.CharField(max_length=300)
+    kind = models.CharField(max_length=20, choices=Kind, default=Kind.STEP)
+    state = models.CharField(max_length=20, choices=AlertState, default=AlertState.SUSPECTED, db_index=True)
+    direction = models.CharField(max_length=20, choices=Direction, default=Direction.REGRESSION)
+    severity = models.CharField(max_length=20, choices=Severity, default=Severity.MEDIUM)
+    cause = models.CharField(max_length=20, choices=Cause, default=Cause.UNKNOWN)
+    evidence = models.JSONField(default=list)  # [{"fact", "says", "supports": cause, "url"}], the argument of the page
+    machine = models.ForeignKey("dashboard.Machine", null=True, on_delete=models.PROTECT, related_name="alert_groups")
+    track = models.ForeignKey("dashboard.Track", null=True, on_delete=models.PROTECT, related_name="alert_groups")
+    base = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    new = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    assignee = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="alert_groups"
+    )
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        return reverse("alert", args=[self.pk])
+
+
+class Alert(models.Model):
+    """One series changed at one build."""
+
+    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="alerts")
+    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="alerts")
+    kind = models.CharField(max_length=20, choices=Kind)
+    direction = models.CharField(max_length=20, choices=Direction)
+    job = models.ForeignKey(  # whose datum is the first point of the new level
+        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="alerts"
+    )
+    planned_at = models.DateTimeField()  # of that datum
+    seen_at = models.DateTimeField()  # planned_at of the datum at which the detector was sure
+    base = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    new = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    effect = models.FloatField(null=True)  # with its interval, in unit
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    unit = models.CharField(max_length=20)  # percent, or difference for counts and status words
+    false_alarm_share = models.FloatField(null=True)  # of points on pure noise, how many look like this: for the FDR
+    # what the confirmation said of this series: "", confirmed, not_reproduced, inconclusive; "" = it was not a
+    # representative
+    confirmation = models.CharField(max_length=20, blank=True)
+    recovered_at = models.DateTimeField(null=True)
+    detector_version = models.CharField(max_length=40)
+    decision = models.JSONField(default=dict)  # points, settings, verdict: enough to decide again
+
+    class Meta:
+        ordering = ["-planned_at"]
+        constraints = [models.UniqueConstraint(fields=["series", "planned_at", "kind"], name="alert_once_per_change")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of series {self.series_id}"
+
+
+class AlertEvent(models.Model):
+    """One move or remark in the life of a group: who, when, why."""
+
+    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(auto_now_add=True)
+    by = models.ForeignKey(  # null: the system
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    action = models.CharField(max_length=40)  # opened, state, assigned, note, linked, nudged, split, merged, cause
+    state = models.CharField(max_length=20, choices=AlertState)  # after it
+    text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["at", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.state}"
+
+
+class IssueLink(models.Model):
+    """An issue or pull request of another system that belongs to a group."""
+
+    group = models.ForeignKey(AlertGroup, on_delete=models.CASCADE, related_name="links")
+    url = models.URLField(max_length=500)
+    title = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.title or self.url
+
+
+class Confirmation(models.Model):
+    """Base and new build re-measured in turn for at most three alerts of a group. Its runs point at it."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        DONE = "done"
+        SKIPPED = "skipped"  # the queue is deep or the rate limit is reached; message says which
+
+    group = models.OneToOneField(AlertGroup, on_delete=models.CASCADE, related_name="confirmation")
+    state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
+    alerts = models.ManyToManyField(Alert, related_name="confirmations")  # the representatives
+    order = models.JSONField(default=list)  # the drawn order of builds: ["base", "new", "new", "base", …]
+    only_new = models.BooleanField(default=False)  # the base build cannot be installed any more: weaker
+    message = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"confirmation of {self.group}"
+
+
+class InvalidPoint(models.Model):
+    """A datum that a person has taken out of detection and trend words; deleting the row brings it back."""
+
+    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="invalid_points")
+    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="invalid_points")
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["series", "job"], name="invalid_point_once")]
+
+    def __str__(self) -> str:
+        return self.reason[:100]
+
+
+class Mute(models.Model):
+    """A series that raises no alert until a moment."""
+
+    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="mutes")
+    until = models.DateTimeField()
+    reason = models.TextField(blank=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"series {self.series_id} until {self.until:%Y-%m-%d}"
+
+
+class Annotation(models.Model):
+    """A remark on the trend of a benchmark, by anyone signed in."""
+
+    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.CASCADE, related_name="annotations")
+    at = models.DateTimeField()  # the place on the time axis
+    text = models.CharField(max_length=300)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["at"]
+
+    def __str__(self) -> str:
+        return self.text[:100]

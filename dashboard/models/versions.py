@@ -1,0 +1,122 @@
+"""Builds side by side: what is installed where, comparisons of two builds, bisections between two builds."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+
+class Requirements(models.Model):
+    """The fully pinned requirements of a build with its libraries on one platform, as the first resolution found them.
+
+    Every later environment of the same build, libraries and platform is made from the same set.
+    """
+
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="requirements")
+    libraries = models.JSONField(default=dict)  # as Run.libraries
+    platform = models.CharField(max_length=80)  # linux_x86_64-cp311
+    text = models.TextField()  # requirements.txt, every version pinned
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["build", "libraries", "platform"], name="requirements_one_per_platform")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.build} on {self.platform}"
+
+
+class InstalledEnvironment(models.Model):
+    """A virtual environment on a worker, as that worker reports it."""
+
+    class State(models.TextChoices):
+        BUILDING = "building"
+        READY = "ready"
+        FAILED = "failed"  # message has the resolver's or installer's own words
+        DAMAGED = "damaged"  # its check failed later; it is made anew before it is used
+        EVICTED = "evicted"
+
+    worker = models.ForeignKey("dashboard.Worker", on_delete=models.CASCADE, related_name="environments")
+    key = models.CharField(max_length=64)  # the folder's name on the worker
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="environments")
+    libraries = models.JSONField(default=dict)
+    state = models.CharField(max_length=20, choices=State)
+    adopted = models.BooleanField(default=False)
+    message = models.TextField(blank=True)
+    size_mb = models.PositiveIntegerField(null=True)
+    last_used = models.DateTimeField(null=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["worker", "key"], name="environment_one_per_key")]
+
+    def __str__(self) -> str:
+        return f"{self.build} on {self.worker}: {self.state}"
+
+
+class Comparison(models.Model):
+    """Two builds measured in turn, A B A B, on one machine under one library set. Its runs point at it."""
+
+    uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # its own URL
+    label = models.CharField(max_length=200, blank=True)
+    base = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    new = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="comparisons")
+    repeats = models.PositiveIntegerField(default=2)  # processes per case and build
+    request = models.JSONField(default=dict)  # as Run.request
+    libraries = models.JSONField(default=dict)  # the newest set that both builds take
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.label or f"{self.base} → {self.new}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("comparison", args=[self.uuid])
+
+
+class Bisection(models.Model):
+    """The search for the pair of neighbouring builds between which one case changed."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        FOUND = "found"
+        INCONCLUSIVE = "inconclusive"  # the budget ended before the verdicts did
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    base = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    new = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="bisections")
+    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="+")
+    config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="+")
+    metric = models.CharField(max_length=60)
+    state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
+    # where the search stands: the newest build known to be like base, the oldest known to be like new
+    low = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    high = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
+    steps = models.JSONField(
+        default=list
+    )  # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
+    message = models.TextField(blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.benchmark} {self.config} between {self.base} and {self.new}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("bisection", args=[self.pk])
