@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks_suite.commands import batch, ceilings, compare, listing, noise, run
+from benchmarks_suite.commands import batch, ceilings, compare, coverage, listing, noise, run
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ COMMANDS = {
     "run": Command("measure one case", run.declare, run.run),
     "batch": Command("measure a list of cases, unattended and resumable", batch.declare, batch.run),
     "compare": Command("two results, or two folders of them, case by case", compare.declare, compare.run),
+    "coverage": Command("every benchmark x config with its status, from result files", coverage.declare, coverage.run),
     "noise": Command("how much each metric differs between fresh processes", noise.declare, noise.run),
     "ceilings": Command("this machine's own matmul rate and copy bandwidth", ceilings.declare, ceilings.run),
 }

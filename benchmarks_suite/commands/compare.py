@@ -1,18 +1,17 @@
 """``compare``: two results, or two folders of results, case by case; matched cases only."""
 
-import json
 import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import progress, table
+from benchmarks_suite.harness import progress, recorded, table
 
 OK, WRONG_INPUT = 0, 2
 NOT_COMPARED = frozenset({"passed", "toolchain_s"})
 
-Results = dict[tuple[str, str], dict[str, Any]]
+Results = dict[recorded.Case, recorded.Document]
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -39,17 +38,9 @@ def run(options: Namespace) -> int:
 
 def read(path: Path) -> Results:
     """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file."""
-    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
-    found: Results = {}
-    for file in files:
-        try:
-            document = json.loads(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{file} cannot be read as a result: {error}") from error
-        if isinstance(document, dict) and document.get("schema") == "result.v1":
-            found[document["benchmark"]["name"], document["job"]["config"]] = document
-        elif not path.is_dir():
-            raise ValueError(f"{file} is not a result file: its schema is not result.v1")
+    found = {recorded.case(document): document for document in recorded.read(path)}
+    if not found and not path.is_dir():
+        raise ValueError(f"{path} is not a result file: its schema is not result.v1")
     return found
 
 

@@ -37,6 +37,7 @@ _AREAS = {
     "functorch": "torch._functorch.config",
 }
 _FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
+_LOCAL_FOLDERS = re.compile(r".*/(?:(?:site|dist)-packages/|(?=benchmarks_suite/))")
 
 
 def release() -> tuple[int, int]:
@@ -227,12 +228,12 @@ def _stable(reason: str) -> str:
 
 
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame outside of torch, its library path cut to what is below site-packages; "" for no frame."""
+    """The innermost frame outside of torch, without the folders that hold libraries and suite here; "" for no frame."""
     frames = list(user_stack)
     if not frames:
         return ""
     frame = next((frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1])
-    return f"{re.sub(r'.*/(site-packages|dist-packages)/', '', frame.filename)}:{frame.lineno} in {frame.name}"[:500]
+    return f"{_LOCAL_FOLDERS.sub('', frame.filename)}:{frame.lineno} in {frame.name}"[:500]
 
 
 class PerfHints(logging.Handler):

@@ -1,0 +1,117 @@
+"""What was run: marks, reasons, what is kept; and that docs/coverage.md is what the command prints."""
+
+import gzip
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks_suite.__main__ import main
+from benchmarks_suite.commands import coverage
+from benchmarks_suite.commands.coverage import CPU, mark_of, newest
+from benchmarks_suite.configs import CONFIGS
+from benchmarks_suite.harness import recorded
+from benchmarks_suite.registry import BENCHMARKS
+
+ROOT = Path(__file__).parents[2]
+MLP = "mlp.smoke.inference.float32.static.b64"
+
+
+def result(config: str = "inductor", **fields: Any) -> dict[str, Any]:
+    """A result of the smoke MLP on a CPU; ``fields`` replace what it says."""
+    return {
+        "schema": "result.v1",
+        "job": {"config": config, "device": "cpu"},
+        "status": "pass",
+        "message": "",
+        "finished_at": "2026-11-21T03:00:00+00:00",
+        "benchmark": {"name": MLP, "size": "smoke", "version": 1},
+        "environment": {"torch": {"version": "2.13.0"}, "machine": {"cpu": "a CPU"}},
+        "metrics": {"eager_latency_ms": {"value": 1.25}, "speedup": {"value": 1.5}},
+        "samples": {"eager": {"unit": "ms", "values": [1.25]}},
+        **fields,
+    }
+
+
+def mark(config: str, *documents: dict[str, Any]) -> str:
+    return mark_of(CPU, BENCHMARKS[MLP], CONFIGS[config], newest(documents, CPU))
+
+
+def test_a_case_is_marked_by_its_status() -> None:
+    assert mark("inductor", result()) == "P"
+    assert mark("inductor", result(status="fail_accuracy")) == "A"
+
+
+def test_a_pass_without_a_reference_is_told_apart() -> None:
+    assert mark("inductor", result(accuracy={"status": "no_reference"})) == "N"
+
+
+def test_what_is_in_no_result_was_not_run_and_what_cannot_be_asked_for_is_told_apart() -> None:
+    assert mark("regional", result()) == "."
+    assert mark("inductor_optimizer", result()) == "-"  # for training
+    assert mark("inductor_float8", result()) == "-"  # for a GPU
+
+
+def test_eager_was_run_where_it_was_the_control() -> None:
+    assert mark("eager", result()) == "P"
+    assert mark("eager", result(metrics={})) == "."
+
+
+def test_of_two_results_of_one_case_the_newer_one_counts() -> None:
+    later = result(status="timeout", finished_at="2026-11-22T03:00:00+00:00")
+    assert mark("inductor", later, result()) == "T"
+
+
+def test_a_result_of_another_version_of_the_benchmark_does_not_count() -> None:
+    assert mark("inductor", result(benchmark={"name": MLP, "size": "smoke", "version": 99})) == "."
+
+
+def test_what_did_not_pass_is_listed_with_its_reason_on_one_line() -> None:
+    page = coverage.page([result(status="fail_to_run", message="no room\nin a | b")], "results")
+    assert f"| {MLP} | `inductor` | CPU | fail_to_run | no room in a \\| b |" in page
+
+
+def test_a_row_ends_with_eagers_time_and_inductors_speedup() -> None:
+    row = next(line for line in coverage.page([result()], "results").splitlines() if line.startswith(MLP))
+    assert row.split()[2:] == ["1.25", "1.500x"]
+
+
+def test_a_place_where_nothing_ran_says_so() -> None:
+    assert "not run on GPU" in coverage.page([result()], "results")
+
+
+def test_kept_results_have_no_samples_and_make_the_same_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original, kept = tmp_path / "result.json", tmp_path / "kept" / "results.jsonl.gz"
+    original.write_text(json.dumps(result()))
+    assert main(["coverage", str(original), "--keep", str(kept)]) == coverage.OK
+    first = capsys.readouterr().out
+    assert json.loads(gzip.decompress(kept.read_bytes()))["samples"] == {}
+    assert main(["coverage", str(kept.parent)]) == coverage.OK
+    assert capsys.readouterr().out == first.replace(str(original), str(kept.parent))
+
+
+def test_a_file_that_is_no_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "cut.jsonl").write_text('{"schema":')
+    assert main(["coverage", str(tmp_path)]) == coverage.WRONG_INPUT
+    assert "cut.jsonl cannot be read as a result" in capsys.readouterr().err
+
+
+def test_json_of_another_kind_beside_the_results_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "job.json").write_text('{"schema": "job.v1"}')
+    assert list(recorded.read(tmp_path)) == []
+
+
+def test_the_page_in_docs_is_what_its_command_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "coverage.md").read_text()
+    command = re.search(r"`python -m benchmarks_suite (coverage [^`]*)`", page)
+    assert command
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command[1])) == coverage.OK
+    assert capsys.readouterr().out == page
