@@ -102,6 +102,29 @@ def change(metric: Metric, old: float | None, new: float | None) -> Change | Non
     return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
 
 
+def effect(metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str) -> Change | None:
+    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it has no amount.
+
+    amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain "difference". An interval
+    that is not known, or has no end, is left out.
+    """
+    if amount is None:
+        return None
+    tone: Tone = "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
+    if unit != "percent":
+        return Change(_difference(metric, amount), tone, None)
+    told = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
+    return Change(f"{told}{_ends(amount, low, high)}", tone, amount)
+
+
+def _ends(amount: float, low: float | None, high: float | None) -> str:
+    """The interval of ``amount`` percent in brackets, in the direction that the words tell."""
+    if low is None or high is None or low == high or not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    near, far = (low, high) if amount > 0 else (-high, -low)
+    return f" ({near:.1f} to {_percent(far)})".replace("-", "−")
+
+
 def _difference(metric: Metric, difference: float) -> str:
     if difference == 0:
         return "unchanged"

@@ -1,9 +1,11 @@
 """Numbers and changes as people read them."""
 
+from typing import Any
+
 import pytest
 
 from dashboard.metrics import METRICS
-from dashboard.wording import change, duration, interval, metric_of, number, quantity
+from dashboard.wording import change, duration, effect, interval, metric_of, number, quantity
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,24 @@ def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
 )
 def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers", "text", "tone"),
+    [
+        ("latency_ms", (6.21, 5.12, 7.43, "percent"), "6.2 % slower (5.1 to 7.4 %)", "bad"),
+        ("latency_ms", (-6.21, -7.43, -5.12, "percent"), "6.2 % faster (5.1 to 7.4 %)", "good"),
+        ("peak_memory_gb", (2.5, -0.5, 5.5, "percent"), "2.5 % heavier (−0.5 to 5.5 %)", "bad"),
+        ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0 % heavier", "bad"),
+        ("latency_ms", (6.21, float("-inf"), float("inf"), "percent"), "6.2 % slower", "bad"),
+        ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
+    ],
+)
+def test_an_effect_is_told_with_its_interval(key: str, numbers: tuple[Any, ...], text: str, tone: str) -> None:
+    told = effect(METRICS[key], *numbers)
+    assert told
+    assert (told.text, told.tone) == (text, tone)
+
+
+def test_an_effect_without_an_amount_is_not_told() -> None:
+    assert effect(METRICS["latency_ms"], None, None, None, "percent") is None
