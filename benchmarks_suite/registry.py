@@ -50,6 +50,7 @@ class Benchmark:
 
 # What a default run measures of a benchmark. A compiled case measures its own eager control, so the short run of the
 # smoke size leaves out some eager ones.
+_EAGER = ("eager",)
 _COMPILED = ("inductor",)
 _BOTH = ("eager", "inductor")
 _BLOCKS = (*_BOTH, "regional")
@@ -61,6 +62,7 @@ _ALL = (
     # model, family, size, mode, dtype, shapes, batch_size, item, default_configs
     Benchmark("mlp", "toy", "smoke", "inference", "float32", "static", 64, "samples", _BOTH),
     Benchmark("gpt2", "llm", "smoke", "inference", "float32", "static", 2, "tokens", _BOTH),
+    Benchmark("ceilings", "machine", "smoke", "inference", "float32", "static", 512, "samples", _EAGER),
     Benchmark("mlp", "toy", "smoke", "training", "float32", "static", 64, "samples", _BOTH),
     Benchmark("resnet50", "vision", "smoke", "inference", "float32", "static", 4, "images", _BOTH),
     Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "static", 2, "tokens", _BOTH),
@@ -123,7 +125,9 @@ _ALL = (
     Benchmark("ddp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "inference", "float32", "static", 2, "tokens"),
-    # The published shapes, for one GPU of 80 GB, the most telling first.
+    # The published shapes, for one GPU of 80 GB, the most telling first; before them what the machine itself can do.
+    Benchmark("ceilings", "machine", "standard", "inference", "bfloat16", "static", 8192, "samples", _EAGER),
+    Benchmark("ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER),
     Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "static", 64, "tokens", _BLOCKS),
     Benchmark("gpt2", "llm", "standard", "inference", "bfloat16", "static", 16, "tokens", _GRAPHS),
     Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "static", 16, "tokens", _BLOCKS),

@@ -4,7 +4,7 @@ from dashboard.metrics import METRICS
 
 WORDS: dict[str, str] = {
     "model": "A network, such as gpt2 or resnet50. It belongs to a family.",
-    "family": "Models of one kind: llm, diffusion, vision, multimodal, toy, kernels, distributed.",
+    "family": "Models of one kind: llm, diffusion, vision, multimodal, toy, attention, kernels, distributed; machine: what the hardware itself can do, the canary.",
     "benchmark": "Model, size, mode, dtype, shape profile and batch size: what stays fixed while the software under it changes.",
     "config": "A named way to execute a benchmark: eager, inductor, regional and so on.",
     "case": "One benchmark in one config.",

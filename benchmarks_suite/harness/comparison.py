@@ -150,9 +150,17 @@ class Comparison:
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
         report.sampling(self._job, self._result, taken, stop, self._items_per_step)
+        if self._job.benchmark.family == "machine":
+            self._ceilings()
         self._shares(statistics.median(taken[measured.name].ms))
         report.percentiles(self._result, measured.name, taken[measured.name], single, measure)
         report.interference(self._result, watch)
+
+    def _ceilings(self) -> None:
+        """The machine's own rates: told as metrics, and kept for the jobs after this one."""
+        found = ceilings.measure(self._device)
+        ceilings.save(found, self._device)
+        report.ceilings(self._result, found[self._matmul], found["copy"])
 
     def _shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""
@@ -160,7 +168,7 @@ class Comparison:
         if not known or self._eager is None:
             report.no_shares(
                 self._result,
-                "`python -m benchmarks_suite ceilings` has not run" if not known else "there is no eager arm",
+                "no benchmark `ceilings` has run on this machine" if not known else "there is no eager arm",
             )
             return
         try:
@@ -168,7 +176,7 @@ class Comparison:
         except Exception as error:  # an operator that the counter cannot enter is no reason to lose the case
             report.no_shares(self._result, f"the step's operations cannot be counted: {error}")
             return
-        rate = known[f"matmul.{str(self._dtype).removeprefix('torch.')}"]
+        rate = known[self._matmul]
         moved = None if self._prepared.training else shares.least_bytes(self._prepared)
         report.shares(self._result, latency_ms, flops / rate / 1e12, moved / known["copy"] / 1e9 if moved else None)
 
@@ -181,6 +189,11 @@ class Comparison:
     @property
     def _dtype(self) -> torch.dtype:
         return self._prepared.autocast_dtype or self._prepared.dtype
+
+    @property
+    def _matmul(self) -> str:
+        """The name of the ceiling that this benchmark's matmuls are under."""
+        return f"matmul.{str(self._dtype).removeprefix('torch.')}"
 
     def _free(self) -> None:
         """Gives back what is no longer used, also what a step held that ran out of memory."""

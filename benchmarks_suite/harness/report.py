@@ -185,6 +185,12 @@ def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, it
             _measured(result, "break_even_steps", steps)
 
 
+def ceilings(result: Result, matmul_tflops: statistics.Interval, copy_gb_s: statistics.Interval) -> None:
+    """What the machine itself can do: told by the benchmarks of the family ``machine``."""
+    _measured(result, "matmul_ceiling_tflops", matmul_tflops)
+    _measured(result, "bandwidth_ceiling_gb_s", copy_gb_s)
+
+
 def shares(result: Result, latency_ms: float, matmul_s: float, copy_s: float | None) -> None:
     """Share of the ceilings: the time that a step needs at the machine's own rates / the time that it took.
 

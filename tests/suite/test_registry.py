@@ -12,7 +12,7 @@ from benchmarks_suite import models
 from benchmarks_suite.configs import CONFIGS
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
-FAMILIES = {"llm", "diffusion", "vision", "multimodal", "toy", "attention", "kernels", "distributed"}
+FAMILIES = {"llm", "diffusion", "vision", "multimodal", "toy", "attention", "kernels", "distributed", "machine"}
 ITEMS = {"samples", "tokens", "images"}
 
 
@@ -68,7 +68,12 @@ def test_the_smoke_run_starts_with_the_mlp_and_gpt2_in_inference() -> None:
 def test_a_default_run_names_known_configs_and_always_inductor(size: str) -> None:
     for benchmark in default_run(size):
         assert set(benchmark.default_configs) <= CONFIGS.keys()
-        assert "inductor" in benchmark.default_configs
+        assert "inductor" in benchmark.default_configs or benchmark.family == "machine"
+
+
+@pytest.mark.parametrize("size", ["smoke", "standard"])
+def test_a_default_run_measures_the_machine_itself_in_eager(size: str) -> None:
+    assert {line.default_configs for line in default_run(size) if line.family == "machine"} == {("eager",)}
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])

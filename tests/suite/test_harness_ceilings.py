@@ -1,0 +1,29 @@
+"""The machine's own rates: a job tells and keeps them, and the jobs after it tell which share they reach."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.suite.test_harness_measure import MLP, run
+
+CEILINGS = "ceilings.smoke.inference.float32.static.b512"
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path) -> dict[str, str]:
+    return {"COMPILEWATCH_CACHE": str(tmp_path / "cache")}
+
+
+def test_a_job_tells_the_machines_rates_and_the_next_one_its_share_of_them(
+    tmp_path: Path, own_cache: dict[str, str]
+) -> None:
+    canary = run(tmp_path, "benchmarks_suite", benchmark=CEILINGS, config="eager", environment=own_cache)["metrics"]
+    assert canary["matmul_ceiling_tflops"]["low"] <= canary["matmul_ceiling_tflops"]["value"]
+    assert canary["bandwidth_ceiling_gb_s"]["value"] > 0
+    after = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="eager", environment=own_cache)["metrics"]
+    assert 0 < after["matmul_share_percent"]["value"] < 150
+
+
+def test_before_the_rates_are_known_no_share_is_told(tmp_path: Path, own_cache: dict[str, str]) -> None:
+    result = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="eager", environment=own_cache)
+    assert "no benchmark `ceilings` has run" in result["absent"]["matmul_share_percent"]
