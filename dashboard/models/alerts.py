@@ -39,6 +39,7 @@ class Kind(models.TextChoices):
     STEP = "step"
     DRIFT = "drift"  # slow; of the metric, not of the numbers
     STATUS = "status"
+    ENVIRONMENT = "environment"  # of a group: the machine, its software or the suite changed, the build did not
     SILENCE = "silence"  # what should have reported did not
 
 
@@ -61,11 +62,15 @@ class DetectorState(models.Model):
     series = models.OneToOneField(
         "dashboard.Series", primary_key=True, on_delete=models.CASCADE, related_name="detector"
     )
-    version = models.CharField(max_length=40)
-    state = models.JSONField()  # OnlineDetector.state()
-    planned_at = models.DateTimeField()  # of the last datum that it has seen
+    version = models.CharField(max_length=40, blank=True)  # of the detector that wrote it; "" = nothing judged yet
+    state = models.JSONField(default=dict)  # services/detecting.py: a Progress
+    planned_at = models.DateTimeField(null=True)  # of the last datum that it has seen
+    due = models.BooleanField(default=False)  # there is something to judge; set in the transaction that brought it
     can_show_percent = models.FloatField(null=True)  # the smallest change that this series shows in 9 of 10 cases
     updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["series"], condition=models.Q(due=True), name="detector_due")]
 
     def __str__(self) -> str:
         return f"detector of series {self.series_id}"

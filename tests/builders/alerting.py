@@ -1,0 +1,76 @@
+"""Alert groups, alerts, and series with a history, so that a test says only what matters to it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from django.db import transaction
+
+from dashboard.models import Alert, AlertGroup, Benchmark, Config, Job, JobState, Run, RunState, Series
+from dashboard.result_format import parse_result
+from dashboard.services import landing
+from dashboard.services.partitions import ensure_partitions
+from tests.builders import site
+
+FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run an hour from here on
+
+
+def group(**fields: Any) -> AlertGroup:
+    """A suspected regression of the machine cpu-2c on the track local, without alerts."""
+    made = {"title": "a change", "machine": site.machine(), "track": site.track(), **fields}
+    return AlertGroup.objects.create(**made)
+
+
+def series(metric: str = "latency_ms", config: str = "inductor", benchmark: str = site.MLP) -> Series:
+    """A series of the machine cpu-2c on the track local."""
+    site.fleet.sync_catalog(catalog=site.catalog())
+    return Series.objects.get_or_create(
+        benchmark=Benchmark.objects.get(name=benchmark), config=Config.objects.get(name=config),
+        machine=site.machine(), track=site.track(), metric=metric,
+    )[0]  # fmt: skip
+
+
+def alert(of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", **fields: Any) -> Alert:
+    """One alert: 6.2 % slower, unless told otherwise."""
+    made = {
+        "kind": "step", "direction": "regression", "effect": 6.2, "low": 5.1, "high": 7.4, "unit": "percent",
+        "planned_at": FIRST, "seen_at": FIRST, "false_alarm_share": 0.0001, "base": of.base, "new": of.new, **fields,
+    }  # fmt: skip
+    return Alert.objects.create(group=of, series=series(metric, config), **made)
+
+
+def measure(
+    values: Mapping[str, float] | None,
+    hour: float,
+    *,
+    config: str = "inductor",
+    build: str = site.BUILD,
+    purpose: str = "scheduled",
+    **result: Any,
+) -> Job:
+    """One landed job of the MLP at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
+    run = site.run(configs=[config], build=site.build(build).label, purpose=purpose, **result.pop("where", {}))
+    at = FIRST + timedelta(hours=hour)
+    Run.objects.filter(pk=run.pk).update(created_at=at, finished_at=at, state=RunState.COMPLETED)
+    job = site.reload(run.jobs.get())
+    job.planned_at, job.state = at, JobState.DONE
+    job.status = "timeout" if values is None else result.get("status", "pass")
+    job.save()
+    document = None if values is None else parse_result(site.result(job, values, **result))
+    ensure_partitions(moments=[at])
+    with transaction.atomic():
+        landing.land([landing.Landing(job, f"{job.pk}", job.status, None, document)])
+    return job
+
+
+def measured(values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any) -> Series:
+    """A series of these values, one an hour from `first` on."""
+    for hour, value in enumerate(values, first):
+        measure({metric: value}, hour, **asked)
+    return Series.objects.get(metric=metric, config__name=asked.get("config", "inductor"))
+
+
+def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
+    """Gaussian values around a level."""
+    return [float(one) for one in np.random.default_rng(seed).normal(level, level * percent / 100, count)]
