@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from dashboard import synthetic
 from dashboard.models import (
+    AlertGroup,
     Benchmark,
     Config,
     Datum,
@@ -111,6 +112,7 @@ def generate_history(*, series: int, points: int, seed: int, now: datetime, prog
 def remove_history() -> None:
     """Delete everything that hangs on the machine `generated`, and the builds made for it."""
     with transaction.atomic():
+        AlertGroup.objects.filter(machine__key=KEY).delete()
         Datum.objects.filter(series__machine__key=KEY).delete()
         Series.objects.filter(machine__key=KEY).delete()
         Run.objects.filter(machine__key=KEY).delete()

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from dashboard.models import Machine
 from dashboard.services.generated import KEY, generate_history, remove_history
+from dashboard.services.generated_alerts import generate_alerts
 
 
 class Command(BaseCommand):
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             raise CommandError("There is a generated history already: delete it first with --remove.")
         written = generate_history(series=series, points=points, seed=seed, now=timezone.now(), progress=self._progress)
         self.stdout.write(f"\nWrote {written.series} series, {written.jobs} jobs and {written.data} data.")
+        self.stdout.write(f"The detector found changes in them: {generate_alerts(machine=KEY)} alert groups.")
 
     def _progress(self, done: int, of: int) -> None:
         self.stdout.write(f"\r{done} of {of} cases", ending="")

@@ -1,0 +1,152 @@
+"""What the alert pages, the feed and the messages read: the inbox, its counts, and one group with its evidence."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.contrib.auth import get_user_model
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from dashboard.metrics import Metric
+from dashboard.models import Alert, AlertGroup, AlertState, Cause, Direction, Kind, Machine, Series, Severity, Track
+from dashboard.wording import Change, effect, metric_of
+
+OPEN = (
+    AlertState.SUSPECTED,
+    AlertState.CONFIRMING,
+    AlertState.CONFIRMED,
+    AlertState.ACKNOWLEDGED,
+    AlertState.INCONCLUSIVE,
+)
+EVERYTHING = "all"
+NOBODY = "nobody"
+_RANK = {severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))}
+_PLAIN = {  # filter -> the field that it compares
+    "severity": "severity",
+    "cause": "cause",
+    "kind": "kind",
+    "machine": "machine__key",
+    "track": "track__key",
+}
+FILTERS = ("state", "severity", "cause", "direction", "kind", "machine", "track", "family", "assignee")
+
+
+def choices() -> dict[str, list[str]]:
+    """What each filter of the inbox can be set to. Four queries."""
+    families = Series.objects.filter(alerts__isnull=False).values_list("benchmark__family", flat=True)
+    assigned = get_user_model().objects.filter(alert_groups__isnull=False).values_list("username", flat=True)
+    return {
+        "state": [EVERYTHING, *AlertState.values],
+        "severity": list(_RANK),
+        "cause": Cause.values,
+        "direction": [EVERYTHING, *Direction.values],
+        "kind": Kind.values,
+        "machine": list(Machine.objects.values_list("key", flat=True)),
+        "track": list(Track.objects.values_list("key", flat=True)),
+        "family": sorted(set(families)),
+        "assignee": [NOBODY, *sorted(set(assigned))],
+    }
+
+
+def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
+    """Groups that fit the filters, newest first.
+
+    Without a state only open ones; without a direction no improvements: those are shown when asked for.
+    """
+    found = AlertGroup.objects.select_related("machine", "track", "base", "new", "assignee")
+    found = found.filter(**{field: chosen[name] for name, field in _PLAIN.items() if chosen.get(name)})
+    found = _by_state(found, chosen.get("state", ""))
+    found = _by_direction(found, chosen.get("direction", ""))
+    if family := chosen.get("family"):
+        found = found.filter(Exists(Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family)))
+    if assignee := chosen.get("assignee"):
+        found = found.filter(Q(assignee=None) if assignee == NOBODY else Q(assignee__username=assignee))
+    return found.order_by("-created_at", "-pk")
+
+
+def _by_state(found: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
+    if state == EVERYTHING:
+        return found
+    return found.filter(state=state) if state else found.filter(state__in=OPEN)
+
+
+def _by_direction(found: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
+    if direction == EVERYTHING:
+        return found
+    return found.filter(direction=direction) if direction else found.exclude(direction=Direction.IMPROVEMENT)
+
+
+def with_counts(found: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
+    """Each group with ``series``, the number of its alerts."""
+    return found.annotate(series=Count("alerts"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many groups of a selection have which severity and cause.
+
+    rows: (severity, number, [number by cause, in the order of causes]), worst first. causes: those that occur.
+    """
+
+    causes: list[str]
+    rows: list[tuple[str, int, list[tuple[str, int]]]]
+    total: int
+
+
+def tally(found: QuerySet[AlertGroup]) -> Tally:
+    """The groups of ``found`` by severity and cause. One query."""
+    rows = found.order_by().values_list("severity", "cause").annotate(number=Count("pk", distinct=True))
+    counts = {(severity, cause): number for severity, cause, number in rows}
+    causes = [cause for cause in Cause.values if any(cause == known for _, known in counts)]
+    severities = [severity for severity in _RANK if any(severity == known for known, _ in counts)]
+    table = []
+    for severity in severities:
+        by_cause = [(cause, counts.get((severity, cause), 0)) for cause in causes]
+        table.append((str(severity), sum(number for _, number in by_cause), by_cause))
+    return Tally(causes, table, sum(counts.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One alert in words. status: the status word since the change, of an alert about the status; else empty."""
+
+    alert: Alert
+    metric: Metric
+    change: Change | None
+
+    @property
+    def status(self) -> str:
+        return self.alert.job.status if self.alert.kind == Kind.STATUS and self.alert.job else ""
+
+    @property
+    def size(self) -> float:
+        """How far it moved, against the metric's own threshold: what is sorted by."""
+        return abs(self.alert.effect or 0) / (self.metric.threshold_percent or 1)
+
+
+def told(alert: Alert) -> Told:
+    metric = metric_of(alert.series.metric)
+    change = None if alert.kind == Kind.STATUS else effect(metric, alert.effect, alert.low, alert.high, alert.unit)
+    return Told(alert, metric, change)
+
+
+def alerts_of(groups: Iterable[int]) -> list[Told]:
+    """Every alert of the groups: representatives that were re-measured first, then by size. One query."""
+    found = Alert.objects.filter(group__in=list(groups)).select_related(
+        "series__benchmark", "series__config", "series__machine", "series__track", "job", "base", "new"
+    )
+    return sorted(map(told, found), key=lambda one: (not one.alert.confirmation, one.status == "", -one.size))
+
+
+def sides(rows: Iterable[Told]) -> dict[str, list[Told]]:
+    """Alerts by direction, what got worse first: a trade-off shows both sides."""
+    by_direction: dict[str, list[Told]] = {"regression": [], "improvement": [], "neutral": []}
+    for row in rows:
+        by_direction.setdefault(row.alert.direction, []).append(row)
+    return {direction: found for direction, found in by_direction.items() if found}
+
+
+def open_numbers() -> Counter[str]:
+    """How many groups are open, by state, improvements left out: what the navigation tells. One query."""
+    found = AlertGroup.objects.filter(state__in=OPEN).exclude(direction=Direction.IMPROVEMENT)
+    return Counter(dict(found.order_by().values_list("state").annotate(Count("pk"))))
