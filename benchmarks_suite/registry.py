@@ -125,6 +125,7 @@ _ALL = (
     Benchmark("ddp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "inference", "float32", "static", 2, "tokens"),
+    Benchmark("simple_fsdp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     # The published shapes, for one GPU of 80 GB, the most telling first; before them what the machine itself can do.
     Benchmark("ceilings", "machine", "standard", "inference", "bfloat16", "static", 8192, "samples", _EAGER),
     Benchmark("ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER),
@@ -188,6 +189,7 @@ _ALL = (
     Benchmark("ddp_gpt2", "distributed", "standard", "training", "autocast_bf16", "static", 16, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "standard", "training", "bfloat16", "static", 16, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "standard", "inference", "bfloat16", "static", 16, "tokens"),
+    Benchmark("simple_fsdp_gpt2", "distributed", "standard", "training", "bfloat16", "static", 16, "tokens"),
 )
 
 BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}

@@ -81,7 +81,7 @@ def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int)
 
 
 def _gradients(module: nn.Module) -> dict[str, Tensor]:
-    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name without a wrapper's prefix."""
+    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name that it has unwrapped."""
     found = {
         name: parameter.grad.detach() for name, parameter in module.named_parameters() if parameter.grad is not None
     }
@@ -89,7 +89,12 @@ def _gradients(module: nn.Module) -> dict[str, Tensor]:
         name: gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
         for name, gradient in found.items()
     }
-    return {name.removeprefix("module."): gradient.clone() for name, gradient in whole.items()}
+    return {_unwrapped(name): gradient.clone() for name, gradient in whole.items()}
+
+
+def _unwrapped(name: str) -> str:
+    """A parameter's name without what DistributedDataParallel and parametrizations add to it."""
+    return name.removeprefix("module.").replace("parametrizations.", "").removesuffix(".original")
 
 
 def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:
