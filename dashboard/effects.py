@@ -1,0 +1,161 @@
+"""What one metric of one case does between two sides: how much, how sure, better or worse. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from dashboard import wording
+from dashboard.detection.judging import decided
+from dashboard.metrics import Metric
+from dashboard.ratios import Level, Ratio, merged, ratios
+from dashboard.wording import Change, Tone
+
+Verdict = Literal["better", "worse", "same", "unknown"]
+Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
+
+CHANGED = ("better", "worse")
+SIGNIFICANT = 0.05  # the false discovery rate over the cases of one table
+_TONES: dict[Verdict, Tone] = {"better": "good", "worse": "bad"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One metric under one benchmark version and library set: n values, one from each process.
+
+    level: None where a value is not positive, which logs cannot take. least, most, mean: of the plain values.
+    job: the newest one.
+    """
+
+    version: int
+    libraries: Libraries
+    level: Level | None
+    n: int
+    least: float
+    most: float
+    mean: float
+    job: str = ""
+
+    @property
+    def value(self) -> float:
+        return self.level.value if self.level else self.mean
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """How one metric of one case differs. ratio: None where only the plain difference can be told.
+
+    q: the smallest false discovery rate at which it is among the changed ones (Benjamini and Hochberg 1995); NaN
+    without repeats. change: in words, toned by the verdict.
+    """
+
+    base: Part
+    new: Part
+    ratio: Ratio | None
+    verdict: Verdict
+    change: Change
+    q: float = math.nan
+
+    @property
+    def is_significant(self) -> bool:
+        return self.q <= SIGNIFICANT and self.verdict in CHANGED
+
+    @property
+    def is_within(self) -> bool:
+        """Whether its interval leaves out how much one process differs from the next."""
+        return self.ratio is not None and self.ratio.basis in {"within", "none"}
+
+    @property
+    def size(self) -> float:
+        """By which tables are sorted."""
+        return abs(self.ratio.log) if self.ratio else abs(self.new.mean - self.base.mean)
+
+
+def pooled(parts: Sequence[Part]) -> Part:
+    """One part of several of one benchmark version."""
+    n = sum(part.n for part in parts)
+    levels = [part.level for part in parts if part.level]
+    return Part(
+        version=parts[0].version,
+        libraries=parts[0].libraries,
+        level=merged(levels) if len(levels) == len(parts) else None,
+        n=n,
+        least=min(part.least for part in parts),
+        most=max(part.most for part in parts),
+        mean=math.fsum(part.mean * part.n for part in parts) / n,
+        job=parts[-1].job,
+    )
+
+
+def judge_all(pairs: Sequence[tuple[Part, Part]], metric: Metric) -> list[Effect]:
+    """The effects of one metric, in the order of `pairs`; together, because many cases tell how much processes differ
+    and how many changes chance alone would show."""
+    continuous = [
+        (old.level, new.level) for old, new in pairs if not _is_plain(old, new, metric) and old.level and new.level
+    ]
+    found = iter(ratios([old for old, _ in continuous], [new for _, new in continuous]))
+    effects = [
+        _counted(old, new, metric) if _is_plain(old, new, metric) else judged(old, new, next(found), metric)
+        for old, new in pairs
+    ]
+    return _with_q(effects)
+
+
+def _is_plain(old: Part, new: Part, metric: Metric) -> bool:
+    return wording.is_count(metric) or metric.aggregate == "share" or old.level is None or new.level is None
+
+
+def judged(old: Part, new: Part, ratio: Ratio, metric: Metric) -> Effect:
+    """The effect that a ratio makes by the metric's threshold."""
+    if not ratio.is_known and _repeats_exactly(metric):
+        ratio = replace(ratio, reach=0.0)
+    return Effect(old, new, ratio, *told(ratio, metric))
+
+
+def told(ratio: Ratio, metric: Metric) -> tuple[Verdict, Change]:
+    """What a ratio says by the metric's threshold, and in words with its interval."""
+    judgement = decided(ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent")
+    verdict = _verdict(judgement.state, ratio.log, metric)
+    return verdict, _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
+
+
+def _repeats_exactly(metric: Metric) -> bool:
+    """Memory and drift of one build are the same in every process, nearly: one value each can be compared."""
+    return metric.unit in {"GB", "MB"} or "drift" in metric.key
+
+
+def _counted(old: Part, new: Part, metric: Metric) -> Effect:
+    """Counts, and values that logs cannot take: changed where the two sides' values do not overlap."""
+    difference = new.mean - old.mean
+    apart = new.least > old.most or new.most < old.least
+    state = "changed" if apart else "unchanged" if difference == 0 else "unknown"
+    verdict = _verdict(state, difference, metric)
+    return Effect(
+        old, new, None, verdict, _toned(wording.effect(metric, difference, None, None, "difference"), verdict)
+    )
+
+
+def _verdict(state: str, effect: float, metric: Metric) -> Verdict:
+    if state == "unchanged":
+        return "same"
+    if state == "unknown":
+        return "unknown"
+    return "better" if (effect < 0) == metric.lower_is_better else "worse"
+
+
+def _toned(change: Change | None, verdict: Verdict) -> Change:
+    assert change is not None  # every effect has an amount
+    return replace(change, tone=_TONES.get(verdict, "none"))
+
+
+def _with_q(effects: list[Effect]) -> list[Effect]:
+    """Each effect that has repeats with its q: Benjamini-Hochberg over all of them."""
+    tested = [e for e in effects if e.ratio and not e.is_within and not math.isnan(e.ratio.p)]
+    if not tested:
+        return effects
+    adjusted = false_discovery_control(np.clip([e.ratio.p for e in tested if e.ratio], 0, 1)).tolist()
+    known = {id(effect): q for effect, q in zip(tested, adjusted, strict=True)}
+    return [replace(e, q=known[id(e)]) if id(e) in known else e for e in effects]

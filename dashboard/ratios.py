@@ -1,0 +1,200 @@
+"""How much a level changed, as a ratio with its interval: from few repeats of many cases. Pure; everything in logs.
+
+A level is known from a few processes only, and two or three repeats say little about the spread between processes. But
+many cases are compared at once, so each case's variance is moderated by all the others' (Smyth 2004, "Linear models and
+empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3(1), section 6.2).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import digamma, polygamma
+from scipy.stats import t as student
+
+Floats = NDArray[np.float64]
+Basis = Literal["repeats", "borrowed", "within", "none"]
+
+CONFIDENCE = 0.95
+LEAST_CASES = 4  # with repeats, before their variances say something about another case
+MOST_PRIOR_FREEDOM = 30.0  # many alike cases would make the interval of one that differs too narrow
+_LEAST_SHARE = 1e-5  # of the median variance: two equal values are luck, not proof that there is no spread
+_BASES: tuple[Basis, ...] = ("repeats", "borrowed", "within", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What n processes measured of one case in one metric: enough to compare it, and additive (`merged`).
+
+    mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: mean squared standard error of
+    ln(value) within a process, NaN where no process tells it.
+    """
+
+    n: int
+    mean: float
+    m2: float
+    within: float
+
+    @property
+    def value(self) -> float:
+        """The geometric mean over processes, in the metric's unit."""
+        return math.exp(self.mean)
+
+
+def level(values: Sequence[float], errors: Sequence[float] = ()) -> Level:
+    """The level of positive `values`, one from each process; `errors`: their relative standard errors, if known."""
+    logs = np.log(np.asarray(values, dtype=float))
+    within = float(np.mean(np.square(errors))) if len(errors) else math.nan
+    return Level(len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum()), within)
+
+
+def merged(levels: Sequence[Level]) -> Level:
+    """One level from parts of it: Chan, Golub, LeVeque (1983), equation 2.1b."""
+    return reduce(_merged, levels)
+
+
+def _merged(one: Level, other: Level) -> Level:
+    n, apart = one.n + other.n, other.mean - one.mean
+    known = [(part.n, part.within) for part in (one, other) if not math.isnan(part.within)]
+    within = math.fsum(n * w for n, w in known) / sum(n for n, _ in known) if known else math.nan
+    return Level(n, one.mean + apart * other.n / n, one.m2 + other.m2 + apart**2 * one.n * other.n / n, within)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """new / base, with its interval.
+
+    log: ln(new / base). error: its standard error, NaN where nothing tells it. freedom: degrees of freedom of `error`.
+    reach: half the interval's width in logs; infinite without an error. p: two-sided, of no change at all; NaN unknown.
+    basis: what the spread comes from: repeats of this very case, other cases' repeats, samples within one process.
+    alone: standard error and degrees of freedom without the other cases; as `error` and `freedom` where it has none.
+    """
+
+    log: float
+    error: float
+    freedom: float
+    reach: float
+    p: float
+    basis: Basis
+    alone: tuple[float, float]
+
+    @property
+    def percent(self) -> float:
+        return 100 * math.expm1(self.log)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval, percent; −100 where it is unknown."""
+        return 100 * math.expm1(self.log - self.reach)
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval, percent; infinite where it is unknown."""
+        return 100 * math.expm1(self.log + self.reach) if math.isfinite(self.reach) else math.inf
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it has an interval."""
+        return math.isfinite(self.reach)
+
+    @property
+    def inverse(self) -> "Ratio":
+        """base / new."""
+        return Ratio(-self.log, self.error, self.freedom, self.reach, self.p, self.basis, self.alone)
+
+
+def ratios(base: Sequence[Level], new: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[Ratio]:
+    """The ratio of each pair of levels of one metric; all pairs together tell the spread between processes.
+
+    1. The variance between processes, pooled over both sides, n_base + n_new − 2 degrees of freedom.
+    2. Moderated by the other pairs' (module docstring); a case without repeats takes theirs ("borrowed").
+    3. The error of the ratio is at least what the samples within the processes say.
+    """
+    if not base:
+        return []
+    n = np.array([[a.n, b.n] for a, b in zip(base, new, strict=True)], dtype=float)
+    m2 = np.array([a.m2 + b.m2 for a, b in zip(base, new, strict=True)])
+    parts = np.array([[a.within, b.within] for a, b in zip(base, new, strict=True)]) / n
+    within = np.where(np.isnan(parts).all(axis=1), np.nan, np.nansum(parts, axis=1))
+    logs = np.array([b.mean - a.mean for a, b in zip(base, new, strict=True)])
+    own = n.sum(axis=1) - 2
+    prior_variance, prior = moderation(m2[own > 0] / own[own > 0], own[own > 0])
+    total = own + prior
+    share = (1 / n).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        between = np.where(total > 0, (prior * prior_variance + m2) / total, np.nan) * share
+        unshared = np.where(own > 0, m2 / own, np.nan) * share
+    errors, freedom = _error(between, within, total)
+    alone = list(zip(*(array.tolist() for array in _error(unshared, within, own)), strict=True))
+    bases = np.where(own > 0, 0, np.where(total > 0, 1, np.where(np.isnan(within), 3, 2)))
+    known = [mine if repeated else None for mine, repeated in zip(alone, own > 0, strict=True)]
+    return _ratios(logs, errors, freedom, [_BASES[basis] for basis in bases], known, confidence)
+
+
+def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+    """Standard errors and their degrees of freedom: the spread between processes, at least that within them."""
+    return np.sqrt(np.fmax(between, within)), np.where(within > np.nan_to_num(between), np.inf, freedom)
+
+
+def moderation(variances: Floats, freedom: Floats) -> tuple[float, float]:
+    """(variance, degrees of freedom) that many cases with few repeats have in common; (0, 0) where they say nothing.
+
+    Smyth 2004, section 6.2: the moments of ln(variance) give a scaled inverse χ² prior.
+    """
+    positive = variances[variances > 0]
+    if len(variances) < LEAST_CASES or 2 * len(positive) < len(variances):
+        return 0.0, 0.0
+    logs = np.log(np.maximum(variances, _LEAST_SHARE * np.median(positive)))
+    centred = logs - digamma(freedom / 2) + np.log(freedom / 2)
+    excess = float(np.var(centred, ddof=1) - np.mean(polygamma(1, freedom / 2)))
+    prior = 2 * _inverse_trigamma(excess) if excess > 0 else math.inf
+    prior = min(prior, MOST_PRIOR_FREEDOM)
+    return float(np.exp(centred.mean() + digamma(prior / 2) - np.log(prior / 2))), prior
+
+
+def _inverse_trigamma(value: float) -> float:
+    """x with trigamma(x) = value; trigamma falls from ∞ to 0."""
+    return float(brentq(lambda x: polygamma(1, x) - value, 1e-6, 1e9))
+
+
+def _ratios(
+    logs: Floats,
+    errors: Floats,
+    freedom: Floats,
+    bases: Sequence[Basis],
+    alone: Sequence[tuple[float, float] | None],
+    confidence: float,
+) -> list[Ratio]:
+    freedom = np.where(freedom > 0, freedom, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(logs == 0, 0.0, np.abs(logs) / errors)
+        p = np.where(np.isnan(errors), np.nan, 2 * student.sf(score, freedom))
+    reach = np.where(np.isnan(errors), np.inf, student.ppf(0.5 + confidence / 2, freedom) * errors)
+    columns = (array.tolist() for array in (logs, errors, freedom, reach, p))
+    return [
+        Ratio(log, error, df, half, odds, basis, mine or (error, df))
+        for log, error, df, half, odds, basis, mine in zip(*columns, bases, alone, strict=True)
+    ]
+
+
+def geomean(found: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio | None:
+    """The geometric mean of ratios, None of none. Its interval is of *these* cases: others would give another mean.
+
+    The error of a mean of independent ratios, each with its own repeats' error; degrees of freedom by Welch (1938) and
+    Satterthwaite (1946).
+    """
+    if not found:
+        return None
+    variances = np.square([ratio.alone[0] for ratio in found])
+    freedom = np.array([ratio.alone[1] for ratio in found])
+    total, parts = float(variances.sum()), float((np.square(variances) / freedom).sum())
+    shared = total**2 / parts if parts > 0 else math.inf
+    basis = max((ratio.basis for ratio in found), key=_BASES.index)
+    log = math.fsum(ratio.log for ratio in found) / len(found)
+    logs, errors, freedoms = np.array([[log], [math.sqrt(total) / len(found)], [shared]])
+    return _ratios(logs, errors, freedoms, [basis], [None], confidence)[0]

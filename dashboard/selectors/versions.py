@@ -1,0 +1,126 @@
+"""What was measured of one build on one machine, whatever tracks and runs it came from: the sides of a comparison."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db import connection
+
+from dashboard.comparing import Case, Key, Measured
+from dashboard.effects import Libraries, Part
+from dashboard.models import Benchmark, Config
+from dashboard.ratios import Level
+
+# From the runs to their jobs to the jobs' data, each by an index; planned_at keeps the data to their partitions.
+# 3.919928 is the width of a 95 % interval in standard errors. A value of a case that did not pass is no number to
+# compare. Of the libraries only those that make a benchmark's model: triton and others belong to the build.
+_RUNS = """
+    FROM dashboard_run AS run
+    JOIN dashboard_job AS job ON job.run_id = run.id
+"""
+_WHERE = """
+    WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s
+          AND (%(track)s::bigint IS NULL OR run.track_id = %(track)s)
+          AND (%(comparison)s::bigint IS NULL OR run.comparison_id = %(comparison)s)
+          AND (%(bisection)s::bigint IS NULL OR run.bisection_id = %(bisection)s)
+          AND (%(config)s::bigint IS NULL OR job.config_id = %(config)s)
+          AND (%(benchmark)s::bigint IS NULL OR job.benchmark_id = %(benchmark)s)
+"""
+_MEASURED = f"""
+    WITH library AS MATERIALIZED (
+        SELECT id, document -> 'libraries' ->> 'diffusers' AS diffusers,
+               document -> 'libraries' ->> 'transformers' AS transformers
+        FROM dashboard_environment
+    )
+    SELECT job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
+           library.diffusers, library.transformers,
+           count(*), bool_and(datum.value > 0),
+           avg(ln(datum.value)) FILTER (WHERE datum.value > 0),
+           var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*),
+           avg((ln(datum.high / datum.low) / 3.919928) ^ 2) FILTER (WHERE datum.low > 0 AND datum.high > datum.low),
+           min(datum.value), max(datum.value), avg(datum.value),
+           (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]::text
+    {_RUNS}
+    JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
+    JOIN dashboard_series AS series ON series.id = datum.series_id
+    LEFT JOIN library ON library.id = datum.environment_id
+    {_WHERE} AND series.metric = ANY(%(metrics)s) AND datum.status = 'pass' AND datum.value IS NOT NULL
+    GROUP BY 1, 2, 3, 4, 5, 6
+"""  # noqa: S608 - of constants alone
+_FAILED = f"""
+    SELECT job.benchmark_id, job.config_id, job.status, count(*)
+    {_RUNS} {_WHERE} AND job.status NOT IN ('', 'pass') AND job.finished_at IS NOT NULL
+    GROUP BY 1, 2, 3
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What one side is made of, by ids; None: any. comparison, bisection: only what was measured for it."""
+
+    build: int
+    machine: int
+    track: int | None = None
+    config: int | None = None
+    benchmark: int | None = None
+    comparison: int | None = None
+    bisection: int | None = None
+
+
+def sides(sources: Sequence[Source], metrics: Iterable[str]) -> list[dict[Key, Measured]]:
+    """What was measured of each source, and how its failures ended. Two queries, and two for each source."""
+    benchmarks = {row[0]: row[1:] for row in Benchmark.objects.values_list("pk", "name", "model", "family", "mode")}
+    place = {pk: number for number, pk in enumerate(benchmarks)}  # in registry order
+    configs = {pk: (name, number) for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))}
+
+    def case(benchmark: int, config: int) -> Case:
+        name, model, family, mode = benchmarks[benchmark]
+        return Case(name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1]))
+
+    return [_side(source, list(metrics), case) for source in sources]
+
+
+def _side(source: Source, metrics: list[str], case: Callable[[int, int], Case]) -> dict[Key, Measured]:
+    given = {**{name: getattr(source, name) for name in Source.__slots__}, "metrics": metrics}
+    found: dict[tuple[int, int], Measured] = {}
+
+    def measured(benchmark: int, config: int) -> Measured:
+        if (benchmark, config) not in found:
+            found[benchmark, config] = Measured(case(benchmark, config))
+        return found[benchmark, config]
+
+    with connection.cursor() as cursor:
+        cursor.execute(_MEASURED, given)
+        for benchmark, config, metric, *part in cursor.fetchall():
+            measured(benchmark, config).parts.setdefault(metric, []).append(_part(_Columns(*part)))
+        cursor.execute(_FAILED, given)
+        for benchmark, config, status, count in cursor.fetchall():
+            measured(benchmark, config).failures[status] = count
+    return {Key(one.case.benchmark, one.case.config): one for one in found.values()}
+
+
+class _Columns(NamedTuple):
+    """The columns of _MEASURED after the metric."""
+
+    version: int
+    diffusers: str | None
+    transformers: str | None
+    n: int
+    is_positive: bool
+    mean: float | None
+    m2: float | None
+    within: float | None
+    least: float
+    most: float
+    plain: float
+    job: str
+
+
+def _part(row: _Columns) -> Part:
+    known = (("diffusers", row.diffusers), ("transformers", row.transformers))
+    libraries: Libraries = tuple((name, version) for name, version in known if version)
+    level = None
+    if row.is_positive and row.mean is not None and row.m2 is not None:
+        level = Level(row.n, row.mean, max(row.m2, 0.0), math.nan if row.within is None else row.within)
+    return Part(row.version, libraries, level, row.n, row.least, row.most, row.plain, row.job)

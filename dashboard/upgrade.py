@@ -1,0 +1,226 @@
+"""Should we upgrade, and what will it cost? A comparison of two sides as an answer in words. Pure."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dashboard.comparing import EAGER, Key, Row, Side, Table, compare, compare_latency
+from dashboard.effects import CHANGED, Effect, Verdict, told
+from dashboard.metrics import METRICS, Metric
+from dashboard.ratios import Ratio, geomean
+from dashboard.wording import Change, Tone
+
+Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
+
+COSTS = ("cold_start_s", "peak_memory_gb", "drift")  # beside the latency, in the order in which they are told
+READ = ("latency_ms", "eager_latency_ms", "speedup", *COSTS)  # what `report` needs of each side
+_NAMES = {"latency_ms": "compiled steps", "eager": "eager steps", "cold_start_s": "cold start",
+          "peak_memory_gb": "peak memory", "drift": "drift"}  # fmt: skip
+_WORDS: dict[Word, Tone] = {"Yes": "good", "Yes, at a cost": "good", "No": "bad", "Not yet": "bad"}
+_MOST_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One metric over several matched cases. key: of _NAMES. ratio: the geomean with its interval; None without cases.
+
+    counts: how many cases are better, worse, the same, not known.
+    """
+
+    key: str
+    metric: Metric
+    ratio: Ratio | None
+    verdict: Verdict
+    change: Change | None
+    counts: dict[Verdict, int]
+
+    @property
+    def name(self) -> str:
+        return _NAMES[self.key]
+
+    @property
+    def matched(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def is_within(self) -> bool:
+        """Whether its interval leaves out how much one process differs from the next."""
+        return self.ratio is not None and self.ratio.basis in {"within", "none"}
+
+    @property
+    def phrase(self) -> str:
+        """As a part of a sentence: "cold start 12.0 % slower (8.1 to 16.0 %)"."""
+        if self.change is None or self.ratio is None:
+            return ""
+        if self.verdict in CHANGED or self.ratio.low > 0 or self.ratio.high < 0:
+            return f"{self.name} {self.change.text}"
+        return f"{self.name} not known{_range(self.ratio)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict in a word, and the sentence that carries it."""
+
+    word: Word
+    tone: Tone
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some of the cases: of one model, or of one family and mode, or all. summaries: in the order of _NAMES."""
+
+    name: str
+    mode: str
+    summaries: list[Summary]
+    breaks: list[str]
+    repairs: list[str]
+    answer: Answer
+
+    def of(self, key: str) -> Summary:
+        return next(summary for summary in self.summaries if summary.key == key)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All of a comparison. breaks, repairs: cases that fail on the new side alone, or on the base side alone."""
+
+    tables: dict[str, Table]
+    overall: Group
+    models: list[Group]
+    families: list[Group]
+    is_within: bool
+
+    @property
+    def latency(self) -> Table:
+        return self.tables["latency_ms"]
+
+
+def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
+    """The whole answer. Sides must bring the metrics READ."""
+    tables = {"latency_ms": compare_latency(base, new, any_libraries=any_libraries)}
+    tables |= {key: compare(base, new, METRICS[key], any_libraries=any_libraries) for key in COSTS}
+    cases = {key: (base.get(key) or new[key]).case for key in {*base, *new}}
+    breaks, repairs = _broken(base, new), _broken(new, base)
+
+    def group(name: str, mode: str, keys: Iterable[Key]) -> Group:
+        return _group(name, mode, tables, set(keys), breaks, repairs)
+
+    def groups(name_of: Callable[[Key], tuple[str, str]]) -> list[Group]:
+        ordered = sorted(cases, key=lambda key: cases[key].place)
+        names = dict.fromkeys(name_of(key) for key in ordered)
+        return [group(*name, (key for key in ordered if name_of(key) == name)) for name in names]
+
+    overall = group("all", "", cases)
+    return Report(
+        tables,
+        overall,
+        models=groups(lambda key: (cases[key].model, "")),
+        families=groups(lambda key: (cases[key].family, cases[key].mode)),
+        is_within=overall.of("latency_ms").is_within,
+    )
+
+
+def _broken(passing: Side, failing: Side) -> dict[Key, str]:
+    """Cases that pass on one side and only fail on the other, with how they fail."""
+    return {
+        key: ", ".join(sorted(other.failures))
+        for key, other in failing.items()
+        if other.failures and "latency_ms" not in other.parts and key in passing and passing[key].parts
+    }
+
+
+def _group(
+    name: str, mode: str, tables: dict[str, Table], keys: set[Key], breaks: dict[Key, str], repairs: dict[Key, str]
+) -> Group:
+    rows = {key: [row for row in table.rows if _key(row) in keys] for key, table in tables.items()}
+    compiled = [row for row in rows["latency_ms"] if row.case.config != EAGER]
+    summaries = [
+        summarize("latency_ms", [row.effect for row in compiled]),
+        summarize("eager", _controls(rows["latency_ms"])),
+        *(summarize(key, [row.effect for row in rows[key] if row.case.config != EAGER]) for key in COSTS),
+    ]
+    broken, repaired = ([_told(key, found[key]) for key in found if key in keys] for found in (breaks, repairs))
+    return Group(name, mode, summaries, broken, repaired, answer(summaries, broken, repaired))
+
+
+def _key(row: Row) -> Key:
+    return Key(row.case.benchmark, row.case.config)
+
+
+def _told(key: Key, how: str) -> str:
+    return f"{key.benchmark} {key.config} ({how})"
+
+
+def _controls(rows: Sequence[Row]) -> list[Effect]:
+    """Eager's change, once for each benchmark: of its own job, else of the control beside a compiled case."""
+    found: dict[str, Effect] = {}
+    for row in sorted(rows, key=lambda row: row.case.config != EAGER):
+        effect = row.effect if row.case.config == EAGER else row.eager
+        if effect is not None:
+            found.setdefault(row.case.benchmark, effect)
+    return list(found.values())
+
+
+def summarize(key: str, effects: Sequence[Effect]) -> Summary:
+    """One metric over the cases of `effects`. A mean of several is told from half of a case's threshold on."""
+    metric = METRICS["latency_ms" if key == "eager" else key]
+    counts: dict[Verdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
+    for effect in effects:
+        counts[effect.verdict] += 1
+    ratio = geomean([effect.ratio for effect in effects if effect.ratio])
+    if ratio is None:
+        return Summary(key, metric, None, "unknown", None, counts)
+    finer = replace(metric, threshold_percent=metric.threshold_percent / 2)
+    return Summary(key, metric, ratio, *told(ratio, finer), counts)
+
+
+def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:
+    """What to do, from what is known; the eager steps are told, and decide nothing."""
+    word = _word([s.verdict for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
+    parts = [s.phrase for s in summaries if s.matched and s.verdict != "same"]
+    if same := [s.name for s in summaries if s.verdict == "same"]:
+        parts.append(f"{_and(same)} unchanged")
+    if breaks:
+        parts.insert(0, f"{_cases(len(breaks))} that passed {_does(breaks)}: {_some(breaks)}")
+    if repairs:
+        parts.append(f"{_cases(len(repairs))} that failed before now {'passes' if len(repairs) == 1 else 'pass'}")
+    sentence = "; ".join(parts)
+    return Answer(word, _WORDS.get(word, "none"), f"{sentence[:1].upper()}{sentence[1:]}." if parts else NOTHING)
+
+
+NOTHING = "No case was measured on both sides."
+
+
+def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[str]) -> Word:
+    """verdicts: the latency's first."""
+    latency = verdicts[0] if verdicts else "unknown"
+    gains, losses = "better" in verdicts or bool(repairs), "worse" in verdicts
+    if breaks:
+        return "Not yet"
+    if gains and losses:
+        return "Yes, at a cost" if latency == "better" else "It depends"
+    if gains or losses:
+        return "Yes" if gains else "No"
+    return "It makes no difference" if latency == "same" else "Not known yet"
+
+
+def _range(ratio: Ratio) -> str:
+    return f": between {ratio.low:+.1f} and {ratio.high:+.1f} %".replace("-", "−") if ratio.is_known else ""
+
+
+def _cases(count: int) -> str:
+    return f"{count} case" if count == 1 else f"{count} cases"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _does(breaks: Sequence[str]) -> str:
+    return "fails" if len(breaks) == 1 else "fail"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

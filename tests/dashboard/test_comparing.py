@@ -1,0 +1,262 @@
+"""Ratios with intervals that keep their promise, cases matched or left out with the reason, and the answer in words."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.comparing import Case, Key, Measured, Side, compare, compare_latency
+from dashboard.effects import Effect, Libraries, Part, judge_all
+from dashboard.metrics import METRICS
+from dashboard.ratios import Level, Ratio, geomean, level, merged, moderation, ratios
+from dashboard.upgrade import report
+
+LATENCY = METRICS["latency_ms"]
+STEADY = (100.0, 100.3, 99.8)  # three processes that differ by little
+
+
+def part(values: tuple[float, ...] = STEADY, factor: float = 1.0, version: int = 1, libraries: Libraries = ()) -> Part:
+    numbers = [value * factor for value in values]
+    positive = level(numbers) if min(numbers) > 0 else None
+    return Part(version, libraries, positive, len(numbers), min(numbers), max(numbers), float(np.mean(numbers)))
+
+
+def side(part_of: dict[str, Part | None], config: str = "inductor", failures: dict[str, int] | None = None) -> Side:
+    """One case of gpt2 with these metrics."""
+    case = Case("gpt2.training", config, "gpt2", "llm", "training")
+    parts = {metric: [one] for metric, one in part_of.items() if one}
+    return {Key(case.benchmark, config): Measured(case, parts, failures or {})}
+
+
+def latency(**given: float | int | Libraries) -> Side:
+    return side({"latency_ms": part(**given)})  # type: ignore[arg-type]  # each test gives what part takes
+
+
+def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
+    [row] = compare(base, new, METRICS[metric]).rows
+    return row.effect
+
+
+# --- Ratios ---------------------------------------------------------------------------------------------------------
+def simulated(rng: np.random.Generator, repeats: int, true: list[float]) -> list[Ratio]:
+    """Cases whose processes differ by about 1 %, each case by its own, with heavy tails."""
+    spread = 0.01 * np.exp(rng.normal(0, 0.5, len(true)))
+
+    def processes(middle: float, sd: float) -> Level:
+        noise = sd * rng.standard_t(5, repeats) / math.sqrt(5 / 3)
+        return level([float(value) for value in np.exp(middle + noise)])
+
+    base = [processes(0.0, sd) for sd in spread]
+    return ratios(base, [processes(middle, sd) for middle, sd in zip(true, spread, strict=True)])
+
+
+@pytest.mark.parametrize("repeats", [2, 3, 5])
+def test_19_of_20_intervals_hold_the_true_change_of_their_case_and_of_the_mean(repeats: int) -> None:
+    rng, held, mean_held = np.random.default_rng(repeats), [], []
+    for _ in range(150):
+        true = rng.normal(0, 0.03, 30).tolist()
+        found = simulated(rng, repeats, true)
+        held += [abs(ratio.log - middle) <= ratio.reach for ratio, middle in zip(found, true, strict=True)]
+        mean = geomean(found)
+        assert mean
+        mean_held.append(abs(mean.log - float(np.mean(true))) <= mean.reach)
+    assert 0.935 < np.mean(held) < 0.97
+    assert 0.88 < np.mean(mean_held) <= 1.0
+
+
+def test_two_repeats_among_many_cases_give_an_interval_four_times_narrower_than_alone() -> None:
+    rng = np.random.default_rng(5)
+    many = simulated(rng, 2, [0.0] * 30)
+    alone = ratios([level([1.0, 1.01])], [level([1.0, 1.01])])
+    assert np.median([ratio.reach for ratio in many]) * 1.5 < alone[0].reach
+
+
+def test_a_case_without_repeats_borrows_the_spread_of_the_others() -> None:
+    repeated = [level([1.0, 1.01 + number / 1000]) for number in range(8)]
+    found = ratios([*repeated, level([1.0])], [*repeated, level([1.1])])
+    assert [ratio.basis for ratio in found] == ["repeats"] * 8 + ["borrowed"]
+    assert found[-1].is_known
+
+
+def test_without_any_repeats_the_interval_is_of_one_process_each() -> None:
+    [found] = ratios([level([1.0], [0.01])], [level([1.1], [0.01])])
+    assert found.basis == "within"
+    assert found.reach == pytest.approx(1.96 * 0.01 * math.sqrt(2), rel=1e-3)
+
+
+def test_without_any_spread_known_there_is_no_interval() -> None:
+    [found] = ratios([level([1.0])], [level([1.1])])
+    assert (found.basis, found.is_known) == ("none", False)
+
+
+def test_the_error_is_at_least_what_the_samples_within_a_process_say() -> None:
+    same, unsure = level([1.0, 1.0]), level([1.0, 1.0], [0.02, 0.02])
+    assert ratios([same], [same])[0].error == 0
+    assert ratios([same], [unsure])[0].error == pytest.approx(0.02 / math.sqrt(2))
+
+
+@given(st.lists(st.floats(0.1, 10), min_size=2, max_size=9), st.integers(1, 8))
+def test_a_level_is_the_same_from_its_parts(values: list[float], cut: int) -> None:
+    first, rest = values[: min(cut, len(values) - 1)], values[min(cut, len(values) - 1) :]
+    whole, parts = level(values), merged([level(first), level(rest)])
+    assert parts.n == whole.n
+    assert (parts.mean, parts.m2) == pytest.approx((whole.mean, whole.m2), abs=1e-9)
+
+
+def test_variances_of_equal_cases_are_moderated_fully_and_of_few_cases_not_at_all() -> None:
+    drawn = np.random.default_rng(1).chisquare(2, 400) / 2
+    variance, freedom = moderation(drawn, np.full(400, 2.0))
+    assert variance == pytest.approx(1, rel=0.15)
+    assert freedom > 10
+    assert moderation(drawn[:3], np.full(3, 2.0)) == (0.0, 0.0)
+
+
+def test_a_geomean_of_nothing_is_nothing() -> None:
+    assert geomean([]) is None
+
+
+# --- Verdicts -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("factor", "verdict", "words"),
+    [
+        (0.94, "better", "6.0 % faster"),
+        (1.06, "worse", "6.0 % slower"),
+        (1.001, "same", "0.1 % slower"),
+        (1.019, "unknown", "1.9 % slower"),  # the interval holds the threshold: measure more
+    ],
+)
+def test_a_latency_is_judged_by_its_interval_and_threshold(factor: float, verdict: str, words: str) -> None:
+    found = only(latency(), latency(factor=factor))
+    assert (found.verdict, found.change.text.partition(" (")[0]) == (verdict, words)
+
+
+def test_more_throughput_is_better() -> None:
+    assert only(side({"speedup": part()}), side({"speedup": part(factor=1.1)}), "speedup").verdict == "better"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        ((2.0, 2.0), (2.0, 2.0), "same"),
+        ((2.0, 2.0), (3.0, 3.0), "worse"),
+        ((2.0, 3.0), (3.0, 3.0), "unknown"),
+        ((0.0,), (0.0,), "same"),
+    ],
+)
+def test_counts_are_compared_as_they_are(old: tuple[float, ...], new: tuple[float, ...], verdict: str) -> None:
+    assert only(side({"graph_breaks": part(old)}), side({"graph_breaks": part(new)}), "graph_breaks").verdict == verdict
+
+
+def test_memory_of_one_process_each_is_compared_and_marked_so() -> None:
+    found = only(side({"peak_memory_gb": part((2.0,))}), side({"peak_memory_gb": part((2.2,))}), "peak_memory_gb")
+    assert (found.verdict, found.is_within, found.is_significant) == ("worse", True, False)
+
+
+def test_chance_alone_makes_few_cases_significant() -> None:
+    rng = np.random.default_rng(11)
+    pairs = []
+    for _ in range(400):
+        old, new = (tuple(np.exp(rng.normal(0, 0.05, 3)).tolist()) for _ in range(2))
+        pairs.append((part(old), part(new)))
+    found = judge_all(pairs, LATENCY)
+    assert sum(effect.ratio.p < 0.05 for effect in found if effect.ratio) > 5
+    assert sum(effect.is_significant for effect in found) <= 1
+
+
+# --- Matching -------------------------------------------------------------------------------------------------------
+OLD_SET, NEW_SET = (("transformers", "4.57.1"),), (("transformers", "5.17.0"),)
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "why", "words"),
+    [
+        (latency(), {}, "missing", "not measured on new"),
+        (latency(), side({}, failures={"oom": 2}), "failed", "oom on new"),
+        (latency(version=1), latency(version=2), "benchmark", "version 1 of the benchmark against 2"),
+        (latency(libraries=OLD_SET), latency(libraries=NEW_SET), "libraries",
+         "transformers 4.57.1 against transformers 5.17.0"),
+        (latency(), side({"cold_start_s": part()}), "no value", "no latency on new"),
+    ],
+)  # fmt: skip
+def test_a_case_that_cannot_be_compared_is_left_out_with_the_reason(
+    base: Side, new: Side, why: str, words: str
+) -> None:
+    table = compare(base, new, LATENCY)
+    [left_out] = table.left_out
+    assert (table.rows, left_out.why, left_out.text) == ([], why, words)
+
+
+def test_two_sides_are_compared_under_the_newest_libraries_that_both_have() -> None:
+    def measured(libraries: list[Libraries], factor: float) -> Side:
+        found = side({})
+        parts = [part(factor=factor * (2 if one == OLD_SET else 1), libraries=one) for one in libraries]
+        next(iter(found.values())).parts["latency_ms"] = parts
+        return found
+
+    both = compare(measured([OLD_SET, NEW_SET], 1), measured([OLD_SET, NEW_SET], 1.1), LATENCY)
+    assert both.rows[0].effect.base.value == pytest.approx(100.03, rel=1e-3)
+    older = compare(measured([OLD_SET], 1), measured([OLD_SET, NEW_SET], 1.1), LATENCY)
+    assert older.rows[0].effect.base.value == pytest.approx(200.06, rel=1e-3)
+
+
+def test_the_largest_effect_comes_first() -> None:
+    cases = [Case(name, "inductor", name, "llm", "training") for name in "ab"]
+    base = {Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases}
+    new = {
+        Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part(factor=factor)]})
+        for case, factor in zip(cases, (1.01, 0.9), strict=True)
+    }
+    assert [row.case.benchmark for row in compare(base, new, LATENCY).rows] == ["b", "a"]
+
+
+# --- The eager control ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("eager", "compiled", "share"),
+    [(0.9, 1.0, "in eager too"), (1.0, 0.9, "compiled only"), (0.9, 0.9, "both"), (1.0, 1.0, "")],
+)
+def test_a_change_is_split_into_eagers_part_and_the_compilers(eager: float, compiled: float, share: str) -> None:
+    base = side({"latency_ms": part(), "eager_latency_ms": part(), "speedup": part()})
+    new = side(
+        {
+            "latency_ms": part(factor=eager * compiled),
+            "eager_latency_ms": part(factor=eager),
+            "speedup": part(factor=1 / compiled),
+        }
+    )
+    [row] = compare_latency(base, new).rows
+    assert row.share == share
+    assert row.eager
+    assert row.alone
+    assert row.alone.ratio
+    assert row.alone.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
+
+
+# --- The answer -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("new", "word"),
+    [
+        (side({"latency_ms": part(factor=0.9)}), "Yes"),
+        (side({"latency_ms": part(factor=1.1)}), "No"),
+        (side({"latency_ms": part()}), "It makes no difference"),
+        (side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}), "Yes, at a cost"),
+        (side({"latency_ms": part(factor=1.1), "cold_start_s": part(factor=0.7)}), "It depends"),
+        (side({}, failures={"crashed": 1}), "Not yet"),
+        ({}, "Not known yet"),
+    ],
+)
+def test_the_answer_in_a_word(new: Side, word: str) -> None:
+    base = side({"latency_ms": part(), "cold_start_s": part()})
+    assert report(base, new).overall.answer.word == word
+
+
+def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
+    base = {**side({"latency_ms": part(), "cold_start_s": part()}), **side({"latency_ms": part()}, "regional")}
+    new = {
+        **side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}),
+        **side({}, "regional", {"fail_to_compile": 3}),
+    }
+    sentence = report(base, new).overall.answer.sentence
+    assert sentence.startswith("1 case that passed fails: gpt2.training regional (fail_to_compile); compiled steps 10")
+    assert "cold start 30.0 % slower (" in sentence
