@@ -123,7 +123,7 @@ def nothing_to_measure(benchmarks: Sequence[BenchmarkFacts], size: str) -> str:
     )
 
 
-def job_file(
+def job_file(  # noqa: PLR0913 - each is a field of the contract
     *,
     job_id: str,
     case: Case,
@@ -133,6 +133,7 @@ def job_file(
     planned_at: datetime,
     measure: Mapping[str, Any],
     timeout_s: float = TIMEOUT_S,
+    variant: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the contract."""
     document = {
@@ -147,12 +148,21 @@ def job_file(
         "planned_at": planned_at.isoformat(),
         "measure": dict(measure),
         "timeout_s": timeout_s,
+        **({"variant": dict(variant)} if variant else {}),
     }
     try:
         check(document, _job_validator(), "job")
     except Refused as error:
         raise PlanError(f"The job file would be invalid: {error}") from None
     return document
+
+
+def check_variant(variant: Mapping[str, Any]) -> None:
+    """Raise PlanError where a build's variant (environment variables, Inductor settings) violates the contract."""
+    try:
+        check(dict(variant), _variant_validator(), "variant")
+    except Refused as error:
+        raise PlanError(f"This variant cannot be measured: {error}") from None
 
 
 def budget(cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S) -> Budget:
@@ -164,3 +174,8 @@ def budget(cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float =
 @cache
 def _job_validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(read_schema("job.v1.json"), validate_formats=True)
+
+
+@cache
+def _variant_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(read_schema("job.v1.json")["properties"]["variant"])

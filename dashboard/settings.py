@@ -141,6 +141,10 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC},
 }
 
+# --- Where torch builds come from --------------------------------------------------------------------------
+PACKAGE_INDEX_URL = env.str("PACKAGE_INDEX_URL", default="").rstrip("/")  # empty: what pip is configured with
+NIGHTLY_INDEX_URL = env.str("NIGHTLY_INDEX_URL", default="").rstrip("/")  # empty: no nightlies are looked for
+
 # --- Celery: the scheduler and the dashboard worker; the benchmark workers are the runner's ----------------
 BROKER_URL = required("BROKER_URL", "set it to redis://host:6379/0 or amqp://host")
 HEARTBEAT_S = env.int("HEARTBEAT_S", default=3)  # how often a worker reports: a cancel takes this long

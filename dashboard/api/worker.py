@@ -1,6 +1,7 @@
 """The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with its own token."""
 
-from typing import Any, cast
+from datetime import datetime
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from ninja import Field, Router, Schema
 from ninja.security import HttpBearer
 
 from dashboard.models import Worker
-from dashboard.services import artifacts, fleet, ingest, leases
+from dashboard.services import artifacts, environments, fleet, ingest, leases
 
 
 class WorkerToken(HttpBearer):
@@ -24,12 +25,29 @@ class Catalog(Schema):
     configs: list[dict[str, Any]] = Field(max_length=1_000)
 
 
+class Environment(Schema):
+    key: str = Field(min_length=1, max_length=64)
+    build: str = Field(max_length=200)
+    state: Literal["building", "ready", "failed", "damaged", "evicted"]
+    libraries: dict[str, str] = {}
+    adopted: bool = False
+    message: str = Field("", max_length=4_000)
+    size_mb: int | None = Field(None, ge=0, lt=2**31)
+    last_used: datetime | None = None
+    facts: dict[str, Any] = {}
+
+
+class Environments(Schema):
+    environments: list[Environment] = Field(max_length=1_000)
+
+
 class Hello(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
     device: str = Field(max_length=40)
     facts: dict[str, Any] = {}
     catalog: Catalog
     builds: list[dict[str, Any]] = Field([], max_length=1_000)
+    environments: list[Environment] = Field([], max_length=1_000)
 
 
 class Greeting(Schema):
@@ -51,6 +69,7 @@ class Claim(Boot):
 
 class Claimed(Schema):
     job: dict[str, Any]
+    environment: dict[str, Any]
     lease_s: float
     heartbeat_s: float
     timeout_s: float
@@ -60,6 +79,20 @@ class Heartbeat(Schema):
     attempt: int = Field(ge=1)
     phase: str = ""
     log_tail: str = ""
+
+
+class Pinned(Schema):
+    attempt: int = Field(ge=1)
+    platform: str = Field(min_length=1, max_length=80)
+    text: str
+
+
+class Text(Schema):
+    text: str
+
+
+class Noted(Schema):
+    noted: int
 
 
 class Paused(Schema):
@@ -93,6 +126,7 @@ def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
         facts=body.facts,
         catalog=body.catalog.model_dump(),
         builds=body.builds,
+        environments=[each.model_dump() for each in body.environments],
     )
     return {
         "worker": worker.name,
@@ -110,6 +144,13 @@ def alive(request: HttpRequest, body: Boot) -> dict[str, bool]:
     return {"paused": fleet.alive(worker=worker_of(request), boot_id=body.boot_id)}
 
 
+@router.post("environments", response=Noted)
+def tell_environments(request: HttpRequest, body: Environments) -> dict[str, int]:
+    """Environments whose state has changed."""
+    environments.report(worker=worker_of(request), environments=[each.model_dump() for each in body.environments])
+    return {"noted": len(body.environments)}
+
+
 @router.post("jobs/{uuid:job_id}/claim", response=Claimed)
 def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
     """Take a queued job, at its current attempt."""
@@ -118,10 +159,21 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
     device = worker.device or job.spec["device"]
     return {
         "job": {**job.spec, "attempt": body.attempt, "device": device},
+        "environment": environments.wanted(job=job, worker=worker),
         "lease_s": settings.LEASE_S,
         "heartbeat_s": settings.HEARTBEAT_S,
         "timeout_s": job.spec["timeout_s"],
     }
+
+
+@router.post("jobs/{uuid:job_id}/requirements", response=Text)
+def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
+    """What the job's environment is made from: the answer counts, which is the set that was kept first."""
+    worker = worker_of(request)
+    text = environments.keep_requirements(
+        job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
+    )
+    return {"text": text}
 
 
 @router.post("jobs/{uuid:job_id}/heartbeat", response=Cancel)

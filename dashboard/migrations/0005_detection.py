@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('dashboard', '0002_builds_and_alerts'),
+        ('dashboard', '0003_environments'),
     ]
 
     operations = [

@@ -107,6 +107,9 @@ class Job(models.Model):
     worker = models.ForeignKey(
         "dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
     )
+    requirements = models.ForeignKey(  # what its environment was made from; none in an adopted one
+        "dashboard.Requirements", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
+    )
     phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
     log_tail = models.TextField(blank=True)
     planned_at = models.DateTimeField(db_index=True)  # decides the partition of its data; never changes
@@ -140,6 +143,7 @@ class Schedule(models.Model):
     families = models.JSONField(default=list, blank=True)  # [] = the default selection of the machine's size
     benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
     configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
+    repeats = models.PositiveIntegerField(default=0)  # runs after which a build is measured enough; 0: never
     problem = models.TextField(blank=True, editable=False)  # why it did not trigger a run when it was last due
     periodic_task = models.OneToOneField(
         "django_celery_beat.PeriodicTask",

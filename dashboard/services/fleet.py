@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dashboard.models import Benchmark, Config, Machine, TorchBuild, Worker
 from dashboard.services.dispatch import dispatch
+from dashboard.services.environments import report
 from dashboard.services.leases import Stale, void_claims
 
 Row = TypeVar("Row", bound=Model)
@@ -71,6 +72,7 @@ def hello(
     facts: Mapping[str, Any],
     catalog: Mapping[str, Any],
     builds: Sequence[Mapping[str, Any]],
+    environments: Sequence[Mapping[str, Any]] = (),
 ) -> int:
     """Take in what a starting worker says of itself; how many of its earlier claims are void by that.
 
@@ -83,6 +85,7 @@ def hello(
         sync_catalog(catalog=catalog)
         for build in builds:
             sync_build(build=build)
+        report(worker=worker, environments=environments, complete=True)
         if voided:
             transaction.on_commit(dispatch)
     return voided
@@ -117,9 +120,15 @@ def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:
         raise CatalogError(f"builds: {build!r} needs a label and a version")
     known = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
     _checked(TorchBuild(label=build["label"], **known), "builds")
-    if ".dev" in str(build["version"]):
-        known["channel"] = TorchBuild.Channel.NIGHTLY
+    known["channel"] = channel_of(str(build["version"]))
     return TorchBuild.objects.update_or_create(label=build["label"], defaults=known)[0]
+
+
+def channel_of(version: str) -> str:
+    """2.14.0.dev20261120 is a nightly, 2.14.0a0+git1234 was built from source, the others are releases."""
+    if ".dev" in version:
+        return TorchBuild.Channel.NIGHTLY
+    return TorchBuild.Channel.SOURCE if "a0+" in version else TorchBuild.Channel.RELEASE
 
 
 def _entries(catalog: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:

@@ -117,7 +117,7 @@ def _lose(job: Job, why: str) -> None:
 def find_job(job_id: UUID) -> Job:
     """The job with its run and machine. Raises Stale when there is none."""
     try:
-        return Job.objects.select_related("run__machine", "benchmark", "config").get(pk=job_id)
+        return Job.objects.select_related("run__machine", "run__build__base", "benchmark", "config").get(pk=job_id)
     except Job.DoesNotExist:
         raise Stale(f"There is no job {job_id}: it was deleted, or belongs to another site.") from None
 

@@ -97,6 +97,7 @@ def plan_job(
     spec = job_file(
         job_id=str(job_id), case=Case(benchmark.name, config.name), device=run.machine.device_kind,
         build=run.build.label, purpose=run.purpose, planned_at=planned_at, measure=measure,
+        variant=run.build.variant,
     )  # fmt: skip
     return Job(
         uuid=job_id, run=run, benchmark=benchmark, config=config, position=position, spec=spec,

@@ -4,12 +4,14 @@ import structlog
 from celery.schedules import crontab
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
 from dashboard.models import Machine, Purpose, Run, Schedule, Track
 from dashboard.plan import PlanError
 from dashboard.services.run_state import is_over
 from dashboard.services.runs import trigger_run
+from dashboard.services.tracks import MeasuredEnough, refuse_measured, resolve
 
 TRIGGER = "dashboard.tasks.trigger_schedule"
 NIGHTLY_HOUR = 3
@@ -50,6 +52,8 @@ def run_schedule(*, schedule_id: int) -> Run | None:
         return None
     try:
         run, problem = _trigger(schedule), ""
+    except MeasuredEnough as reason:
+        run, problem = None, str(reason)
     except PlanError as error:
         run, problem = None, str(error)
         logger.warning("schedule triggered nothing", schedule=schedule.name, why=problem)
@@ -58,13 +62,13 @@ def run_schedule(*, schedule_id: int) -> Run | None:
 
 
 def _trigger(schedule: Schedule) -> Run:
-    if schedule.track.build is None:
-        raise PlanError(f"Track {schedule.track} has no build yet: set one in the admin.")
+    build = resolve(track=schedule.track, now=timezone.now())
     earlier = schedule.runs.order_by("-created_at").first()
     if earlier is not None and not is_over(earlier.state):
         raise PlanError(f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or less often.")
+    refuse_measured(schedule=schedule, build=build)
     return trigger_run(
-        build=schedule.track.build.label,
+        build=build.label,
         machine=schedule.machine.key,
         track=schedule.track.key,
         families=schedule.families,
