@@ -1,7 +1,8 @@
 """The main job as a new user meets it: everything started, real models measured, the numbers in a browser.
 
 One story in the order of the tests; they share one running system. Nothing here is faked: embedded Postgres and Valkey,
-the Celery worker, torch, Chromium.
+the Celery worker, torch, Chromium. The browser's fixture is not called `page`: pytest-playwright gives tests that use
+that name a parameter, and pytest would run them apart from the others.
 """
 
 import os
@@ -56,7 +57,7 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def page(chromium: Browser, site: LocalSite, complaints: list[str]) -> Page:
+def tab(chromium: Browser, site: LocalSite, complaints: list[str]) -> Page:
     def note_error(said: ConsoleMessage) -> None:
         if said.type == "error":
             complaints.append(said.text)
@@ -67,78 +68,78 @@ def page(chromium: Browser, site: LocalSite, complaints: list[str]) -> Page:
     return opened
 
 
-def points(page: Page, benchmark: str, config: str) -> int:
+def points(tab: Page, benchmark: str, config: str) -> int:
     """How many passing points of this config the site has, by the series page's export: it costs no rendering."""
-    exported = page.request.get(f"/series/{benchmark}/export.json").json()["data"]
+    exported = tab.request.get(f"/series/{benchmark}/export.json").json()["data"]
     return sum(datum["config"] == config and datum["status"] == "pass" for datum in exported)
 
 
-def wait_for_a_point(page: Page, benchmark: str, config: str) -> None:
+def wait_for_a_point(tab: Page, benchmark: str, config: str) -> None:
     deadline = time.monotonic() + PATIENCE_S
-    while not points(page, benchmark, config):
-        assert time.monotonic() < deadline, page.request.get("/runs/1/").text()
+    while not points(tab, benchmark, config):
+        assert time.monotonic() < deadline, tab.request.get("/runs/1/").text()
         time.sleep(2)
 
 
-def test_the_overview_shows_the_first_run_working(site: LocalSite, page: Page) -> None:
-    page.goto("/")
-    expect(page.get_by_role("heading", name="Running now")).to_be_visible()
-    expect(page.locator("#content")).to_contain_text(re.compile("running|queued"))
+def test_the_overview_shows_the_first_run_working(site: LocalSite, tab: Page) -> None:
+    tab.goto("/")
+    expect(tab.get_by_role("heading", name="Running now")).to_be_visible()
+    expect(tab.locator("#content")).to_contain_text(re.compile("running|queued"))
 
 
-def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(page: Page) -> None:
+def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(tab: Page) -> None:
     for config in ("eager", "inductor"):
-        wait_for_a_point(page, GPT2, config)
-    page.goto(f"/series/{GPT2}/")
+        wait_for_a_point(tab, GPT2, config)
+    tab.goto(f"/series/{GPT2}/")
     for config in ("eager", "inductor"):
-        measured = page.locator("tr", has=page.get_by_role("cell", name=config, exact=True))
+        measured = tab.locator("tr", has=tab.get_by_role("cell", name=config, exact=True))
         expect(measured.filter(has_text="pass")).to_have_count(1)
-    expect(page.locator(".plot .main-svg").first).to_be_visible()
-    assert page.locator(".plot").evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
+    expect(tab.locator(".plot .main-svg").first).to_be_visible()
+    assert tab.locator(".plot").evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
 
 
-def test_the_job_behind_a_point_tells_how_it_was_measured(page: Page) -> None:
-    page.goto(f"/series/{GPT2}/")
-    page.locator("tr", has=page.get_by_role("cell", name="inductor", exact=True)).locator("th a").first.click()
-    expect(page.locator("main")).to_contain_text(f"python -m benchmarks_suite run --benchmark {GPT2} --config inductor")
+def test_the_job_behind_a_point_tells_how_it_was_measured(tab: Page) -> None:
+    tab.goto(f"/series/{GPT2}/")
+    tab.locator("tr", has=tab.get_by_role("cell", name="inductor", exact=True)).locator("th a").first.click()
+    expect(tab.locator("main")).to_contain_text(f"python -m benchmarks_suite run --benchmark {GPT2} --config inductor")
     for title in ("Samples", "Accuracy", "Environment"):
-        expect(page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+        expect(tab.get_by_role("heading", name=title, exact=True)).to_be_visible()
 
 
-def test_the_printed_password_signs_in(site: LocalSite, page: Page) -> None:
+def test_the_printed_password_signs_in(site: LocalSite, tab: Page) -> None:
     password = site.wait_for(r"user admin, password (\S+)", 1)[1]
-    page.goto("/sign-in/?next=/")
-    page.get_by_label("Username").fill("admin")
-    page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("link", name="Admin")).to_be_visible()
+    tab.goto("/sign-in/?next=/")
+    tab.get_by_label("Username").fill("admin")
+    tab.get_by_label("Password").fill(password)
+    tab.get_by_role("button", name="Sign in").click()
+    expect(tab.get_by_role("link", name="Admin")).to_be_visible()
 
 
-def test_a_run_is_cancelled_from_its_page(page: Page) -> None:
-    page.goto("/runs/1/")
-    page.get_by_role("button", name="Cancel …").click()
-    page.get_by_role("button", name="Cancel the run").click()
-    expect(page.locator("#live")).to_contain_text("cancelled", timeout=30_000)
+def test_a_run_is_cancelled_from_its_page(tab: Page) -> None:
+    tab.goto("/runs/1/")
+    tab.get_by_role("button", name="Cancel …").click()
+    tab.get_by_role("button", name="Cancel the run").click()
+    expect(tab.locator("#live")).to_contain_text("cancelled", timeout=30_000)
 
 
-def test_run_now_in_the_admin_adds_a_second_point_while_its_page_follows(page: Page) -> None:
-    page.goto("/admin/dashboard/run/add/")
-    page.locator("#id_benchmarks").evaluate(
+def test_run_now_in_the_admin_adds_a_second_point_while_its_page_follows(tab: Page) -> None:
+    tab.goto("/admin/dashboard/run/add/")
+    tab.locator("#id_benchmarks").evaluate(
         "(select, name) => { for (const option of select.options) option.selected = option.text === name }", MLP
     )
-    page.get_by_label("eager", exact=True).check()
-    page.get_by_role("button", name="Run now").click()
-    page.wait_for_url("**/runs/2/")
-    expect(page.locator("#live")).to_contain_text("completed", timeout=PATIENCE_S * 1000)
-    assert points(page, MLP, "eager") == 2
+    tab.get_by_label("eager", exact=True).check()
+    tab.get_by_role("button", name="Run now").click()
+    tab.wait_for_url("**/runs/2/")
+    expect(tab.locator("#live")).to_contain_text("completed", timeout=PATIENCE_S * 1000)
+    assert points(tab, MLP, "eager") == 2
 
 
-def test_a_nightly_schedule_is_there_and_can_be_switched_off(page: Page) -> None:
-    page.goto("/admin/dashboard/schedule/")
-    page.get_by_role("link", name=re.compile("Nightly")).click()
-    page.get_by_label("Enabled").uncheck()
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator("main, #main")).to_contain_text("changed successfully")
+def test_a_nightly_schedule_is_there_and_can_be_switched_off(tab: Page) -> None:
+    tab.goto("/admin/dashboard/schedule/")
+    tab.get_by_role("link", name=re.compile("Nightly")).click()
+    tab.get_by_label("Enabled").uncheck()
+    tab.get_by_role("button", name="Save", exact=True).click()
+    expect(tab.locator("main, #main")).to_contain_text("changed successfully")
 
 
 def test_no_page_complained_in_the_browser_on_the_way(complaints: list[str]) -> None:
