@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +43,26 @@ class CompilerCaches:
 
 @dataclass(frozen=True)
 class Base:
-    """The prepared base of one torch build on one machine. toolchain_s: what making it took."""
+    """The prepared base of one torch build on one machine: made once, by the first job that needs it, and kept."""
 
     folder: Path
-    toolchain_s: float
 
     @property
     def temporary_folder(self) -> Path:
         return self.folder / "tmp"
+
+    @property
+    def is_made(self) -> bool:
+        return self._mark.exists()
+
+    @property
+    def toolchain_s(self) -> float:
+        """What making it took."""
+        return float(json.loads(self._mark.read_text())["toolchain_s"])
+
+    @property
+    def _mark(self) -> Path:
+        return self.folder / "toolchain.json"
 
     def copied_to(self, folder: Path) -> CompilerCaches:
         """Fresh caches that hold the base and nothing else."""
@@ -59,11 +72,18 @@ class Base:
 
 
 def base(device: str) -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises subprocess.CalledProcessError."""
-    folder = cache_home() / f"toolchain-{_key(device)}"
-    if not (folder / "toolchain.json").exists():
-        _make(folder, device)
-    return Base(folder, float(json.loads((folder / "toolchain.json").read_text())["toolchain_s"]))
+    """The base for this interpreter's torch, made now if it is the first time. Raises ToolchainError."""
+    found = place(device, os.environ)
+    if not found.is_made:
+        _make(found.folder, device)
+    return found
+
+
+def place(device: str, variables: Mapping[str, str]) -> Base:
+    """Where that base is, or will be, for a process with these environment variables. Its temporary folder exists."""
+    found = Base(cache_home() / f"toolchain-{_key(device, variables)}")
+    found.temporary_folder.mkdir(parents=True, exist_ok=True)
+    return found
 
 
 def _make(folder: Path, device: str) -> None:
@@ -112,7 +132,7 @@ def cache_home() -> Path:
     return Path(tempfile.gettempdir()) / f"compilewatch-{os.getuid()}"
 
 
-def _key(device: str) -> str:
+def _key(device: str, variables: Mapping[str, str]) -> str:
     """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler."""
     try:
         processor = next(
@@ -125,7 +145,7 @@ def _key(device: str) -> str:
         sys.prefix,
         sys.version,
         processor,
-        os.environ.get("CXX", ""),
+        variables.get("CXX", ""),
         device.partition(":")[0],
     ]
     digest = hashlib.sha256("\n".join(map(str, words)).encode()).hexdigest()[:12]

@@ -1,10 +1,10 @@
 """The order of one job. Read this first.
 
  1. job: threads and the variant's environment variables are set, before torch is imported.
- 2. starts: cold, then warm and restored where asked, each in a fresh process (start.py) with private compiler caches.
-    They say what compiling costs, what the compiler did, and what memory the compiled arm needs by itself. This
-    process has not touched the device yet.
- 3. import: torch and the harness, in this process.
+ 2. import: torch, the compiler and the model's libraries. The device stays untouched, nothing is drawn or compiled.
+ 3. starts: cold, then warm and restored where asked, each in a process of its own (start.py) that is forked from this
+    one (forks.py), with private compiler caches. They say what compiling costs, what the compiler did, and what memory
+    the compiled arm needs by itself.
  4. build: the model, its weights and batches from our own generator, on the device.
  5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
  6. reference: the same in float64.
@@ -17,7 +17,7 @@
 
 A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case that fails
 to compile or drifts is run again with one stage of the compiler more each time (ablation.py), which names the stage.
-A distributed case runs steps 3 to 9 on all ranks (ranks.py).
+A distributed case imports and runs steps 4 to 9 on all ranks (ranks.py).
 """
 
 import json
@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import ablation, caches, environment, outcome, ranks, report, starts
+from benchmarks_suite.harness import ablation, caches, environment, outcome, preload, ranks, report, starts
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
@@ -64,7 +64,11 @@ def measure(job: Job, artifacts: Path | None) -> Result:
 
 def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> None:
     with result.in_stage("job"):
-        _set_variables(job)
+        preload.set_variables(job)
+    if not ranks.spans_processes(job):
+        with result.in_stage("import"):
+            preload.import_torch(preload.compiler(job))
+            preload.import_model(job.benchmark.model)
     with result.in_stage("starts"):
         answers = _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
     cold = answers.get("cold", {"status": "pass"})
@@ -78,7 +82,7 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, dea
 
 
 def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
-    """Stages 3 to 9, in this process. cold: the answer of the cold start.
+    """Stages 4 to 9, in this process. cold: the answer of the cold start.
 
     Where that did not get to its end, eager runs first, so that a failure is known to be the compiler's.
     """
@@ -125,16 +129,6 @@ def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str
     result.take(json.loads(answer_file.read_text()))
 
 
-def _set_variables(job: Job) -> None:
-    """What torch and its libraries read from the environment when they are imported; children inherit it."""
-    threads = str(job.measure.threads)
-    os.environ.update({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads})
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(job.measure.compile_threads)
-    if not job.on_gpu:
-        os.environ.update(job.benchmark.variables_on_cpu)
-    os.environ.update(job.env)
-
-
 def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> Answers:
     """The starts that the job asks for, in the one order in which each finds what it needs.
 
@@ -142,8 +136,6 @@ def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None, 
     """
     process = starts.Starts(job, folder, artifacts, deadline)
     if process.base:
-        os.environ["TMPDIR"] = str(process.base.temporary_folder)  # the precompiled header lies there
-        tempfile.tempdir = None  # so that it is read again
         result.measured("toolchain_s", process.base.toolchain_s)
     os.environ.update(process.caches.environment)
     answers: Answers = {}

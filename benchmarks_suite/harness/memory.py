@@ -1,7 +1,8 @@
 """Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its own.
 
 On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in what they
-load, and that is not the model's. 1 GB = 1e9 bytes.
+load, and that is not the model's. For the same reason pages of files, the libraries' code, are left out: the first
+step maps tens of MB more of them, and a forked process maps again what it uses. 1 GB = 1e9 bytes.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ class PeakMemory:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._after_imports = 0.0 if device.type == "cuda" else _resident_gb("VmRSS")
+        self._after_imports = 0.0 if device.type == "cuda" else _without_files_gb("VmRSS")
         self.why_absent = "" if device.type == "cuda" else _why_not_resettable()
 
     def reset(self) -> None:
@@ -41,7 +42,12 @@ class PeakMemory:
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)
             return torch.cuda.max_memory_allocated(self._device) / 1e9
-        return _resident_gb("VmHWM") - self._after_imports
+        return _without_files_gb("VmHWM") - self._after_imports
+
+
+def _without_files_gb(field: str) -> float:
+    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files, which only grow in number."""
+    return _resident_gb(field) - _resident_gb("RssFile")
 
 
 def _resident_gb(field: str) -> float:

@@ -1,8 +1,9 @@
-"""One start, measured in a process of its own: ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
+"""One start, measured in a process of its own: forked from the job's (starts.py), or a fresh one, run as
+``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
 
 The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches differ.
 
-1. Imports: torch, the compiler, the model's libraries. From here memory is counted.
+1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory is counted.
 2. The model and its batches; the device's context, and one untimed matmul.
 3. restored only: the saved artifacts fill the caches (timed apart).
 4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it started.
@@ -15,21 +16,18 @@ The answer file is JSON: {"status", "message", "error", ...what was found}. It i
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
-import signal
 import statistics
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks_suite import registry
+from benchmarks_suite.harness import forks, outcome, preload, ranks, result
 from benchmarks_suite.harness import job as jobs
-from benchmarks_suite.harness import outcome, ranks, result
 
 if TYPE_CHECKING:
     from benchmarks_suite.harness.arms import Arm
@@ -39,22 +37,23 @@ STEADY_STEPS, STEADY_S, STEADY_FACTOR = 10, 5.0, 1.5
 MEMORY_STEPS = 3
 
 
-def main(spec_file: str, answer_file: str) -> None:
+def answer(spec_file: Path, answer_file: Path) -> None:
     """Runs the start that the spec asks for, and answers."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: no start outlives the job that wants it
-    spec = json.loads(Path(spec_file).read_text())
+    spec = json.loads(spec_file.read_text())
     job = ranks.own(jobs.parse(spec["job"]))
-    answer: dict[str, Any] = {"status": "pass", "message": ""}
+    found: dict[str, Any] = {"status": "pass", "message": ""}
     try:
         ranks.join(job)
-        answer |= measure(job, spec)
+        found |= measure(job, spec)
     except Exception as error:
-        answer |= {**vars(outcome.of(error, "compile")), "error": result.described(error)}
-    ranks.leave(job, Path(answer_file), answer, failed=answer["status"] != "pass")
+        found |= {**vars(outcome.of(error, "compile")), "error": result.described(error)}
+    ranks.leave(job, answer_file, found, failed=found["status"] != "pass")
 
 
 def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     """Steps 1 to 7; see the module's docstring. The answer without status."""
+    preload.import_torch(job.config.backend)
+    preload.import_model(job.benchmark.model)
     import torch
 
     from benchmarks_suite.harness import compiling, torch_versions
@@ -64,7 +63,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     from benchmarks_suite.harness.timing import Stopwatch
 
     settle_process(job)
-    torch_versions.import_compiler(job.config.backend)
+    torch_versions.start_compile_workers()
     hints = torch_versions.collect_hints()
     workload, device = registry.load(job.benchmark), torch.device(job.device)
     memory = PeakMemory(device)
@@ -151,7 +150,7 @@ def steady_after_s(steps_ms: list[float]) -> float:
 def _cpu_s() -> float:
     """CPU seconds of this process, of its ended children (the C++ compiler) and of the living (compile workers)."""
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(map(_cpu_s_of, _children(os.getpid())))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(map(_cpu_s_of, forks.children(os.getpid())))
 
 
 def _cpu_s_of(process: int) -> float:
@@ -161,16 +160,9 @@ def _cpu_s_of(process: int) -> float:
     except OSError:
         return 0.0
     ticks = sum(map(int, fields[11:15]))  # utime, stime, cutime, cstime: proc(5)
-    return ticks / os.sysconf("SC_CLK_TCK") + sum(map(_cpu_s_of, _children(process)))
-
-
-def _children(process: int) -> list[int]:
-    """The living children of a process; none where the kernel does not list them."""
-    lists = Path(f"/proc/{process}/task").glob("*/children")
-    with suppress(OSError):
-        return [int(child) for children in lists for child in children.read_text().split()]
-    return []
+    return ticks / os.sysconf("SC_CLK_TCK") + sum(map(_cpu_s_of, forks.children(process)))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    forks.end_with_parent(os.getppid())  # no start outlives the job that wants it
+    answer(*map(Path, sys.argv[1:]))

@@ -1,6 +1,11 @@
-"""The starts of a case: cold, warm, restored; each in its own fresh process, by the one procedure of start.py."""
+"""The starts of a case: cold, warm, restored; each in its own process, by the one procedure of start.py.
+
+That process is forked from the job's, which has only imported; where that is not fit to be forked, and for ranks, it
+is one that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
+"""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -8,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, ranks
+from benchmarks_suite.harness import caches, forks, preload, ranks, start
 from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
@@ -30,8 +35,7 @@ class Starts:
     deadline: float
 
     def __post_init__(self) -> None:
-        needs_toolchain = self.job.config.backend == "inductor"
-        self.base = caches.base(self.job.device) if needs_toolchain else None
+        self.base = caches.base(self.job.device) if preload.needs_toolchain(self.job) else None
         self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
 
@@ -53,32 +57,44 @@ class Starts:
             "artifacts_out": str(self._saved) if cold and "restored" in self.job.measure.starts else None,
             "code_out": str(self.artifacts / ARTIFACT) if cold and self.artifacts else None,
         }
-        return self._in_fresh_process(kind, spec, used)
+        return self._in_own_process(kind, spec, used)
 
     def _fresh_caches(self, name: str) -> caches.CompilerCaches:
         folder = self.folder / name
         return self.base.copied_to(folder) if self.base else caches.empty(folder)
 
-    def _in_fresh_process(self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches) -> dict[str, Any]:
+    def _in_own_process(self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches) -> dict[str, Any]:
         spec_file, answer_file = self.folder / f"{kind}.spec.json", self.folder / f"{kind}.answer.json"
         spec_file.write_text(json.dumps(spec))
-        environment = {**caches.child_environment(), **used.environment}
-        command = ranks.command(self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file))
+        why_fresh = "it spans several processes" if ranks.spans_processes(self.job) else forks.why_unfit()
+        way = {"process": "fresh", "why_fresh": why_fresh} if why_fresh else {"process": "forked"}
+        started = self._fresh if why_fresh else self._forked
         limit_s = max(1.0, self.deadline - time.monotonic())
         try:
-            code = subprocess.run(command, env=environment, cwd=self.folder, timeout=limit_s, check=False).returncode
-        except subprocess.TimeoutExpired:
-            return {
-                "status": "timeout",
-                "message": f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less",
-            }
+            code = started(spec_file, answer_file, used.environment, limit_s)
+        except TimeoutError:
+            message = f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less"
+            return {"status": "timeout", "message": message, **way}
         if answer_file.exists():
-            answer: dict[str, Any] = json.loads(answer_file.read_text())
-            return answer
-        return {
-            "status": _status_of(code),
-            "message": f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words",
-        }
+            return {**json.loads(answer_file.read_text()), **way}
+        message = f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
+        return {"status": _status_of(code), "message": message, **way}
+
+    def _forked(self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float) -> int:
+        def work() -> None:
+            os.chdir(self.folder)
+            os.environ.update(environment)  # torch and Triton read these when they use their caches
+            start.answer(spec_file, answer_file)
+
+        return forks.run(work, limit_s)
+
+    def _fresh(self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float) -> int:
+        command = ranks.command(self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file))
+        child = {**caches.child_environment(), **environment}
+        try:
+            return subprocess.run(command, env=child, cwd=self.folder, timeout=limit_s, check=False).returncode
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError from error
 
 
 def _status_of(code: int) -> str:

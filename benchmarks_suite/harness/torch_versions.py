@@ -21,6 +21,7 @@ all. No release has a counter of recompiles. ``guard_failures`` overcounts.
 import importlib
 import logging
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -72,6 +73,16 @@ def import_compiler(backend: str) -> None:
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
     if keep_more:
         keep_more(10_000)
+
+
+def start_compile_workers() -> None:
+    """Starts Inductor's workers in the releases where importing it does, which preload.py prevents.
+
+    The others start them in the first compilation, which therefore pays for them.
+    """
+    compile_in_background = sys.modules.get("torch._inductor.async_compile")  # since 2.4
+    if compile_in_background is not None and not hasattr(compile_in_background, "maybe_warm_pool"):
+        compile_in_background.AsyncCompile.warm_pool()
 
 
 def prepare_toolchain(device: str) -> float:

@@ -1,0 +1,132 @@
+"""Work in a forked child: a process of its own that need not import everything again.
+
+A start or a job wants a fresh process: empty caches, nothing compiled, the device untouched. Importing torch, the
+compiler and a model's libraries takes most of the time that such a process costs, and is the same each time. So a
+process that has imported them, and has done nothing else, is forked; the child is as fresh as one that has just
+finished its imports. ``why_unfit`` says when that would not hold; the work then gets a process that imports by itself.
+docs/measuring.md tells what is shared and what is not.
+"""
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
+
+
+def run(work: Callable[[], None], limit_s: float, own_group: bool = False) -> int:
+    """Does ``work`` in a forked child; returns its exit code as subprocess does: negative for a signal.
+
+    Raises TimeoutError after ``limit_s`` seconds; the child and what it started are then ended, as they are when
+    this process is interrupted. own_group: the child leads a session of its own, and whatever is left of that when
+    the child has ended is ended too.
+    """
+    child = multiprocessing.get_context("fork").Process(target=_begun, args=(work, os.getpid(), own_group))
+    child.start()
+    assert child.pid is not None  # it was started
+    try:
+        child.join(limit_s)
+        if child.is_alive():
+            raise TimeoutError
+    finally:
+        if child.is_alive():
+            _kill(child.pid)
+            child.join()
+        if own_group:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+    assert child.exitcode is not None  # it has ended
+    return child.exitcode
+
+
+def with_fixed_hashes() -> None:
+    """Begins this program anew with PYTHONHASHSEED=0, unless it has that: a forked child hashes as its parent does, and
+    code that is generated in another order is other code.
+    """
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
+        arguments = [sys.executable, *sys.orig_argv[1:]]
+        os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - no shell is wanted
+
+
+def end_with_parent(parent: int) -> None:
+    """The kernel ends this process when ``parent``, which started it, is gone, however that came."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # gone already
+        os._exit(1)
+
+
+def why_unfit() -> str:
+    """Why this process must not be forked for work that wants a fresh one; empty where it may be."""
+    if os.environ.get("COMPILEWATCH_PROCESSES") == "fresh":
+        return "COMPILEWATCH_PROCESSES asks for fresh processes"
+    if sys.flags.hash_randomization:
+        return "its hashes are random (PYTHONHASHSEED is not 0), and the children's would differ from other processes'"
+    try:
+        return _why_busy() or _why_used()
+    except OSError as error:
+        return f"{error.filename} cannot be read, so nobody knows what this process has begun"
+
+
+def descendants(process: int) -> Iterator[int]:
+    """The living children of a process, and theirs."""
+    for child in children(process):
+        yield child
+        yield from descendants(child)
+
+
+def children(process: int) -> list[int]:
+    """The living children of a process; none where the kernel does not list them."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    with suppress(OSError):
+        return [int(child) for found in lists for child in found.read_text().split()]
+    return []
+
+
+def _begun(work: Callable[[], None], parent: int, own_group: bool) -> None:
+    end_with_parent(parent)
+    if own_group:
+        os.setsid()
+    work()
+
+
+def _kill(process: int) -> None:
+    """Ends a process and what it started, which else would be left to run."""
+    for each in [process, *descendants(process)]:
+        with suppress(ProcessLookupError):
+            os.kill(each, signal.SIGKILL)
+
+
+def _why_busy() -> str:
+    """What runs beside the one thread that a child would get. Raises OSError."""
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads > 1:
+        return f"it has {threads} threads, of which a child would get one"
+    started = set(children(os.getpid())) - {child.pid for child in multiprocessing.active_children()}
+    return f"its imports started {len(started)} processes, which no child can use" if started else ""
+
+
+def _why_used() -> str:
+    """What has been done beyond imports. Raises OSError."""
+    if _OPENED_BY_CUDA in _open_files():
+        return f"its imports touched the GPU ({_OPENED_BY_CUDA} is open), and CUDA does not survive a fork"
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return "it has initialized CUDA, which does not survive a fork"
+    utils = sys.modules.get("torch._dynamo.utils")
+    if utils is not None and any(utils.counters.values()):
+        return "it has compiled something, and a child would know of it"
+    return ""
+
+
+def _open_files() -> set[str]:
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one that lists them is closed by now
+            found.add(str(descriptor.readlink()))
+    return found

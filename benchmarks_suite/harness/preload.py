@@ -1,0 +1,79 @@
+"""What a process does before anything is measured: set the variables that are read at import, then import.
+
+Nothing here touches the device, starts a thread or draws a number, so that the process can be forked (forks.py).
+"""
+
+import importlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from benchmarks_suite.harness import caches
+from benchmarks_suite.harness.job import Job
+
+
+def variables(job: Job) -> dict[str, str]:
+    """What torch and its libraries read from the environment when they are imported."""
+    threads = str(job.measure.threads)
+    found = {
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        "OPENBLAS_NUM_THREADS": "1",  # numpy's: it would start its threads at import, and no arm uses them
+        "TORCHINDUCTOR_COMPILE_THREADS": str(job.measure.compile_threads),
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # is_available() then asks NVML, and CUDA stays untouched
+    }
+    if needs_toolchain(job):
+        base = caches.place(job.device, os.environ | job.env)
+        found["TMPDIR"] = str(base.temporary_folder)  # the precompiled header lies there
+    if not job.on_gpu:
+        found |= job.benchmark.variables_on_cpu
+    return found | job.env
+
+
+def needs_toolchain(job: Job) -> bool:
+    """Whether the case calls a C++ or Triton compiler."""
+    return job.config.compiles and job.config.backend == "inductor"
+
+
+def set_variables(job: Job) -> None:
+    """Sets them in this process; its children inherit them."""
+    found = variables(job)
+    os.environ.update(found)
+    if "TMPDIR" in found:
+        tempfile.tempdir = None  # so that it is read again
+
+
+def compiler(job: Job) -> str | None:
+    """The backend whose imports this case needs. Eager's optimizer needs dynamo too: both arms count alike."""
+    return job.config.backend if job.config.compiles or job.benchmark.mode == "training" else None
+
+
+def import_torch(backend: str | None) -> None:
+    """torch, and where a backend is given the compiler."""
+    with _no_compile_workers():
+        importlib.import_module("torch")
+        if backend is not None:
+            from benchmarks_suite.harness import torch_versions
+
+            torch_versions.import_compiler(backend)
+
+
+def import_model(model: str) -> None:
+    """The model's libraries. A missing one is told when the model is built; workload.Unsupported passes through."""
+    with _no_compile_workers(), suppress(ImportError):
+        importlib.import_module(f"benchmarks_suite.models.{model}")
+
+
+@contextmanager
+def _no_compile_workers() -> Iterator[None]:
+    """Older releases start Inductor's workers when they are imported: a child starts its own (torch_versions)."""
+    before = os.environ.get("TORCH_WARM_POOL")
+    os.environ["TORCH_WARM_POOL"] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["TORCH_WARM_POOL"]
+        else:
+            os.environ["TORCH_WARM_POOL"] = before

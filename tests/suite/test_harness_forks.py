@@ -1,0 +1,141 @@
+"""Forked children: as fresh as a new process, apart from each other, ended with what they started."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks_suite.harness import forks
+from tests.suite.test_harness_measure import MLP, run
+
+FIXED = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def _exits(code: int) -> None:
+    sys.exit(code)
+
+
+def _kills_itself() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _sleeps(told: Path) -> None:
+    grandchild = subprocess.Popen(["sleep", "60"])
+    told.write_text(str(grandchild.pid))
+    time.sleep(60)
+
+
+def _draws(told: Path) -> None:
+    told.write_text(str(random.random()))
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_the_exit_code_of_a_child_is_told() -> None:
+    assert forks.run(partial(_exits, 3), 10) == 3
+
+
+def test_a_child_that_crashes_is_a_signal_and_the_next_one_is_unharmed() -> None:
+    assert forks.run(_kills_itself, 10) == -signal.SIGKILL
+    assert forks.run(partial(_exits, 0), 10) == 0
+
+
+@pytest.mark.parametrize("own_group", [False, True])
+def test_a_child_over_its_limit_ends_with_what_it_started(tmp_path: Path, own_group: bool) -> None:
+    with pytest.raises(TimeoutError):
+        forks.run(partial(_sleeps, tmp_path / "told"), 1, own_group)
+    grandchild = int((tmp_path / "told").read_text())
+    for _ in range(50):
+        if _is_gone(grandchild):
+            return
+        time.sleep(0.1)
+    pytest.fail("the grandchild lives on")
+
+
+def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        forks.run(partial(_draws, tmp_path / name), 10)
+    assert (tmp_path / "one").read_text() != (tmp_path / "other").read_text()
+
+
+@pytest.mark.parametrize(
+    ("done_before", "reason"),
+    [
+        ("", ""),
+        ("import threading; threading.Thread(target=input).start()", "it has 2 threads"),
+        ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 processes"),
+        ("import os; os.environ['COMPILEWATCH_PROCESSES'] = 'fresh'", "asks for fresh"),
+        ("import torch; torch.cuda.is_initialized = lambda: True", "initialized CUDA"),
+        ("import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1))", "compiled something"),
+    ],
+)
+def test_a_process_that_did_more_than_import_is_not_forked(done_before: str, reason: str) -> None:
+    script = f"from benchmarks_suite.harness import forks\n{done_before}\nprint(forks.why_unfit(), flush=True)"
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], env=os.environ | FIXED, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    told, _ = process.communicate("\n", timeout=60)
+    assert reason in told
+    assert bool(reason) == bool(told.strip())
+
+
+def test_a_process_with_random_hashes_is_not_forked() -> None:
+    script = "from benchmarks_suite.harness import forks; print(forks.why_unfit())"
+    environment = os.environ | {"PYTHONHASHSEED": "random"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    assert "hashes are random" in done.stdout
+
+
+def test_importing_everything_leaves_a_process_that_can_be_forked(tmp_path: Path) -> None:
+    """With more threads than one, too: they begin with the first operator, which no import runs."""
+    script = """
+import json, sys
+from benchmarks_suite.harness import forks, job, preload
+wanted = job.parse(json.loads(sys.argv[1]))
+preload.set_variables(wanted)
+preload.import_torch("inductor")
+for model in ("gpt2", "captioning", "resnet50", "sd_unet", "granite_moe", "sliding_window"):
+    preload.import_model(model)
+print(forks.why_unfit())
+"""
+    case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
+    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, **case}
+    command = [sys.executable, "-c", script, json.dumps(document)]
+    done = subprocess.run(command, env=os.environ | FIXED, check=True, capture_output=True, text=True)
+    assert done.stdout == "\n"
+
+
+def _started(tmp_path: Path, way: str) -> dict[str, Any]:
+    folder = tmp_path / way
+    folder.mkdir()
+    measure = {"starts": ["cold", "warm", "restored"]}
+    environment = {"COMPILEWATCH_PROCESSES": way}
+    return run(folder, "benchmarks_suite", benchmark=MLP, config="inductor", measure=measure, environment=environment)
+
+
+@pytest.mark.compiles
+def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path) -> None:
+    """The same graphs, cache misses and hits, code and memory: nothing that was known before is used."""
+    forked, fresh = (_started(tmp_path, way) for way in ("forked", "fresh"))
+    assert {start["process"] for start in forked["starts"].values()} == {"forked"}
+    assert {start["process"] for start in fresh["starts"].values()} == {"fresh"}
+    assert forked["compile"]["counters"] == fresh["compile"]["counters"]
+    assert forked["compile"]["fingerprints"] == fresh["compile"]["fingerprints"]
+    assert forked["compile"]["counters"]["inductor.fxgraph_cache_miss"] == 1
+    assert forked["metrics"]["cache_hits"] == fresh["metrics"]["cache_hits"]
+    for kind, start in forked["starts"].items():
+        for peak in ("peak_gb", "compile_peak_gb"):
+            assert start[peak] == pytest.approx(fresh["starts"][kind][peak], abs=0.005)
