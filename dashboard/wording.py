@@ -65,6 +65,12 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
 
 
+def whole(value: float) -> str:
+    """A large number with two digits that count: 1 234 -> "1 200"."""
+    rounded = round(value, 1 - math.floor(math.log10(value))) if value >= 1 else value
+    return f"{rounded:,.0f}".replace(",", _THIN_SPACE)
+
+
 def is_count(metric: Metric) -> bool:
     """True for metrics that count things (graph breaks): shown as whole numbers, compared by difference."""
     return metric.aggregate == "sum"

@@ -1,7 +1,7 @@
 """What the alert pages, the feed and the messages read: the inbox, its counts, and one group with its evidence."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
@@ -108,15 +108,27 @@ def tally(found: QuerySet[AlertGroup]) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One alert in words. status: the status word since the change, of an alert about the status; else empty."""
+    """One alert in words. words: the status words before and after, of an alert about the status; else empty."""
 
     alert: Alert
     metric: Metric
     change: Change | None
+    words: Sequence[str] = ()
 
     @property
-    def status(self) -> str:
-        return self.alert.job.status if self.alert.kind == Kind.STATUS and self.alert.job else ""
+    def sentence(self) -> str:
+        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %)"."""
+        series = self.alert.series
+        what = (
+            f"{self.words[1]} (was {self.words[0]})" if self.words else self.change.text if self.change else "changed"
+        )
+        return f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
+
+    @property
+    def can_show(self) -> float | None:
+        """The smallest change in percent that the series shows in nine of ten cases."""
+        detector = getattr(self.alert.series, "detector", None)
+        return detector.can_show_percent if detector else None
 
     @property
     def size(self) -> float:
@@ -126,16 +138,24 @@ class Told:
 
 def told(alert: Alert) -> Told:
     metric = metric_of(alert.series.metric)
-    change = None if alert.kind == Kind.STATUS else effect(metric, alert.effect, alert.low, alert.high, alert.unit)
-    return Told(alert, metric, change)
+    if words := alert.decision.get("words"):
+        return Told(alert, metric, None, words)
+    return Told(alert, metric, effect(metric, alert.effect, alert.low, alert.high, alert.unit))
 
 
 def alerts_of(groups: Iterable[int]) -> list[Told]:
     """Every alert of the groups: representatives that were re-measured first, then by size. One query."""
     found = Alert.objects.filter(group__in=list(groups)).select_related(
-        "series__benchmark", "series__config", "series__machine", "series__track", "job", "base", "new"
+        "series__benchmark",
+        "series__config",
+        "series__machine",
+        "series__track",
+        "series__detector",
+        "job",
+        "base",
+        "new",
     )
-    return sorted(map(told, found), key=lambda one: (not one.alert.confirmation, one.status == "", -one.size))
+    return sorted(map(told, found), key=lambda one: (not one.alert.confirmation, not one.words, -one.size))
 
 
 def sides(rows: Iterable[Told]) -> dict[str, list[Told]]:

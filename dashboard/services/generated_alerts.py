@@ -32,18 +32,16 @@ from dashboard.models import (
     Run,
     RunState,
     Series,
-    Severity,
     Status,
     TorchBuild,
 )
 from dashboard.selectors.trend import Known
-from dashboard.wording import effect
+from dashboard.services.describing import describe
 
 JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
 MOST_SERIES = 600  # a larger history is for speed, not for more alerts
 MOST_GROUPS = 24
 PAIRS = 6
-HIGH_PERCENT, MEDIUM_PERCENT = 15.0, 5.0
 LIVES: tuple[tuple[AlertState, ...], ...] = (  # the states that a group has gone through; the newest group first
     (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED),
     (AlertState.SUSPECTED,),
@@ -149,12 +147,8 @@ def _placed(change: ChangePoint, good: np.ndarray[Any, Any]) -> ChangePoint:
 
 def _write_group(changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]) -> None:
     first = max(changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.change.effect)))
-    directions = {one.direction for one in changes}
     group = AlertGroup.objects.create(
-        title=_title(first),
         state=life[-1],
-        direction=Direction.TRADE_OFF if len(directions) > 1 else first.direction,
-        severity=_severity(first.change.effect),
         cause=Cause.EAGER if first.eager else Cause.COMPILER if AlertState.CONFIRMED in life else Cause.UNKNOWN,
         evidence=_evidence(eager=first.eager, confirmed=AlertState.CONFIRMED in life),
         machine=first.series.machine,
@@ -167,22 +161,10 @@ def _write_group(changes: Sequence[Found], life: Sequence[AlertState], builds: d
         created_at=told_at, closed_at=told_at + timedelta(days=1) if life[-1] in CLOSED else None
     )
     alerts = Alert.objects.bulk_create(_alert(one, group) for one in changes)
+    describe(groups=[group])
     _write_life(group, life, told_at)
     if len(life) > 1:
         _confirm(group, alerts[changes.index(first)], first, life[-1])
-
-
-def _title(first: Found) -> str:
-    benchmark, new = first.series.benchmark, first.new.split("+")[0]
-    change = first.change
-    words = effect(METRICS[first.series.metric], change.effect, None, None, change.unit)
-    config = first.series.config.name
-    return f"{benchmark.model} {benchmark.mode}: {words.text if words else 'changed'} in {config} since {new}"
-
-
-def _severity(percent: float) -> Severity:
-    size = abs(percent)
-    return Severity.HIGH if size >= HIGH_PERCENT else Severity.MEDIUM if size >= MEDIUM_PERCENT else Severity.LOW
 
 
 def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:

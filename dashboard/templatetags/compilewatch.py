@@ -38,6 +38,28 @@ _SIGNS = {
     "timeout": ("warn", "!"),
     "timed_out": ("warn", "!"),
     "silent": ("bad", "✕"),
+    # alerts
+    "suspected": ("warn", "?"),
+    "confirming": ("active", "●"),
+    "confirmed": ("bad", "!"),
+    "acknowledged": ("quiet", "○"),
+    "fixed": ("good", "✓"),
+    "wontfix": ("quiet", "–"),
+    "invalid": ("quiet", "–"),
+    "not_reproduced": ("quiet", "–"),
+    "inconclusive": ("warn", "?"),
+    "recovered": ("good", "✓"),
+    "high": ("bad", "▲"),
+    "medium": ("warn", "◆"),
+    "low": ("quiet", "▽"),
+    "regression": ("bad", "↘"),
+    "improvement": ("good", "↗"),
+    "trade_off": ("warn", "⇄"),
+    "neutral": ("quiet", "→"),
+    # messages
+    "sent": ("good", "✓"),
+    "waiting": ("quiet", "○"),
+    "sending": ("active", "●"),
 }
 
 register.filter("duration", wording.duration)
@@ -54,6 +76,18 @@ def word(text: str) -> SafeString:
     return format_html(
         '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, text
     )
+
+
+@register.filter
+def spaced(word: str) -> str:
+    """A word of the database as people write it: trade_off -> trade off."""
+    return word.replace("_", " ")
+
+
+@register.simple_tag
+def one_in(share: float) -> str:
+    """A small share as people say it: 0.001 -> "1 in 1 000"."""
+    return f"1 in {wording.whole(1 / share)}" if share > 0 else "none"
 
 
 @register.simple_tag

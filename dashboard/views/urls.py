@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 
-from dashboard.views import benchmarks, fleet, jobs, overview, runs, series
+from dashboard.views import alerts, benchmarks, feeds, fleet, jobs, overview, runs, series, triage
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -20,6 +20,13 @@ urlpatterns = [
         r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
     ),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
+    path("alerts/", alerts.listing, name="alerts"),
+    path("alerts/bulk", triage.bulk, name="alerts_bulk"),
+    path("alerts/feed/", feeds.feed, name="alerts_feed"),
+    path("alerts/<int:pk>/", alerts.show, name="alert"),
+    path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
+    path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),
+    path("alerts/<int:pk>/<slug:name>", triage.act, name="alert_act"),
     path("fleet/", fleet.show, name="fleet"),
     path("glossary/", fleet.glossary, name="glossary"),
     path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign_in"),

@@ -27,6 +27,7 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.services.generated import KEY, generate_history
+from dashboard.services.generated_alerts import generate_alerts
 from dashboard.services.landing import roll_up
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
@@ -36,6 +37,11 @@ WHY_IT_FAILED = "BackendCompilerFailed: lowering of aten.foo failed. The ablatio
 def history(series: int = 480, points: int = 60) -> None:
     """12 benchmarks × 4 configs × 60 nights, unless told otherwise, with noise, steps, failures and missed nights."""
     generate_history(series=series, points=points, seed=7, now=timezone.now(), progress=lambda done, of: None)
+
+
+def alerts() -> None:
+    """What the detector finds in the history, in every state of triage."""
+    generate_alerts(machine=KEY)
 
 
 def fleet_at_work() -> Run:

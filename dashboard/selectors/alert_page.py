@@ -1,0 +1,122 @@
+"""What the page of one alert says beside its charts: levels, points, builds nearby, what triage can choose from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from dashboard.alert_charts import level_before
+from dashboard.charts import first_seen
+from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
+from dashboard.selectors.alert_data import AroundChange
+from dashboard.selectors.alerts import OPEN, Told
+
+_COMMITS = "https://github.com/pytorch/pytorch/compare/{base}...{new}"
+_NEAR = 12  # points on either side of the change in the page's table
+_NEIGHBOURS = 3  # builds on either side that a change can be nudged to
+_MOST_OTHERS = 50
+
+
+def groups() -> QuerySet[AlertGroup]:
+    """Groups with what their page names."""
+    return AlertGroup.objects.select_related(
+        "machine", "track", "base", "new", "assignee", "confirmation"
+    ).prefetch_related("links")
+
+
+def commit_range(group: AlertGroup) -> str:
+    """The address of PyTorch's commits between the two builds; empty where one of them does not tell its own."""
+    if not group.base or not group.new or not group.base.git_sha or not group.new.git_sha:
+        return ""
+    return _COMMITS.format(base=group.base.git_sha, new=group.new.git_sha)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The medians on either side of a change and how many points are in each."""
+
+    before: float | None
+    after: float | None
+    points_before: int
+    points_after: int
+
+
+def levels(seen: AroundChange) -> Levels:
+    if seen.line is None:
+        return Levels(None, None, 0, 0)
+    later = seen.line.value[seen.line.at_ms >= seen.step.at_ms]
+    after = float(np.median(later)) if len(later) else None
+    return Levels(level_before(seen.line, seen.step), after, len(seen.line.value) - len(later), len(later))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One point near the change, for the table beside the chart."""
+
+    at: datetime
+    build: str
+    value: float
+    low: float | None
+    high: float | None
+    job: str
+    is_new: bool
+    is_first: bool  # of the new level
+
+
+def points(seen: AroundChange) -> list[Row]:
+    """The points nearest to the change on both sides, in time order."""
+    line = seen.line
+    if line is None:
+        return []
+    first = int((line.at_ms < seen.step.at_ms).sum())
+    near = range(max(first - _NEAR, 0), min(first + _NEAR, len(line.value)))
+    return [
+        Row(
+            datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
+            line.build[index],
+            float(line.value[index]),
+            *(None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)),
+            line.job[index],
+            index >= first,
+            index == first,
+        )
+        for index in near
+    ]
+
+
+def reproduce(alert: Alert) -> str:
+    """The suite's own line that repeats the job of the new level; empty where its result is not kept. One query."""
+    document = Result.objects.filter(job=alert.job_id).values_list("document", flat=True).first()
+    return str((document or {}).get("reproduce", ""))
+
+
+def for_triage(group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None) -> dict[str, Any]:
+    """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid points."""
+    series = {row.alert.series_id: row.alert.series for row in rows}
+    others = AlertGroup.objects.filter(state__in=OPEN, machine=group.machine, track=group.track).exclude(pk=group.pk)
+    return {
+        "people": list(get_user_model().objects.filter(is_active=True).order_by("username")),
+        "others": list(others[:_MOST_OTHERS]),
+        "builds": neighbours(group, seen),
+        "series": list(series.values()),
+        "mutes": list(Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by")),
+        "invalid": list(InvalidPoint.objects.filter(series__in=series).select_related("by", "job")),
+    }
+
+
+def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:
+    """Builds that the series measured shortly before and after the one where the change is placed. One query."""
+    if seen is None or seen.line is None or group.new is None:
+        return []
+    labels = [label for _, label in first_seen([seen.line])]
+    if group.new.label not in labels:
+        return []
+    at = labels.index(group.new.label)
+    near = [label for label in labels[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1] if label != group.new.label]
+    found = {build.label: build for build in TorchBuild.objects.filter(label__in=near)}
+    return [found[label] for label in near if label in found]

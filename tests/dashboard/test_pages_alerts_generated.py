@@ -1,0 +1,107 @@
+"""The alert pages on a generated history: every alert has its page, its figures, and few queries."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.models import AlertGroup
+from tests.builders import pages
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[Any]]
+
+
+@pytest.fixture(scope="module")
+def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A generated history with what the detector finds in it; made once for this file."""
+    with django_db_blocker.unblock():
+        pages.history()
+        pages.alerts()
+    yield
+    with django_db_blocker.unblock():
+        pages.remove()
+
+
+@pytest.fixture
+def reader(client: Client) -> Client:
+    client.force_login(User.objects.create_user("reader"))
+    return client
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def text(client: Client, url: str) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    return response.content.decode()
+
+
+def confirmed() -> AlertGroup:
+    """A confirmed group that was measured again."""
+    group = AlertGroup.objects.filter(state="confirmed", confirmation__state="done").first()
+    assert group is not None
+    return group
+
+
+def test_a_filter_that_fits_nothing_says_how_to_go_on(history: None, reader: Client) -> None:
+    assert "No alert fits these filters" in text(reader, "/alerts/?kind=silence")
+
+
+def test_the_inbox_needs_ten_queries_at_most(
+    history: None, operator: Client, django_assert_max_num_queries: MaxQueries
+) -> None:
+    with django_assert_max_num_queries(10):
+        text(operator, "/alerts/?direction=all&state=all")
+
+
+def test_a_reader_is_told_why_there_are_no_buttons(history: None, reader: Client) -> None:
+    shown = text(reader, "/alerts/?direction=all")
+    assert "“Can change alert group”" in shown
+    assert 'name="act"' not in shown
+
+
+def test_every_generated_alert_has_a_page(history: None, operator: Client) -> None:
+    for group in AlertGroup.objects.all():
+        assert group.get_state_display().lower()[:4] in text(operator, group.get_absolute_url()).lower()
+
+
+def test_the_page_of_an_alert_needs_few_queries(
+    history: None, operator: Client, django_assert_max_num_queries: MaxQueries
+) -> None:
+    with django_assert_max_num_queries(20):
+        text(operator, confirmed().get_absolute_url())
+
+
+def test_an_alert_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
+    shown = text(reader, confirmed().get_absolute_url())
+    headings = ["1. What changed", "2. How sure we are", "3. Since which build", "4. Whose fault", "5. See it yourself"]
+    assert sorted(headings, key=shown.index) == headings
+    assert "python -m benchmarks_suite run" in shown
+
+
+def figure(client: Client, url: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text(client, url))
+    return found
+
+
+def test_the_figure_of_a_change_has_levels_a_band_and_the_points(history: None, reader: Client) -> None:
+    drawn = figure(reader, f"/alerts/{confirmed().pk}/change.json")
+    assert {trace.get("name") for trace in drawn["data"]} >= {"level before", "level after"}
+    assert any(trace["meta"]["role"] == "band" for trace in drawn["data"])
+
+
+def test_the_figure_of_the_pairs_has_a_mark_for_each_process(history: None, reader: Client) -> None:
+    group = AlertGroup.objects.filter(alerts__confirmation="confirmed").first()
+    assert group
+    drawn = figure(reader, f"/alerts/{group.pk}/pairs.json")
+    marks = [trace for trace in drawn["data"] if trace["mode"] == "markers"]
+    assert sum(len(trace["x"]) for trace in marks) == 12
