@@ -151,6 +151,7 @@ HEARTBEAT_S = env.int("HEARTBEAT_S", default=3)  # how often a worker reports: a
 LEASE_S = env.int("LEASE_S", default=30)  # a job whose worker is silent for this long is queued again
 BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tables, where the admin shows it
     "Reap silent jobs": ("dashboard.tasks.reap", 5),
+    "Judge what is due": ("dashboard.tasks.detect", 30),  # messages wake it at once; this is for lost ones
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
 }
 

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from dashboard.celery import app
-from dashboard.services import dispatch, leases, partitions, schedules
+from dashboard.services import detecting, dispatch, leases, partitions, schedules
 
 
 @app.task
@@ -12,6 +12,12 @@ def reap() -> None:
     leases.reap()
     dispatch.recall_forgotten()
     dispatch.dispatch()
+
+
+@app.task
+def detect() -> None:
+    """Judge the series that have new data."""
+    detecting.detect_due()
 
 
 @app.task

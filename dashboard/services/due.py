@@ -10,12 +10,14 @@ from django.db import connection, transaction
 from kombu.exceptions import OperationalError
 
 from dashboard.celery import app
+from dashboard.metrics import METRICS
 
 TASK = "dashboard.tasks.detect"
+ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]  # the others are derived from these
 # In the order of the ids, so that two transactions never wait for each other.
 _MARK = """
 INSERT INTO dashboard_detectorstate (series_id, version, state, due, updated_at)
-SELECT id, '', '{}', true, now() FROM unnest(%s::bigint[]) AS wanted (id) ORDER BY id
+SELECT id, '', '{}', true, now() FROM dashboard_series WHERE id = ANY(%s) AND metric = ANY(%s) ORDER BY id
 ON CONFLICT (series_id) DO UPDATE SET due = true
 """
 
@@ -23,11 +25,11 @@ logger = structlog.get_logger(__name__)
 
 
 def request(*, series_ids: Collection[int]) -> None:
-    """Have these series judged once the surrounding transaction is through."""
+    """Have these series, as far as their metrics alert, judged once the surrounding transaction is through."""
     with transaction.atomic():
         if series_ids:
             with connection.cursor() as cursor:
-                cursor.execute(_MARK, [sorted(series_ids)])
+                cursor.execute(_MARK, [list(series_ids), ALERTING])
         transaction.on_commit(wake)
 
 

@@ -16,8 +16,9 @@ from django.db import connection
 from django.utils import timezone
 
 from dashboard.metrics import METRICS
-from dashboard.models import Environment, Job, Result, Samples, Status
+from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
 from dashboard.result_format import Measurement, Outcome, ResultDocument, pack_samples
+from dashboard.services import due
 from dashboard.services.copying import copy_rows
 from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
@@ -71,6 +72,7 @@ def land(landings: Sequence[Landing]) -> None:
 
     1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they are new, and locked
     in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every touched series.
+    6. What detection has to look at.
     """
     gone = forget([landing.job.pk for landing in landings])
     environments = environment_ids(landing.result for landing in landings)
@@ -85,6 +87,8 @@ def land(landings: Sequence[Landing]) -> None:
     changes = Counter(ids[series_key(point)] for point in points)
     changes.subtract(gone)
     roll_up(changes)
+    scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
+    due.request(series_ids=changes if scheduled else ())
 
 
 def forget(job_ids: Sequence[UUID]) -> Counter[int]:

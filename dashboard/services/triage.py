@@ -63,6 +63,7 @@ BY_SYSTEM: dict[AlertState, Collection[AlertState]] = {
     AlertState.CONFIRMED: (AlertState.INVALID, AlertState.RECOVERED),
     AlertState.ACKNOWLEDGED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.INCONCLUSIVE: (AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.INVALID: (AlertState.SUSPECTED,),  # a point that had been taken out is back
 }  # fmt: skip
 
 
@@ -89,11 +90,19 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
         return _note_event(group, "state", by, why)
 
 
-def open_group(*, group: AlertGroup, why: str = "") -> AlertEvent:
-    """Save a new group and tell that it was opened."""
-    with transaction.atomic():
-        group.save()
-        return _note_event(group, "opened", None, why)
+def tell_opened(*, group: AlertGroup) -> AlertEvent:
+    """Say that the system opened a group, once it is described."""
+    return _note_event(group, "opened", None, group.title)
+
+
+def tell_cause(*, group: AlertGroup) -> AlertEvent:
+    """Say that the likely cause is another one now."""
+    return _note_event(group, "cause", None, group.get_cause_display())
+
+
+def tell(*, group: AlertGroup, text: str) -> AlertEvent:
+    """Say what the system saw without moving the group."""
+    return _note_event(group, "note", None, text)
 
 
 def assign(*, group: AlertGroup, to: AbstractBaseUser | None, by: Person, why: str = "") -> AlertEvent:

@@ -10,6 +10,7 @@ from django.db import transaction
 from dashboard.models import Alert, AlertGroup, Benchmark, Config, Job, JobState, Run, RunState, Series
 from dashboard.result_format import parse_result
 from dashboard.services import landing
+from dashboard.services.fleet import sync_catalog
 from dashboard.services.partitions import ensure_partitions
 from tests.builders import site
 
@@ -24,7 +25,7 @@ def group(**fields: Any) -> AlertGroup:
 
 def series(metric: str = "latency_ms", config: str = "inductor", benchmark: str = site.MLP) -> Series:
     """A series of the machine cpu-2c on the track local."""
-    site.fleet.sync_catalog(catalog=site.catalog())
+    sync_catalog(catalog=site.catalog())
     return Series.objects.get_or_create(
         benchmark=Benchmark.objects.get(name=benchmark), config=Config.objects.get(name=config),
         machine=site.machine(), track=site.track(), metric=metric,

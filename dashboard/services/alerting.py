@@ -1,0 +1,159 @@
+"""Makes alerts of changes, places them in groups, and says whose fault they are likely to be.
+
+Everything happens in the transaction that advanced the detector, under a lock on the track: of two changes of one
+build that are judged at the same time, the second one finds the group of the first.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from dashboard import attribution, grouping
+from dashboard.detection import VERSION
+from dashboard.following import SNAP
+from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Purpose, Run, Series, Track
+from dashboard.selectors.evidence import suspicion_of
+from dashboard.selectors.facts import facts_of
+from dashboard.services import recovery, triage
+from dashboard.services.changes import Change
+from dashboard.services.describing import describe
+
+JOINABLE = (*triage.OPEN, AlertState.WONTFIX)
+
+
+def raise_alert(*, change: Change) -> Alert | None:
+    """The alert of a change, in its group; None where it is muted, known, or undoes an earlier change."""
+    if change.series.mutes.filter(until__gt=change.seen.at).exists():
+        return None
+    Track.objects.select_for_update(no_key=True).get(pk=change.series.track_id)
+    known = _known(change)
+    if known is not None:
+        _stands_again(known)
+        return None
+    if recovery.undoes(change=change):
+        return None
+    return _place(_new_alert(change), change.direction)
+
+
+def _known(change: Change) -> Alert | None:
+    """The alert that tells this change already: the same series and kind, its first point no more than SNAP away."""
+    index = change.decision["verdict"]["index"]
+    near = change.decision["at"][max(0, index - SNAP) : index + SNAP + 1]
+    moments = [change.first.at, *map(datetime.fromisoformat, near)]
+    there = Alert.objects.filter(series=change.series, kind=change.kind, direction=change.direction)
+    return there.filter(planned_at__gte=min(moments), planned_at__lte=max(moments)).first()
+
+
+def _new_alert(change: Change) -> Alert:
+    """Not saved."""
+    verdict = change.verdict
+    words = [change.before.status, change.first.status] if change.kind == Kind.STATUS else None
+    return Alert(
+        series=change.series, kind=change.kind, direction=change.direction, job_id=change.first.job,
+        planned_at=change.first.at, seen_at=change.seen.at, base_id=change.before.build, new_id=change.first.build,
+        effect=verdict.effect, low=verdict.effect_low, high=verdict.effect_high, unit=verdict.unit or "",
+        false_alarm_share=None if verdict.sure is None else 1 - verdict.sure, detector_version=str(VERSION),
+        decision={**change.decision, **({"words": words} if words else {})},
+    )  # fmt: skip
+
+
+def _place(alert: Alert, direction: Direction) -> Alert:
+    """Save the alert in the group that it belongs to, or in a new one."""
+    cause, evidence = attribution.attribute(facts_of(alert))
+    alert.decision["cause"] = cause
+    groups = {group.pk: group for group in _groups_there(alert)}
+    chosen = grouping.place(suspicion_of(alert), [_place_of(group) for group in groups.values()])
+    group = groups[chosen] if chosen is not None else _new_group(alert, direction, cause)
+    alert.group = group
+    alert.save()
+    if chosen is None:
+        group.evidence = [piece.document() for piece in evidence]
+        group.save(update_fields=["evidence"])
+    elif group.cause == "unknown" != cause:
+        reattribute(group=group)
+    describe(groups=[group])
+    if chosen is None:
+        triage.tell_opened(group=group)
+    return alert
+
+
+def _groups_there(alert: Alert) -> list[AlertGroup]:
+    """The groups of the same build on the same track and machine; where the build stayed, of about the same time."""
+    found = AlertGroup.objects.filter(
+        machine=alert.series.machine_id, track=alert.series.track_id, new=alert.new_id, state__in=JOINABLE
+    ).exclude(kind=Kind.SILENCE)
+    if alert.base_id != alert.new_id:
+        return list(found.exclude(kind=Kind.ENVIRONMENT).order_by("pk"))
+    return [group for group in found.filter(kind=Kind.ENVIRONMENT).order_by("pk") if _near(group, alert)]
+
+
+def _near(group: AlertGroup, alert: Alert) -> bool:
+    """Whether at most SNAP scheduled runs lie between the change and those of the group."""
+    runs = Run.objects.filter(machine=alert.series.machine_id, track=alert.series.track_id, purpose=Purpose.SCHEDULED)
+    for moment in group.alerts.values_list("planned_at", flat=True).distinct():
+        ends = sorted([moment, alert.planned_at])
+        if runs.filter(created_at__gt=ends[0], created_at__lte=ends[1]).count() <= SNAP:
+            return True
+    return False
+
+
+def _place_of(group: AlertGroup) -> grouping.Place:
+    alerts = group.alerts.select_related("series__benchmark", "series__config")
+    suspicions = [suspicion_of(alert) for alert in alerts]
+    return grouping.Place(
+        group.pk, group.cause, grouping.direction_of(suspicions), frozenset(one.case for one in suspicions)
+    )
+
+
+def _new_group(alert: Alert, direction: Direction, cause: str) -> AlertGroup:
+    kind = Kind.ENVIRONMENT if alert.base_id == alert.new_id else alert.kind
+    return AlertGroup.objects.create(
+        title=str(alert)[:300], kind=kind, direction=direction, cause=cause, machine=alert.series.machine,
+        track=alert.series.track, base_id=alert.base_id, new_id=alert.new_id,
+    )  # fmt: skip
+
+
+def reattribute(*, group: AlertGroup) -> None:
+    """Look at the facts of every alert anew, and give the group the cause that most of them have evidence for."""
+    alerts = list(group.alerts.select_related("series__benchmark", "series__config", "base", "new", "group"))
+    pieces: dict[tuple[str, str], dict[str, str]] = {}
+    for alert in alerts:
+        cause, evidence = attribution.attribute(facts_of(alert))
+        if alert.decision.get("cause") != cause:
+            alert.decision["cause"] = cause
+            alert.save(update_fields=["decision"])
+        pieces |= {(piece.fact, piece.says): piece.document() for piece in evidence}
+    likely = grouping.cause_of([suspicion_of(alert) for alert in alerts])
+    changed, group.cause = group.cause != likely, likely
+    group.evidence = sorted(pieces.values(), key=lambda one: (one["supports"] != likely, not one["supports"]))
+    group.save(update_fields=["cause", "evidence"])
+    if changed:
+        triage.tell_cause(group=group)
+
+
+def reconsider(*, series: Series, changes: Sequence[Change]) -> None:
+    """After a series was judged anew: withdraw its alerts that are no longer told."""
+    told = {known.pk for change in changes if (known := _known(change)) is not None}
+    for alert in Alert.objects.filter(series=series, recovered_at=None).exclude(pk__in=told).select_related("group"):
+        if alert.group.state in triage.OPEN and not alert.decision.get("withdrawn"):
+            _withdraw(alert)
+
+
+def _withdraw(alert: Alert) -> None:
+    """The group closes when nothing of it stands."""
+    alert.decision["withdrawn"] = True
+    alert.save(update_fields=["decision"])
+    why = f"{alert.series.metric} of {alert.series.benchmark} in {alert.series.config} no longer shows a change"
+    if all(other.decision.get("withdrawn") for other in alert.group.alerts.all()):
+        triage.move(group=alert.group, to=AlertState.INVALID, why=f"{why}: its points were judged anew.")
+    else:
+        triage.tell(group=alert.group, text=f"{why}: its points were judged anew.")
+
+
+def _stands_again(alert: Alert) -> None:
+    """A point that had been taken out is back, and so is its change."""
+    if not alert.decision.pop("withdrawn", False):
+        return
+    alert.save(update_fields=["decision"])
+    last = alert.group.events.filter(action="state").last()
+    if alert.group.state == AlertState.INVALID and last is not None and last.by_id is None:
+        triage.move(group=alert.group, to=AlertState.SUSPECTED, why="Its points were judged anew, and show it again.")
