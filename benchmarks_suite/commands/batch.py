@@ -1,25 +1,25 @@
 """``batch``: a queue of jobs, one after the other, on a machine that nobody watches and that may stop at any time.
 
 The list is JSON Lines: one job a line, ordered by value, each the fields of schema/job.v1.json that differ from their
-defaults (``benchmark`` and ``config`` at least). Each job runs in a fresh process. A job whose result is there is not
-run again: the same command after an interruption goes on where it was.
+defaults (``benchmark`` and ``config`` at least). Each job runs in a process of its own (job_processes.py). A job whose
+result is there is not run again: the same command after an interruption goes on where it was.
+
+``-`` reads the list from stdin, and answers each line on stdout as soon as its job is done, as one line of JSON:
+{"line", "folder", "status", "wall_s"}, status null where the minutes are over; {"line", "error"} for a line that is
+wrong. So a driver can feed two of them, of two torch builds, in turn.
 """
 
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
 import uuid
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, contract, environment, job, outcome, progress, report, result
+from benchmarks_suite.commands.job_processes import JobProcesses
+from benchmarks_suite.harness import contract, environment, job, outcome, progress, report, result
 
 OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 MEASURING = ("compile", "sampling")  # stages that are measurement through and through
@@ -36,24 +36,58 @@ class Queued:
     def result_file(self) -> Path:
         return self.folder / "result.json"
 
+    @property
+    def status(self) -> str | None:
+        """The status word of its result; None where there is none yet."""
+        return json.loads(self.result_file.read_text())["status"] if self.result_file.exists() else None
+
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("list", type=Path, help="JSON Lines: one job a line, ordered by value")
+    parser.add_argument("list", help="JSON Lines: one job a line, ordered by value; - reads them from stdin")
     parser.add_argument("out", type=Path, help="folder of the results, one folder a job")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no job after this long")
 
 
 def run(options: Namespace) -> int:
+    began = time.monotonic()
+    queue = Queue(JobProcesses(options.out / "preloaded.log"), began + options.minutes * 60)
     try:
-        queue = read(options.list, options.out)
+        if options.list == "-":
+            return _answer_each_line(queue, options.out)
+        return _run_list(queue, Path(options.list), options.out)
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
-    deadline = time.monotonic() + options.minutes * 60
+    finally:
+        queue.processes.close()
+
+
+def _run_list(queue: "Queue", path: Path, out: Path) -> int:
     began = time.monotonic()
-    ran = [queued for queued in queue if _is_due(queued) and _ran(queued, deadline)]
-    print(summary(ran, time.monotonic() - began))  # noqa: T201 - the answer to whoever comes back
-    return OK if all(queued.result_file.exists() for queued in queue) else SOMETHING_LEFT
+    jobs = read(path, out)
+    for queued in jobs:
+        queue.run(queued)
+    print(summary(queue.ran, time.monotonic() - began))  # noqa: T201 - the answer to whoever comes back
+    return OK if all(queued.status for queued in jobs) else SOMETHING_LEFT
+
+
+def _answer_each_line(queue: "Queue", out: Path) -> int:
+    worst = OK
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            queued = _parsed(line, number, "stdin", out)
+        except job.JobError as error:
+            answer: dict[str, Any] = {"line": number, "error": str(error)}
+        else:
+            began = time.monotonic()
+            queue.run(queued)
+            wall_s = round(time.monotonic() - began, 1)
+            answer = {"line": number, "folder": queued.folder.name, "status": queued.status, "wall_s": wall_s}
+        worst = max(worst, WRONG_INPUT if "error" in answer else OK if answer["status"] else SOMETHING_LEFT)
+        print(json.dumps(answer), flush=True)  # noqa: T201 - the answer to the driver
+    return worst
 
 
 def read(path: Path, out: Path) -> list[Queued]:
@@ -62,76 +96,42 @@ def read(path: Path, out: Path) -> list[Queued]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise job.JobError(f"cannot read the list {path}: {error.strerror}") from error
-    return list(_parsed(lines, path, out))
+    return [_parsed(line, number, str(path), out) for number, line in enumerate(lines, 1) if line.strip()]
 
 
-def _parsed(lines: list[str], path: Path, out: Path) -> Iterator[Queued]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            document = contract.read_json(line)
-            # The same line is the same job, so that a list can be run again, or with lines added.
-            job_id = str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([number, document], sort_keys=True)))
-            found = job.parse({"schema": "job.v1", "job_id": job_id, "attempt": 1, **document})
-        except (ValueError, TypeError) as error:
-            raise job.JobError(f"{path}, line {number}: {error}") from error
-        yield Queued(found, out / f"{number:03d}-{found.benchmark.name}-{found.config.name}")
+def _parsed(line: str, number: int, source: str, out: Path) -> Queued:
+    try:
+        document = contract.read_json(line)
+        # The same line is the same job, so that a list can be run again, or with lines added.
+        job_id = str(uuid.uuid5(uuid.NAMESPACE_OID, json.dumps([number, document], sort_keys=True)))
+        found = job.parse({"schema": "job.v1", "job_id": job_id, "attempt": 1, **document})
+    except (ValueError, TypeError) as error:
+        raise job.JobError(f"{source}, line {number}: {error}") from error
+    return Queued(found, out / f"{number:03d}-{found.benchmark.name}-{found.config.name}")
 
 
-def _is_due(queued: Queued) -> bool:
-    return not queued.result_file.exists()
+class Queue:
+    """Runs jobs that have no result yet, until ``deadline`` (time.monotonic()). ran: those that it ran."""
 
+    def __init__(self, processes: JobProcesses, deadline: float) -> None:
+        self.processes, self.ran = processes, list[Queued]()
+        self._deadline = deadline
 
-def _ran(queued: Queued, deadline: float) -> bool:
-    """Runs one job unless the time is over; whether it left a result."""
-    left_s = deadline - time.monotonic()
-    if left_s <= 0:
-        return False
-    queued.folder.mkdir(parents=True, exist_ok=True)
-    (queued.folder / "job.json").write_text(json.dumps(queued.job.document, indent=1))
-    began = time.monotonic()
-    ended = _in_fresh_process(queued, min(queued.job.timeout_s, left_s))
-    if ended is not None and not queued.result_file.exists():
-        if ended.status == "timeout" and left_s < queued.job.timeout_s:
-            progress.note(f"stopped, the minutes are over: {queued.folder.name}")
-            return False
-        _write_failure(queued.job, ended, queued.result_file)
-    status = json.loads(queued.result_file.read_text())["status"]
-    progress.note(f"{time.monotonic() - began:6.1f} s  {status:<16} {queued.folder.name}")
-    return True
-
-
-def _in_fresh_process(queued: Queued, limit_s: float) -> outcome.Outcome | None:
-    """Runs one job in a process group of its own; how it ended where it left no result by itself."""
-    command = [sys.executable, "-m", "benchmarks_suite", "run", "job.json", "result.json"]
-    with (queued.folder / "log.txt").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            cwd=queued.folder,
-            env=caches.child_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            return outcome.Outcome("timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less")
-        finally:
-            _end_group(process)
-    if code < 0:
-        name = signal.Signals(-code).name
-        return outcome.Outcome("oom" if code == -signal.SIGKILL else "crashed", f"ended by {name}; see log.txt")
-    return outcome.Outcome("crashed", f"exit code {code} and no result; see log.txt") if code else None
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Whatever the job started and left goes too: the next one finds a free device."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    def run(self, queued: Queued) -> None:
+        left_s = self._deadline - time.monotonic()
+        if queued.result_file.exists() or left_s <= 0:
+            return
+        queued.folder.mkdir(parents=True, exist_ok=True)
+        (queued.folder / "job.json").write_text(json.dumps(queued.job.document, indent=1))
+        began = time.monotonic()
+        ended = self.processes.run(queued.job, queued.folder, min(queued.job.timeout_s, left_s))
+        if ended is not None and not queued.result_file.exists():
+            if ended.status == "timeout" and left_s < queued.job.timeout_s:
+                progress.note(f"stopped, the minutes are over: {queued.folder.name}")
+                return
+            _write_failure(queued.job, ended, queued.result_file)
+        self.ran.append(queued)
+        progress.note(f"{time.monotonic() - began:6.1f} s  {queued.status:<16} {queued.folder.name}")
 
 
 def _write_failure(wanted: job.Job, ended: outcome.Outcome, path: Path) -> None:

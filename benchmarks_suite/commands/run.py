@@ -56,6 +56,12 @@ def run(options: Namespace) -> int:
     return _written(answer, result_file) if result_file else OK
 
 
+def of_files(job_file: Path, result_file: Path) -> int:
+    """Measures the job of a job file; returns the exit code."""
+    result_file = result_file.absolute()
+    return _written(measure(job.read(job_file), result_file.parent / "artifacts").document(), result_file)
+
+
 def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
     """The job, and where its result goes (None: only onto the terminal)."""
     if options.job_file and options.result_file and not (options.benchmark or options.config):

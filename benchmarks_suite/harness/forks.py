@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
 
@@ -63,8 +64,8 @@ def end_with_parent(parent: int) -> None:
 
 def why_unfit() -> str:
     """Why this process must not be forked for work that wants a fresh one; empty where it may be."""
-    if os.environ.get("COMPILEWATCH_PROCESSES") == "fresh":
-        return "COMPILEWATCH_PROCESSES asks for fresh processes"
+    if os.environ.get(SWITCH) == "fresh":
+        return f"{SWITCH} asks for fresh processes"
     if sys.flags.hash_randomization:
         return "its hashes are random (PYTHONHASHSEED is not 0), and the children's would differ from other processes'"
     try:

@@ -1,5 +1,6 @@
 """The unattended queue: order, resuming, what a job that dies leaves, what the minutes mean."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def test_a_list_leaves_one_result_for_each_line_and_runs_none_twice(tmp_path: Pa
 
 
 def test_a_job_over_its_time_limit_leaves_a_timeout_and_the_queue_goes_on(tmp_path: Path) -> None:
-    path = listed(tmp_path, {**EAGER, "timeout_s": 0.2}, EAGER)
+    path = listed(tmp_path, {**EAGER, "timeout_s": 0.01}, EAGER)
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.OK
     statuses = [json.loads(f.read_text())["status"] for f in sorted((tmp_path / "out").glob("*/result.json"))]
     assert statuses == ["timeout", "pass"]
@@ -47,3 +48,27 @@ def test_a_wrong_line_is_named_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"line 2: config: .*did you mean inductor"):
         batch.read(path, tmp_path)
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.WRONG_INPUT
+
+
+def test_jobs_of_one_environment_are_forked_from_one_process(tmp_path: Path) -> None:
+    compiled = {**EAGER, "config": "dynamo_only"}
+    path, out = listed(tmp_path, EAGER, compiled, compiled), tmp_path / "out"
+    assert main(["batch", str(path), str(out)]) == batch.OK
+    results = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
+    assert [result["status"] for result in results] == ["pass"] * 3
+    assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [None, "forked", "forked"]
+    assert all(result["wall_s"]["import"] < 1 for result in results)
+    assert (out / "preloaded.log").read_text() == ""
+
+
+def test_a_driver_feeds_lines_and_is_answered_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [json.dumps(EAGER), "", json.dumps({**EAGER, "config": "inductr"})]
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
+    assert main(["batch", "-", str(tmp_path)]) == batch.WRONG_INPUT
+    done, wrong = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (done["line"], done["status"]) == (1, "pass")
+    assert (tmp_path / done["folder"] / "result.json").exists()
+    assert wrong["line"] == 3
+    assert "did you mean inductor" in wrong["error"]

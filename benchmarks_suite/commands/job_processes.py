@@ -1,0 +1,152 @@
+"""The processes that a batch's jobs run in: forked from one that has imported, or fresh where that cannot be.
+
+Either way a job has a process group of its own, a log, a time limit, and takes with it whatever it started.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Any
+
+from benchmarks_suite.harness import caches, forks, outcome, preload, progress, ranks
+from benchmarks_suite.harness.job import Job
+
+IMPORTS_S = 600  # an import that takes longer hangs
+GONE = {"unfit": "the process that was to be forked gave no answer; preloaded.log may say why"}
+
+_Key = tuple[frozenset[tuple[str, str]], str | None]
+
+
+class Unfit(Exception):
+    """The process that was asked must not be forked; the text says why."""
+
+
+class Preloaded:
+    """Starts such a process for jobs like ``first``, and asks it. log: where its own words go."""
+
+    def __init__(self, first: Job, log: Path) -> None:
+        self._requests, theirs = Pipe()
+        descriptor = theirs.fileno()
+        with log.open("ab") as words:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks_suite.commands.preloaded", str(descriptor)],
+                env={**caches.child_environment(), **preload.variables(first)},
+                pass_fds=[descriptor],
+                stdin=subprocess.DEVNULL,
+                stdout=words,
+                stderr=words,
+                start_new_session=True,
+            )
+        theirs.close()
+
+    def run(self, wanted: Job, folder: Path, limit_s: float) -> int:
+        """Runs folder/job.json in a forked process; returns its exit code as subprocess does.
+
+        Raises TimeoutError after ``limit_s``, and Unfit.
+        """
+        request = {
+            "folder": str(folder.absolute()),
+            "limit_s": limit_s,
+            "backend": preload.compiler(wanted),
+            "model": wanted.benchmark.model,
+        }
+        answer = asked(self._requests, request, limit_s + IMPORTS_S)
+        if "unfit" in answer:
+            raise Unfit(answer["unfit"])
+        if answer["code"] is None:
+            raise TimeoutError
+        return int(answer["code"])
+
+    def close(self) -> None:
+        self._requests.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class JobProcesses:
+    """Runs jobs one after the other. log: where the preloaded processes' own words go."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._preloaded: dict[_Key, Preloaded | None] = {}  # None: such a process is not fit to be forked
+
+    def run(self, job: Job, folder: Path, limit_s: float) -> outcome.Outcome | None:
+        """Runs folder/job.json; how it ended where it left no result by itself."""
+        if preload.needs_toolchain(job):
+            with suppress(caches.ToolchainError):  # the job tries again, and tells it in its result
+                caches.base(job.device)  # made once for the machine: no job's time
+        try:
+            code = self._forked(job, folder, limit_s)
+            return _outcome(_in_fresh_process(folder, limit_s) if code is None else code)
+        except TimeoutError:
+            return outcome.Outcome("timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less")
+
+    def close(self) -> None:
+        for process in filter(None, self._preloaded.values()):
+            process.close()
+
+    def _forked(self, job: Job, folder: Path, limit_s: float) -> int | None:
+        """The exit code of a job in a forked process; None where it has to be a fresh one. Raises TimeoutError."""
+        if ranks.spans_processes(job) or os.environ.get(forks.SWITCH) == "fresh":
+            return None
+        key = frozenset(preload.variables(job).items()), preload.compiler(job)
+        if key not in self._preloaded:
+            self._preloaded[key] = Preloaded(job, self._log)
+        process = self._preloaded[key]
+        try:
+            return process.run(job, folder, limit_s) if process else None
+        except Unfit as error:
+            progress.note(f"jobs like {folder.name} run in fresh processes: {error}")
+            if process:
+                process.close()
+            self._preloaded[key] = None
+            return None
+
+
+def _in_fresh_process(folder: Path, limit_s: float) -> int:
+    """The exit code of a job in a process that imports by itself. Raises TimeoutError."""
+    command = [sys.executable, "-m", "benchmarks_suite", "run", "job.json", "result.json"]
+    with (folder / "log.txt").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=caches.child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(limit_s)
+        except subprocess.TimeoutExpired as error:
+            raise TimeoutError from error
+        finally:
+            _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Whatever the job started and left goes too: the next one finds a free device."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _outcome(code: int) -> outcome.Outcome | None:
+    if code < 0:
+        name = signal.Signals(-code).name
+        return outcome.Outcome("oom" if code == -signal.SIGKILL else "crashed", f"ended by {name}; see log.txt")
+    return outcome.Outcome("crashed", f"exit code {code} and no result; see log.txt") if code else None
+
+
+def asked(requests: Connection, request: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
+    """The answer of the process at the other end; GONE where it ended, or took longer than ``limit_s``."""
+    try:
+        requests.send(request)
+        answer: dict[str, Any] = requests.recv() if requests.poll(limit_s) else GONE
+    except (EOFError, OSError):
+        return GONE
+    return answer
