@@ -5,7 +5,7 @@ Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_D
 
  1. read the settings; make sure that no other worker uses our folder
  2. end what a killed predecessor left behind
- 3. look at the environment: torch build, catalog, GPU
+ 3. look at the environments: torch builds, catalog, GPU; remove those that were half made
  4. deliver what waits in the outbox, say hello, learn our queue; while paused, wait
  5. take jobs from the queue until told to stop
 """
@@ -66,8 +66,11 @@ def _make_worker(ours: settings.Settings) -> Worker:
     stopping = Flag()
     site = Site(ours.site_url, ours.token, stopping)
     environment = environments.adopt(ours)
-    worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping)
-    logger.info("adopted", python=ours.suite_python, torch=environment.label, device=str(ours.device))
+    further = environments.adopt_also(ours)
+    worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping, further)
+    worker.store.remove_leftovers()
+    for each in worker.adopted:
+        logger.info("adopted", python=each.command[0], torch=each.label, device=str(ours.device))
     return worker
 
 

@@ -4,21 +4,24 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import structlog
 
 from runner import evidence, gpu, jobfolder
-from runner.environments import import_path
+from runner.environments import Environment
+from runner.environments.providing import NotProvided, provided
+from runner.environments.steps import Stopped
 from runner.heartbeat import Heartbeat
 from runner.joblog import JobLog
 from runner.outbox import sendable
 from runner.outcome import Outcome, ResultFile, Scene, body, judge, read_result
 from runner.process import Ended, Suite, environment
-from runner.site import Claim, Refused, SiteError, Stale
+from runner.site import Refused, SiteError, Stale
+from runner.ticket import Ticket
 from runner.worker import Worker
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")  # it becomes part of a path
@@ -36,23 +39,12 @@ class Dropped(Exception):
     """The job ended without an outcome to tell: it is no longer ours, or the worker is stopping."""
 
 
-@dataclass(frozen=True)
-class Ticket:
-    """A claimed job: where its files lie, and the descriptor of the lock on its device."""
-
-    job_id: str
-    attempt: int
-    claim: Claim
-    folder: Path
-    lock: int
-    log: JobLog
-
-
 def run(worker: Worker, job_id: str, attempt: int) -> str:
     """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where there is none.
 
     1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and job file
-    5. run the suite under heartbeats   6. name the outcome   7. put it into the outbox   8. free the device, deliver
+    5. have its environment, run the suite in it, under heartbeats   6. name the outcome   7. put it into the outbox
+    8. free the device, deliver
     """
     if not JOB_ID.fullmatch(job_id) or attempt < 1:
         raise ValueError(f"a message names job {job_id!r}, attempt {attempt!r}: the site makes no such ids")
@@ -99,55 +91,61 @@ def _run_claimed(worker: Worker, ticket: Ticket) -> str:
 
 
 def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outcome, ResultFile]:
-    """Run the suite to its end and name the outcome. Raises Dropped."""
+    """Have the environment, run the suite in it to its end, and name the outcome. Raises Dropped, SiteError."""
+
+    def why_stop() -> str:
+        return heartbeat.verdict or ("stopping" if worker.stopping.is_set() else "")
+
+    with ExitStack() as held:
+        try:
+            job = _for_this_worker(worker, ticket.claim.job)
+            jobfolder.make(ticket.folder)
+            within = held.enter_context(provided(worker, ticket, why_stop))
+            suite = _start(worker, ticket, within, job)
+        except (Unfit, NotProvided) as reason:
+            return Outcome("fail_to_run", str(reason), log_tail=ticket.log.tail()), ResultFile()
+        except OSError as error:
+            full = evidence.full_disk(worker.settings.worker_dir)
+            return Outcome("fail_to_run", f"{full}The worker could not start the suite: {error}"), ResultFile()
+        except Stopped as stopped:
+            _unless_dropped(str(stopped))
+            return Outcome("cancelled", "Cancelled by a person while its environment was made."), ResultFile()
+        return _run_suite(worker, ticket, suite, why_stop)
+
+
+def _run_suite(worker: Worker, ticket: Ticket, suite: Suite, why_stop: Callable[[], str]) -> tuple[Outcome, ResultFile]:
+    """Raises Dropped."""
     kills_before = evidence.oom_kills()
-    try:
-        suite = _start(worker, ticket)
-    except Unfit as reason:
-        return Outcome("fail_to_run", str(reason)), ResultFile()
-    except OSError as error:
-        full = evidence.full_disk(worker.settings.worker_dir)
-        return Outcome("fail_to_run", f"{full}The worker could not start the suite: {error}"), ResultFile()
-    ended = suite.watch(
-        ticket.claim.timeout_s, lambda: heartbeat.verdict or ("stopping" if worker.stopping.is_set() else "")
-    )
-    if ended.stopped_for in {"stale", "stopping"}:
-        raise Dropped(f"stopped: {ended.stopped_for}")
+    ended = suite.watch(ticket.claim.timeout_s, why_stop)
+    _unless_dropped(ended.stopped_for)
     result = read_result(ticket.folder / "result.json")
     return judge(ended, result, _scene(worker, ticket, ended, kills_before), ticket.log.tail()), result
 
 
-def _start(worker: Worker, ticket: Ticket) -> Suite:
-    """Make the job's folder and file, and start the suite. Raises Unfit and OSError."""
-    job = _for_this_worker(worker, ticket.claim.job)
-    jobfolder.make(ticket.folder)
+def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, Any]) -> Suite:
+    """Write the job's file, and start the suite. Raises OSError."""
     job_file = ticket.folder / "job.json"
     job_file.write_text(json.dumps(job, indent=1))
     variables = environment(
         os.environ,
         ticket.folder.name,
         {
-            "PYTHONPATH": import_path(),
+            "PYTHONPATH": within.python_path,
             "TMPDIR": str(jobfolder.temporary(ticket.folder)),
             "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
         },
     )
-    command = [*worker.environment.command, "run", str(job_file), str(ticket.folder / "result.json")]
+    command = [*within.command, "run", str(job_file), str(ticket.folder / "result.json")]
     return Suite(command, folder=ticket.folder, variables=variables, log=ticket.log, keep_open=[ticket.lock])
 
 
 def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
-    """The job with the device as its process will see it. Raises Unfit for another kind of device or another build."""
-    device, label = worker.settings.device, worker.environment.label
+    """The job with the device as its process will see it. Raises Unfit for another kind of device."""
+    device = worker.settings.device
     wanted = str(job.get("device", device.kind))
     if wanted.partition(":")[0] != device.kind:
         raise Unfit(f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine.")
-    build = str(job.get("build", label))
-    if build != label and not ("variant" in job and build.startswith(label)):
-        raise Unfit(
-            f"The job is for the torch build {build}, but this worker has only {label}. Point SUITE_PYTHON at it."
-        )
     # CUDA_VISIBLE_DEVICES shows our GPU alone: whatever its number, it is the first
     return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
 
@@ -199,3 +197,8 @@ def _keep(worker: Worker, ticket: Ticket, heartbeat: Heartbeat, content: bytes, 
 def _unless_stopping(worker: Worker) -> None:
     if worker.stopping.is_set():
         raise Dropped("the worker is stopping")
+
+
+def _unless_dropped(stopped_for: str) -> None:
+    if stopped_for in {"stale", "stopping"}:
+        raise Dropped(f"stopped: {stopped_for}")

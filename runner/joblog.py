@@ -23,6 +23,14 @@ class JobLog:
         """A descriptor for the process to write to. O_APPEND: it goes on at the new end after a trim."""
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
+    def say(self, line: str) -> None:
+        """Write a line of our own."""
+        descriptor = self.open()
+        try:
+            os.write(descriptor, f"{line}\n".encode())
+        finally:
+            os.close(descriptor)
+
     def tail(self) -> str:
         """The last 16 kB as text: what is no UTF-8 replaced, NULs (which Postgres cannot store) left out."""
         text = self._last(TAIL_BYTES).decode(errors="replace").replace("\0", "")

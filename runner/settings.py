@@ -1,5 +1,6 @@
 """The worker's settings: read once, from the environment and, where a variable is not set, from VAR_DIR/local.env."""
 
+import math
 import os
 import shlex
 import sys
@@ -24,6 +25,9 @@ class Settings:
 
     worker_dir: its own folder: outbox, jobs, logs; two workers never share one.
     lock_dir: where device locks lie; the same for all workers of one computer.
+    environments_dir: where environments are made; workers of one computer may share it. environments_gb: the disk that
+    they may take. suite_pythons: further interpreters that have torch. package_index_url, torch_index_url: where
+    packages come from, and torch where a build names no index; empty: what pip is configured with.
     """
 
     site_url: str
@@ -34,6 +38,11 @@ class Settings:
     device: Device
     suite_python: str
     log_format: str
+    environments_dir: Path
+    environments_gb: float = 50.0
+    suite_pythons: tuple[str, ...] = ()
+    package_index_url: str = ""
+    torch_index_url: str = ""
 
 
 def read(environment: Mapping[str, str] | None = None) -> Settings:
@@ -45,15 +54,21 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
     if missing:
         start = f"or start everything with `make up`, which writes {var_dir / 'local.env'}"
         raise SettingsError("\n".join(["these settings are missing", *missing, start]))
+    worker_dir = Path(values.get("WORKER_DIR") or var_dir / "worker").absolute()
     return Settings(
         site_url=_url("SITE_URL", values, ("http", "https")),
         token=values["WORKER_TOKEN"].strip(),
         broker_url=_url("BROKER_URL", values, BROKERS),
-        worker_dir=Path(values.get("WORKER_DIR") or var_dir / "worker").absolute(),
+        worker_dir=worker_dir,
         lock_dir=Path(values.get("WORKER_LOCK_DIR") or _shared_lock_dir()).absolute(),
         device=_device(values.get("WORKER_DEVICE") or "cpu"),
-        suite_python=_interpreter(values.get("SUITE_PYTHON") or sys.executable),
+        suite_python=_interpreter("SUITE_PYTHON", values.get("SUITE_PYTHON") or sys.executable),
         log_format=_choice("LOG_FORMAT", values.get("LOG_FORMAT") or "text", ("text", "json")),
+        environments_dir=Path(values.get("WORKER_ENVIRONMENTS_DIR") or worker_dir / "environments").absolute(),
+        environments_gb=_positive("WORKER_ENVIRONMENTS_GB", values.get("WORKER_ENVIRONMENTS_GB") or "50"),
+        suite_pythons=tuple(_interpreter("SUITE_PYTHONS", path) for path in _listed(values.get("SUITE_PYTHONS", ""))),
+        package_index_url=_index("PACKAGE_INDEX_URL", values),
+        torch_index_url=_index("TORCH_INDEX_URL", values),
     )
 
 
@@ -93,10 +108,29 @@ def _device(name: str) -> Device:
         raise SettingsError(f"WORKER_DEVICE is {name!r}: set it to cpu or to cuda:0, cuda:1, …") from error
 
 
-def _interpreter(path: str) -> str:
+def _interpreter(name: str, path: str) -> str:
     if not os.access(path, os.X_OK) or not Path(path).is_file():
-        raise SettingsError(f"SUITE_PYTHON is {path!r}, which cannot be run: set it to a Python that has torch")
+        raise SettingsError(f"{name} is {path!r}, which cannot be run: set it to a Python that has torch")
     return str(Path(path).absolute())
+
+
+def _listed(paths: str) -> list[str]:
+    """Paths as PATH lists them."""
+    return [path for path in paths.split(os.pathsep) if path]
+
+
+def _index(name: str, values: Mapping[str, str]) -> str:
+    return _url(name, values, ("http", "https", "file")) if values.get(name) else ""
+
+
+def _positive(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise SettingsError(f"{name} is {text!r}: set it to a number of gigabytes above 0")
+    return number
 
 
 def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:

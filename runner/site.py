@@ -7,8 +7,8 @@ tried again, with exponential backoff and full jitter, for as long as the call h
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -66,16 +66,47 @@ class Greeting:
 
 
 @dataclass(frozen=True)
+class Wanted:
+    """The environment that a job needs.
+
+    build: the label of its torch build; libraries: the versions that somebody asked for; requirements: the pinned set,
+    where one was resolved before, a `name==version` a line; packages: what to resolve otherwise.
+    """
+
+    build: str
+    version: str = ""
+    index_url: str = ""
+    libraries: dict[str, str] = field(default_factory=dict)
+    requirements: str = ""
+    packages: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, told: dict[str, Any]) -> Self:
+        return cls(
+            build=str(told["build"]),
+            version=str(told["version"]),
+            index_url=str(told["index_url"]),
+            libraries={str(name): str(version) for name, version in told["libraries"].items()},
+            requirements=str(told["requirements"] or ""),
+            packages=tuple(str(each) for each in told["packages"]),
+        )
+
+
+@dataclass(frozen=True)
 class Claim:
-    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds."""
+    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds; environment: None where
+    the site is older than environments."""
 
     job: dict[str, Any]
     heartbeat_s: float
     timeout_s: float
+    environment: Wanted | None = None
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
-        return cls(dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]))
+        told = answer.get("environment")
+        wanted = Wanted.read(told) if told else None
+        return cls(dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]), wanted)
 
 
 class Site:
@@ -112,6 +143,16 @@ class Site:
         """Whether the job is to be cancelled. log_tail: at most 16 kB."""
         body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
         return bool(self._ask("POST", _job(job_id, "heartbeat"), 0, json=body).get("cancel"))
+
+    def requirements(self, job_id: str, attempt: int, platform: str, text: str, patience_s: float = 0) -> str:
+        """Tell the pinned set that was resolved for a job; the answer is the one that counts."""
+        body = {"attempt": attempt, "platform": platform, "text": text}
+        answer = self._ask("POST", _job(job_id, "requirements"), patience_s, json=body)
+        return _read(lambda told: str(told["text"]), answer)
+
+    def environments(self, told: Sequence[dict[str, Any]], patience_s: float = 0) -> None:
+        """Tell of environments whose state has changed."""
+        self._ask("POST", "environments", patience_s, json={"environments": list(told)})
 
     def result(self, job_id: str, packed: bytes, patience_s: float = 0) -> str:
         """Deliver a gzipped result body; the state in which the job is then."""

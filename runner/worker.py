@@ -10,6 +10,9 @@ import structlog
 
 from runner import facts, gpu, jobfolder
 from runner.environments import Environment
+from runner.environments.reports import of_adopted, of_made
+from runner.environments.store import Record, Store
+from runner.environments.target import platform_of
 from runner.outbox import Outbox
 from runner.process import end_leftover
 from runner.settings import Settings
@@ -17,6 +20,7 @@ from runner.shared import BootId, Flag
 from runner.site import FOREVER_S, Greeting, Site, SiteError
 
 AGAIN_S = 5.0
+TELL_PATIENCE_S = 5.0
 
 logger = structlog.get_logger(__name__)
 
@@ -25,7 +29,8 @@ logger = structlog.get_logger(__name__)
 class Worker:
     """One worker: made in the main process, inherited by the forked process that runs the jobs.
 
-    stopping: set when the worker is told to stop; greeted: set when the site knows this process's boot id.
+    environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS. stopping: set when the worker is told to stop;
+    greeted: set when the site knows this process's boot id.
     """
 
     settings: Settings
@@ -33,11 +38,18 @@ class Worker:
     site: Site
     outbox: Outbox
     stopping: Flag
+    further: tuple[Environment, ...] = ()
     boot_id: BootId = field(default_factory=BootId)
     greeted: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.gpu = gpu.facts(self.settings.device, os.environ)
+        self.store = Store(self.settings.environments_dir, self.tell_environment)
+
+    @property
+    def adopted(self) -> tuple[Environment, ...]:
+        """Interpreters that were found and not made, SUITE_PYTHON's first."""
+        return (self.environment, *self.further)
 
     @property
     def jobs(self) -> Path:
@@ -51,13 +63,27 @@ class Worker:
     def introduction(self) -> dict[str, Any]:
         """The body of hello."""
         catalog = dict(self.environment.catalog)
+        about = {
+            "gpu": self.gpu,
+            "suite_version": catalog.pop("suite_version", ""),
+            "platform": platform_of(self.settings.device.kind),
+        }
+        made = [of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()]
         return {
             "boot_id": str(self.boot_id),
             "device": str(self.settings.device),
-            "facts": {**facts.computer(), "gpu": self.gpu, "suite_version": catalog.pop("suite_version", "")},
+            "facts": {**facts.computer(), **about},
             "catalog": catalog,
-            "builds": [self.environment.build],
+            "builds": [each.build for each in self.adopted],
+            "environments": [*map(of_adopted, self.adopted), *made],
         }
+
+    def tell_environment(self, key: str, state: str, record: Record, message: str = "") -> None:
+        """Tell the site what has become of an environment. It is no harm if that does not arrive: hello tells all."""
+        try:
+            self.site.environments([of_made(key, record, state=state, message=message)], TELL_PATIENCE_S)
+        except SiteError as error:
+            logger.warning("the site was not told of an environment", key=key, state=state, why=str(error))
 
     def greet(self) -> Greeting:
         """Say hello until the site answers. What a killed predecessor left in the outbox goes first: hello with a new

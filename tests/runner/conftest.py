@@ -42,6 +42,7 @@ def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         device=Device("cpu"),
         suite_python=sys.executable,
         log_format="text",
+        environments_dir=tmp_path / "environments",
     )
     environment = Environment((sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG)
     stopping = Flag()
