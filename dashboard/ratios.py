@@ -141,6 +141,19 @@ def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Fl
     return np.sqrt(np.fmax(between, within)), np.where(within > np.nan_to_num(between), np.inf, freedom)
 
 
+def spans(levels: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[tuple[float, float]]:
+    """The interval of each of several levels of one case, one for each build, in the metric's unit.
+
+    The variance between processes is pooled over all of them; NaN where neither it nor that within a process is known.
+    """
+    own = sum(one.n - 1 for one in levels)
+    pooled = math.fsum(one.m2 for one in levels) / own if own else math.nan
+    n, means, within = np.array([(one.n, one.mean, one.within) for one in levels], dtype=float).T
+    errors, freedom = _error(pooled / n, within / n, np.full(len(levels), float(own)))
+    reach = student.ppf(0.5 + confidence / 2, np.where(freedom > 0, freedom, 1)) * errors
+    return list(zip(np.exp(means - reach).tolist(), np.exp(means + reach).tolist(), strict=True))
+
+
 def moderation(variances: Floats, freedom: Floats) -> tuple[float, float]:
     """(variance, degrees of freedom) that many cases with few repeats have in common; (0, 0) where they say nothing.
 

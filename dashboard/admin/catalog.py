@@ -4,6 +4,7 @@ from django.contrib import admin
 from unfold.admin import ModelAdmin
 
 from dashboard.admin.base import ReadOnlyAdmin
+from dashboard.admin.versions import compare
 from dashboard.models import Benchmark, Config, Machine, TorchBuild, Track
 
 
@@ -30,6 +31,7 @@ class TorchBuildAdmin(ModelAdmin):
     list_display = ("label", "version", "channel", "cuda", "triton", "released_on", "adopted")
     list_filter = ("channel", "adopted")
     search_fields = ("label", "git_sha")
+    actions = (compare,)
 
 
 @admin.register(Track)

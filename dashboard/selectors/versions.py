@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import NamedTuple
 
 from django.db import connection
+from django.db.models import Max
+from packaging.version import InvalidVersion, Version
 
-from dashboard.comparing import Case, Key, Measured
+from dashboard.comparing import Case, Key, Measured, Side
 from dashboard.effects import Libraries, Part
-from dashboard.models import Benchmark, Config
+from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.ratios import Level
 
 # From the runs to their jobs to the jobs' data, each by an index; planned_at keeps the data to their partitions.
@@ -20,7 +23,7 @@ _RUNS = """
     JOIN dashboard_job AS job ON job.run_id = run.id
 """
 _WHERE = """
-    WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s
+    WHERE run.build_id = ANY(%(builds)s) AND run.machine_id = %(machine)s
           AND (%(track)s::bigint IS NULL OR run.track_id = %(track)s)
           AND (%(comparison)s::bigint IS NULL OR run.comparison_id = %(comparison)s)
           AND (%(bisection)s::bigint IS NULL OR run.bisection_id = %(bisection)s)
@@ -33,7 +36,7 @@ _MEASURED = f"""
                document -> 'libraries' ->> 'transformers' AS transformers
         FROM dashboard_environment
     )
-    SELECT job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
+    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
            library.diffusers, library.transformers,
            count(*), bool_and(datum.value > 0),
            avg(ln(datum.value)) FILTER (WHERE datum.value > 0),
@@ -46,20 +49,19 @@ _MEASURED = f"""
     JOIN dashboard_series AS series ON series.id = datum.series_id
     LEFT JOIN library ON library.id = datum.environment_id
     {_WHERE} AND series.metric = ANY(%(metrics)s) AND datum.status = 'pass' AND datum.value IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
 """  # noqa: S608 - of constants alone
 _FAILED = f"""
-    SELECT job.benchmark_id, job.config_id, job.status, count(*)
+    SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*)
     {_RUNS} {_WHERE} AND job.status NOT IN ('', 'pass') AND job.finished_at IS NOT NULL
-    GROUP BY 1, 2, 3
+    GROUP BY 1, 2, 3, 4
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What one side is made of, by ids; None: any. comparison, bisection: only what was measured for it."""
+    """What sides are made of, by ids; None: any. comparison, bisection: only what was measured for it."""
 
-    build: int
     machine: int
     track: int | None = None
     config: int | None = None
@@ -68,36 +70,57 @@ class Source:
     bisection: int | None = None
 
 
-def sides(sources: Sequence[Source], metrics: Iterable[str]) -> list[dict[Key, Measured]]:
-    """What was measured of each source, and how its failures ended. Two queries, and two for each source."""
+def sides(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> list[Side]:
+    """What was measured of each (source, build). Four queries where both sources are the same."""
+    builds: dict[Source, list[int]] = {}
+    for source, build in wanted:
+        builds.setdefault(source, []).append(build)
+    read, case = [*metrics], _cases()
+    found = {source: _read(source, ids, read, case) for source, ids in builds.items()}
+    return [found[source][build] for source, build in wanted]
+
+
+def by_build(source: Source, builds: Iterable[int], metrics: Iterable[str]) -> dict[int, dict[Key, Measured]]:
+    """What was measured of each of these builds, and how its failures ended. Four queries."""
+    return _read(source, builds, metrics, _cases())
+
+
+def _read(
+    source: Source, builds: Iterable[int], metrics: Iterable[str], case: Callable[[int, int], Case]
+) -> dict[int, dict[Key, Measured]]:
+    found: dict[int, dict[tuple[int, int], Measured]] = {build: {} for build in builds}
+    given = {name: getattr(source, name) for name in Source.__slots__}
+    given |= {"builds": [*found], "metrics": [*metrics]}
+
+    def measured(build: int, benchmark: int, config: int) -> Measured:
+        if (benchmark, config) not in found[build]:
+            found[build][benchmark, config] = Measured(case(benchmark, config))
+        return found[build][benchmark, config]
+
+    with connection.cursor() as cursor:
+        cursor.execute(_MEASURED, given)
+        for build, benchmark, config, metric, *part in cursor.fetchall():
+            measured(build, benchmark, config).parts.setdefault(metric, []).append(_part(_Columns(*part)))
+        cursor.execute(_FAILED, given)
+        for build, benchmark, config, status, count in cursor.fetchall():
+            measured(build, benchmark, config).failures[status] = count
+    return {
+        build: {Key(one.case.benchmark, one.case.config): one for one in cases.values()}
+        for build, cases in found.items()
+    }
+
+
+def _cases() -> Callable[[int, int], Case]:
+    """(benchmark, config) by id -> the case, placed in registry order."""
     benchmarks = {row[0]: row[1:] for row in Benchmark.objects.values_list("pk", "name", "model", "family", "mode")}
-    place = {pk: number for number, pk in enumerate(benchmarks)}  # in registry order
+    place = {pk: number for number, pk in enumerate(benchmarks)}
     configs = {pk: (name, number) for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))}
 
     def case(benchmark: int, config: int) -> Case:
         name, model, family, mode = benchmarks[benchmark]
         return Case(name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1]))
 
-    return [_side(source, list(metrics), case) for source in sources]
-
-
-def _side(source: Source, metrics: list[str], case: Callable[[int, int], Case]) -> dict[Key, Measured]:
-    given = {**{name: getattr(source, name) for name in Source.__slots__}, "metrics": metrics}
-    found: dict[tuple[int, int], Measured] = {}
-
-    def measured(benchmark: int, config: int) -> Measured:
-        if (benchmark, config) not in found:
-            found[benchmark, config] = Measured(case(benchmark, config))
-        return found[benchmark, config]
-
-    with connection.cursor() as cursor:
-        cursor.execute(_MEASURED, given)
-        for benchmark, config, metric, *part in cursor.fetchall():
-            measured(benchmark, config).parts.setdefault(metric, []).append(_part(_Columns(*part)))
-        cursor.execute(_FAILED, given)
-        for benchmark, config, status, count in cursor.fetchall():
-            measured(benchmark, config).failures[status] = count
-    return {Key(one.case.benchmark, one.case.config): one for one in found.values()}
+    return case
 
 
 class _Columns(NamedTuple):
@@ -124,3 +147,35 @@ def _part(row: _Columns) -> Part:
     if row.is_positive and row.mean is not None and row.m2 is not None:
         level = Level(row.n, row.mean, max(row.m2, 0.0), math.nan if row.within is None else row.within)
     return Part(row.version, libraries, level, row.n, row.least, row.most, row.plain, row.job)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A build that was measured on a machine for a track. at: when that was last asked for."""
+
+    build: int
+    label: str
+    version: str
+    git_sha: str
+    released_on: date | None
+    machine: int
+    machine_key: str
+    track: int
+    track_key: str
+    at: datetime
+
+
+def tested() -> list[Tested]:
+    """Every build × machine × track that has runs which began, the newest first. One query."""
+    began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
+    build = ("build", "build__label", "build__version", "build__git_sha", "build__released_on")
+    rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(at=Max("created_at"))
+    return [Tested(*row) for row in rows.order_by("-at")]
+
+
+def version_order(version: str) -> tuple[bool, Version]:
+    """Sorts versions of torch, oldest first; what is no version comes before all."""
+    try:
+        return True, Version(version)
+    except InvalidVersion:
+        return False, Version("0")

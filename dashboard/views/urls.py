@@ -1,7 +1,7 @@
 """The pages' addresses. Every state of a page is in its address, so that a link shows what its sender saw."""
 
 from django.contrib.auth.views import LoginView, LogoutView
-from django.urls import path, re_path
+from django.urls import include, path, re_path
 
 from dashboard.views import alerts, benchmarks, feeds, fleet, jobs, overview, runs, series, triage
 
@@ -11,6 +11,7 @@ urlpatterns = [
     path("series/<str:name>/", series.show, name="series"),
     path("series/<str:name>/data.json", series.data, name="series_data"),
     re_path(r"^series/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", series.export, name="series_export"),
+    path("", include("dashboard.views.version_urls")),
     path("runs/", runs.listing, name="runs"),
     path("runs/<int:pk>/", runs.show, name="run"),
     path("runs/<int:pk>/cancel", runs.cancel, name="run_cancel"),

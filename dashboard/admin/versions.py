@@ -1,0 +1,104 @@
+"""Comparisons: "Add" starts one; two selected builds lead there too."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from unfold.admin import ModelAdmin
+
+from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
+from dashboard.models import Comparison, Machine, TorchBuild
+from dashboard.plan import budget
+from dashboard.selectors.versions import version_order
+from dashboard.services.comparisons import MOST_REPEATS, REPEATS, start_comparison
+
+
+class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """Two builds, a machine, what to measure, and how often."""
+
+    families = FamiliesField()
+    benchmarks = BenchmarksField()
+    configs = ConfigsField()
+
+    class Meta:
+        model = Comparison
+        fields = ("base", "new", "machine", "repeats", "label")
+        help_texts = {
+            "repeats": "Processes of each case on each build: with two or more, the spread between them is known.",
+            "label": "Shown as the title; may be empty.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("base") and cleaned.get("base") == cleaned.get("new"):
+            self.add_error("new", f"Both sides are {cleaned['base']}: choose two builds.")
+        if not 1 <= (cleaned.get("repeats") or 0) <= MOST_REPEATS:
+            self.add_error("repeats", f"Choose 1 to {MOST_REPEATS}.")
+        if cleaned.get("machine"):
+            self.cases = plan_or_error(cleaned["machine"], cleaned)
+        return cleaned
+
+
+@admin.register(Comparison)
+class ComparisonAdmin(ModelAdmin):
+    form = CompareForm
+    list_display = ("__str__", "base", "new", "machine", "repeats", "created_by", "created_at")
+    list_filter = ("machine",)
+    search_fields = ("label", "base__label", "new__label")
+    list_select_related = ("base", "new", "machine", "created_by")
+    fields = ("base", "new", "machine", "families", "benchmarks", "configs", "repeats", "label")
+    compressed_fields = True
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The two newest versions and the first machine, unless the address names them."""
+        newest = sorted(TorchBuild.objects.filter(base=None), key=lambda build: version_order(build.version))[-2:]
+        asked: dict[str, Any] = super().get_changeform_initial_data(request)
+        sides = dict(zip(("base", "new"), newest, strict=False))
+        return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **asked}
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # what was measured stays as it was asked for
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool) -> None:
+        asked = form.cleaned_data
+        started = start_comparison(
+            base=asked["base"].label,
+            new=asked["new"].label,
+            machine=asked["machine"].key,
+            selection=selection_of(asked),
+            repeats=asked["repeats"],
+            user=cast(User, request.user),
+            label=asked["label"],
+        )
+        obj.pk = started.pk
+        obj.refresh_from_db()
+        cost = budget(form.cases, {}).expected_s * 2 * obj.repeats
+        messages.success(request, f"Both builds are measured in turn, about {cost / 60:.0f} min of work.")
+
+    def response_add(self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None) -> HttpResponse:
+        return redirect(obj)
+
+    def get_view_on_site_url(self, obj: Comparison | None = None) -> str | None:
+        return obj.get_absolute_url() if obj else None
+
+
+@admin.action(description="Compare", permissions=["view"])
+def compare(admin_page: ModelAdmin, request: HttpRequest, chosen: QuerySet[TorchBuild]) -> HttpResponse | None:
+    """Of the list of builds: the form for a comparison of the two that are selected, the older one as base."""
+    if not request.user.has_perm("dashboard.add_comparison"):
+        messages.error(request, "You may not start a comparison: ask for the permission “add comparison”.")
+        return None
+    if chosen.count() != 2:
+        messages.error(request, f"Select two builds to compare; {chosen.count()} were selected.")
+        return None
+    base, new = sorted(chosen, key=lambda build: version_order(build.version))
+    return redirect(f"{reverse('admin:dashboard_comparison_add')}?{urlencode({'base': base.pk, 'new': new.pk})}")

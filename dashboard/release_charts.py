@@ -1,0 +1,119 @@
+"""A line per config over releases: values with their intervals, failures in a lane below. Pure; as charts.py."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dashboard.charts import SLOTS, Figure, dash
+from dashboard.metrics import Metric
+from dashboard.ratios import Level, spans
+
+_LANE = 0.12  # of the height, for failures
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What one build measured of one config. status: how it failed, where it brought no number."""
+
+    build: str
+    level: Level | None
+    job: str = ""
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLine:
+    """One config over builds, oldest first. position: its place in the registry, which decides colour and dash."""
+
+    name: str
+    position: int
+    releases: list[Release] = field(default_factory=list)
+
+    @property
+    def measured(self) -> list[tuple[Release, float, float, float]]:
+        """(release, value, low, high) where there is a number."""
+        good = [(one, one.level) for one in self.releases if one.level]
+        ends = spans([level for _, level in good]) if good else []
+        return [(one, level.value, *ends[place]) for place, (one, level) in enumerate(good)]
+
+
+def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequence[str]) -> Figure:
+    """builds: every build of the axis, oldest first: one that lacks a number keeps its place."""
+    traces = [_line(line, metric) for line in lines if line.measured]
+    failed = [trace for row, line in enumerate(lines) for trace in _failures(line, row)]
+    return {"data": [*traces, *failed], "layout": _layout(metric, builds, has_failures=bool(failed))}
+
+
+def _line(line: ReleaseLine, metric: Metric) -> dict[str, Any]:
+    measured = line.measured
+    values = [value for _, value, _, _ in measured]
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": line.name,
+        "x": [one.build for one, *_ in measured],
+        "y": values,
+        "customdata": [one.job for one, *_ in measured],
+        "text": [_processes(one) for one, *_ in measured],
+        "line": {"width": 2, "dash": dash(line.position)},
+        "marker": {"size": 8},
+        "error_y": {
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 6,
+            "array": [_gap(high, value) for _, value, _, high in measured],
+            "arrayminus": [_gap(value, low) for _, value, low, _ in measured],
+        },
+        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{x}}<br>%{{text}}<extra>{line.name}</extra>",
+        "meta": {"slot": line.position % SLOTS, "role": "line"},
+    }  # fmt: skip
+
+
+def _processes(one: Release) -> str:
+    n = one.level.n if one.level else 0
+    return f"{n} processes" if n > 1 else "one process"
+
+
+def _gap(above: float, below: float) -> float:
+    """The length of a whisker; none where no interval is known."""
+    return 0.0 if math.isnan(above - below) else above - below
+
+
+def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
+    failed = [one for one in line.releases if not one.level and one.status]
+    if not failed:
+        return []
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"{line.name} failed",
+            "showlegend": False,
+            "yaxis": "y2",
+            "x": [one.build for one in failed],
+            "y": [row] * len(failed),
+            "text": [one.status for one in failed],
+            "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
+            "hovertemplate": f"%{{text}}<br>%{{x}}<extra>{line.name}</extra>",
+            "meta": {"slot": line.position % SLOTS, "role": "failure"},
+        }
+    ]
+
+
+def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dict[str, Any]:
+    lane = _LANE if has_failures else 0.0
+    layout: dict[str, Any] = {
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
+        "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": list(builds), "automargin": True,
+                  "range": [-0.5, len(builds) - 0.5], "anchor": "y2" if has_failures else "y"},
+        "yaxis": {"title": {"text": f"{metric.label}, {metric.unit}" if metric.unit else metric.label},
+                  "domain": [lane, 1], "automargin": True, "exponentformat": "power"},
+    }  # fmt: skip
+    if has_failures:
+        layout["yaxis2"] = {
+            "domain": [0, lane - 0.04], "showticklabels": False, "zeroline": False, "showgrid": False,
+            "fixedrange": True, "autorange": "reversed", "title": {"text": "failed", "font": {"size": 11}},
+        }  # fmt: skip
+    return layout

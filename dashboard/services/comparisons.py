@@ -1,0 +1,168 @@
+"""Comparisons of two builds: both measured in turn, process by process, under one library set."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.models import (
+    Benchmark,
+    Comparison,
+    Config,
+    Job,
+    Purpose,
+    Run,
+    TorchBuild,
+    Track,
+)
+from dashboard.pins import PinError, shared_set
+from dashboard.plan import Case, PlanError, Selection, budget, hint
+from dashboard.services.dispatch import dispatch
+from dashboard.services.partitions import ensure_partitions
+from dashboard.services.runs import cancel_run, find_machine, plan_job, plan_run
+
+TRACK = "versions"
+REPEATS = 3  # processes per case and build, unless told otherwise
+MOST_REPEATS = 20
+STEP = timedelta(microseconds=1)  # between two jobs' planned times, which order them (services/dispatch.py)
+
+
+def start_comparison(
+    *,
+    base: str,
+    new: str,
+    machine: str,
+    selection: Selection,
+    repeats: int = REPEATS,
+    user: AbstractBaseUser | None = None,
+    libraries: Mapping[str, str] | None = None,
+    label: str = "",
+) -> Comparison:
+    """Plan both builds' runs and send their jobs once the transaction is through.
+
+    base, new: labels of builds; a version is enough where one build has it. libraries: None: the newest set that both
+    builds take. Raises PlanError: unknown names, one build twice, nothing to measure.
+    """
+    old, fresh, on = named_build(base), named_build(new), find_machine(machine)
+    if old == fresh:
+        raise PlanError(f"Both sides are {old}: choose two builds.")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    cases = plan_run(machine=machine, selection=selection)
+    comparison = Comparison(
+        label=label, base=old, new=fresh, machine=on, repeats=repeats, created_by_id=user.pk if user else None,
+        libraries=common_libraries([old, fresh]) if libraries is None else dict(libraries),
+        request={"families": [*selection.families], "benchmarks": [*selection.benchmarks],
+                 "configs": [*selection.configs], "measure": {}},
+    )  # fmt: skip
+    with transaction.atomic():
+        comparison.save()
+        _measure(comparison, cases, repeats)
+    return comparison
+
+
+def measure_more(*, comparison: Comparison, repeats: int) -> None:
+    """Measure every case again on both builds, so that what is not known yet becomes known. Raises PlanError."""
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    asked = comparison.request
+    selection = Selection(*(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs")))
+    with transaction.atomic():
+        _measure(comparison, plan_run(machine=comparison.machine.key, selection=selection), repeats)
+        comparison.repeats += repeats
+        comparison.save(update_fields=["repeats"])
+
+
+def cancel_comparison(*, comparison: Comparison) -> int:
+    """Cancel what has not ended; how many jobs."""
+    return sum(cancel_run(run=run) for run in comparison.runs.all())
+
+
+def expected_s(*, machine: str, selection: Selection, repeats: int) -> float:
+    """How long a comparison takes, roughly. Raises PlanError."""
+    return budget(plan_run(machine=machine, selection=selection), {}).expected_s * 2 * repeats
+
+
+def common_libraries(builds: Sequence[TorchBuild]) -> dict[str, str]:
+    """The newest library set that these builds take; empty (each build's own) where the table of pins knows none."""
+    try:
+        return shared_set(*(build.version for build in builds))
+    except PinError:
+        return {}
+
+
+def named_build(name: str) -> TorchBuild:
+    """The build of this label, or the only one of this version. Raises PlanError."""
+    exact = TorchBuild.objects.filter(label=name).first()
+    if exact is not None:
+        return exact
+    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+", base=None))
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise PlanError(f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of them.")
+    raise PlanError(
+        f"Unknown torch build {name!r}. {hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
+        f"`manage.py add_build {name}` adds a release."
+    )
+
+
+def ensure_versions_track() -> Track:
+    """The track of builds side by side: no schedule follows it, detection does not read it."""
+    defaults = {"kind": Track.Kind.VERSIONS, "label": "Builds side by side"}
+    return Track.objects.get_or_create(key=TRACK, defaults=defaults)[0]
+
+
+def _measure(comparison: Comparison, cases: Sequence[Case], repeats: int) -> None:
+    """A run for each build, their jobs in turn."""
+    made = [
+        Run(
+            label=f"{comparison}: {build}", purpose=Purpose.MANUAL, build=build, machine=comparison.machine,
+            track=ensure_versions_track(), comparison=comparison, request=comparison.request,
+            libraries=comparison.libraries, created_by_id=comparison.created_by_id,
+        )
+        for build in (comparison.base, comparison.new)
+    ]  # fmt: skip
+    measure = comparison.request["measure"]
+    measure_in_turn(made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure)
+
+
+def measure_in_turn(
+    runs: Sequence[Run],
+    cases: Sequence[Case],
+    repeats: int,
+    *,
+    now: datetime,
+    seed: int,
+    measure: Mapping[str, Any],
+) -> None:
+    """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a transaction."""
+    benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})}
+    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
+    for run in runs:
+        run.save()
+    ensure_partitions(moments=[now])
+    order = in_turn(cases, len(runs), repeats, random.Random(seed))  # noqa: S311 - no secret
+    jobs = [
+        plan_job(runs[side], place, benchmarks[case.benchmark], configs[case.config], now + place * STEP, measure)
+        for place, (case, side) in enumerate(order)
+    ]
+    Job.objects.bulk_create(jobs, batch_size=500)
+    transaction.on_commit(dispatch)
+
+
+def in_turn(cases: Sequence[Case], sides: int, repeats: int, rng: random.Random) -> Iterator[tuple[Case, int]]:
+    """(case, number of the side), repeat by repeat, the sides of a case next to each other.
+
+    Which side goes first is drawn for each case and alternates from repeat to repeat: what drifts with time (a machine
+    that warms up, other load) meets both sides alike.
+    """
+    orders = [rng.sample(range(sides), sides) for _ in cases]
+    for repeat in range(repeats):
+        for case, order in zip(cases, orders, strict=True):
+            for side in order if repeat % 2 == 0 else reversed(order):
+                yield case, side

@@ -1,0 +1,80 @@
+"""Two builds, machines, tracks or configs side by side, from what is stored."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.comparing import Key, Measured, Side, Table, compare
+from dashboard.metrics import METRICS
+from dashboard.selectors import versions
+from dashboard.upgrade import READ, Report, report
+from dashboard.views import parameters, report_pages
+from dashboard.views.sides import Choice, SideChoice, choose
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a comparison's address shows."""
+
+    known: list[versions.Tested]
+    choice: Choice
+    report: Report
+    table: Table
+
+
+def find(request: HttpRequest) -> Found | list[versions.Tested]:
+    """What the address asks for; what there is to choose from where that is less than two builds."""
+    known = versions.tested()
+    choice = choose(request, known)
+    if choice is None:
+        return known
+    metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
+    both = (choice.base, choice.new)
+    measured = versions.sides([(own.source, own.tested.build) for own in both], {*READ, metric.key})
+    base, new = (_aligned(side, choice, own) for side, own in zip(measured, both, strict=True))
+    anyway = request.GET.get("libraries") == "any"
+    answered = report(base, new, any_libraries=anyway)
+    table = answered.tables.get(metric.key) or compare(base, new, metric, any_libraries=anyway)
+    return Found(known, choice, answered, table)
+
+
+def _aligned(side: Side, choice: Choice, own: SideChoice) -> Side:
+    """Two configs are compared benchmark by benchmark: both sides' cases get one name."""
+    if "config" not in choice.differs or not own.config:
+        return side
+    name = f"{choice.base.config} → {choice.new.config}"
+    return {Key(key.benchmark, name): Measured(one.case, one.parts, one.failures) for key, one in side.items()}
+
+
+def show(request: HttpRequest) -> HttpResponse:
+    found = find(request)
+    if not isinstance(found, Found):
+        return render(request, "compare.html", {"known": found})
+    context: dict[str, Any] = {
+        "known": found.known,
+        "choice": found.choice,
+        "machines": sorted({tested.machine_key for tested in found.known}),
+        "builds": labels(found.known),
+        "tracks": sorted({tested.track_key for tested in found.known}),
+        **report_pages.context(request, found.report, found.table),
+    }
+    return render(request, "compare.html", context)
+
+
+def labels(known: list[versions.Tested]) -> list[str]:
+    """The builds by version, newest first."""
+    builds = {tested.label: tested for tested in known}
+    return sorted(builds, key=lambda label: versions.version_order(builds[label].version), reverse=True)
+
+
+def export(request: HttpRequest, form: str) -> HttpResponse:
+    """All cases of all metrics, nothing left out, as CSV or JSON; the report as Markdown."""
+    found = find(request)
+    if not isinstance(found, Found):
+        return HttpResponse("Fewer than two builds were measured: there is nothing to compare.\n", status=404)
+    base, new = found.choice.sides
+    question = f"{base} or {new}? {found.choice.shared}"
+    address = request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", ""))
+    return report_pages.export(found.report, form, name=f"{base}-to-{new}", question=question, address=address)

@@ -1,0 +1,94 @@
+"""One comparison of two builds: live while it is measured, then the upgrade report that can be sent."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from dashboard.comparing import compare
+from dashboard.effects import Libraries
+from dashboard.metrics import METRICS
+from dashboard.models import Comparison
+from dashboard.plan import PlanError
+from dashboard.selectors import comparisons
+from dashboard.services.comparisons import cancel_comparison, measure_more
+from dashboard.upgrade import READ, report
+from dashboard.views import parameters, report_pages
+
+_PAGE_SIZE = 25
+may_add_runs = permission_required("dashboard.add_run", raise_exception=True)
+may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
+
+
+def listing(request: HttpRequest) -> HttpResponse:
+    page = parameters.page(request, comparisons.listing(), _PAGE_SIZE)
+    return render(request, "comparisons.html", {"page": page})
+
+
+def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """The page; htmx asks for it again every few seconds and takes its live part until the runs have ended."""
+    found = _or_404(uuid)
+    metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
+    base, new = comparisons.sides(found, {*READ, metric.key})
+    answered = report(base, new)
+    table = answered.tables.get(metric.key) or compare(base, new, metric)
+    progress = comparisons.progress(found, timezone.now())
+    context: dict[str, Any] = {
+        "comparison": found,
+        "progress": progress,
+        "has_data": bool(base or new),
+        "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),
+        **report_pages.context(request, answered, table),
+    }
+    if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live" and not progress.is_active:
+        return HttpResponse(headers={"HX-Refresh": "true"})  # it ended: the page has more to show than its live part
+    return render(request, "comparison.html", context)
+
+
+def _sorted(libraries: dict[str, str]) -> Libraries:
+    return tuple(sorted(libraries.items()))
+
+
+def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
+    """All cases of all metrics as CSV or JSON; the report as Markdown."""
+    found = _or_404(uuid)
+    base, new = comparisons.sides(found, READ)
+    question = f"{found.base} or {found.new}? On {found.machine}"
+    address = request.build_absolute_uri(found.get_absolute_url())
+    name = f"{found.base}-to-{found.new}"
+    return report_pages.export(report(base, new), form, name=name, question=question, address=address)
+
+
+def _or_404(uuid: UUID) -> Comparison:
+    try:
+        return comparisons.comparison(uuid)
+    except Comparison.DoesNotExist:
+        raise Http404(f"There is no comparison {uuid}.") from None
+
+
+@require_POST
+@may_change_runs
+def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    stopped = cancel_comparison(comparison=_or_404(uuid))
+    messages.success(request, f"Cancelled: {stopped} jobs will not be measured. One that runs stops within seconds.")
+    return redirect("comparison", uuid=uuid)
+
+
+@require_POST
+@may_add_runs
+def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """Measure every case again on both builds."""
+    found = _or_404(uuid)
+    repeats = request.POST.get("repeats", "")
+    try:
+        measure_more(comparison=found, repeats=int(repeats) if repeats.isdecimal() else 0)
+    except PlanError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{repeats} more processes of every case are queued on both builds.")
+    return redirect("comparison", uuid=uuid)

@@ -1,0 +1,189 @@
+"""Releases as an axis: a line per config over builds, and a matrix of cases × builds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.comparing import Case, Key, LeftOut, Row, Side, compare
+from dashboard.effects import CHANGED, Effect, pooled
+from dashboard.exports import csv_text
+from dashboard.metrics import METRICS, Metric
+from dashboard.models import Benchmark
+from dashboard.release_charts import Release, ReleaseLine, release_figure
+from dashboard.selectors import versions
+from dashboard.selectors.matrix import heat
+from dashboard.selectors.versions import Source, Tested
+from dashboard.views import parameters
+from dashboard.views.series import figure_response
+from dashboard.views.sides import by_version, likely_machine
+
+_MOST_BUILDS = 12
+_MOST_ROWS = 120
+_EXPORT_FIELDS = ("benchmark", "config", "metric", "unit", "build", "value", "low", "high", "processes", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A case on one build against the base: what it says, how warm (−4 … 4), what hover adds."""
+
+    text: str
+    heat: int
+    about: str
+    is_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the address asks for. builds: shown, oldest first; base: what the matrix compares with."""
+
+    known: list[Tested]
+    machine: Tested
+    builds: list[Tested]
+    total: int
+    base: Tested
+    metric: Metric
+    benchmark: str
+
+
+def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
+    """Raises Http404 for a machine or build that was not measured."""
+    key = request.GET.get("machine") or likely_machine(known)
+    everything = by_version(known, key, request.GET.get("track", ""))
+    if not everything:
+        raise Http404(f"Nothing was measured on a machine “{key}”.")
+    builds = everything[:_MOST_BUILDS][::-1]
+    wanted = request.GET.get("base", "")
+    base = next((tested for tested in everything if tested.label == wanted), builds[0])
+    if base not in builds:
+        builds = [base, *builds[1:]]
+    metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
+    benchmark = request.GET.get("benchmark", "")
+    return Chosen(list(known), everything[0], builds, len(everything), base, metric, benchmark)
+
+
+def measured(chosen: Chosen, benchmark: int | None = None) -> dict[int, dict[Key, Any]]:
+    source = Source(chosen.machine.machine, benchmark=benchmark)
+    return versions.by_build(source, [tested.build for tested in chosen.builds], [chosen.metric.key])
+
+
+@csp_update(settings.CHART_POLICY)
+def show(request: HttpRequest) -> HttpResponse:
+    known = versions.tested()
+    if not known:
+        return render(request, "versions.html", {})
+    chosen = choose(request, known)
+    sides = measured(chosen)
+    cases = {key: one.case for side in sides.values() for key, one in side.items()}
+    ordered = sorted(cases.values(), key=lambda case: case.place)
+    benchmarks = list(dict.fromkeys(case.benchmark for case in ordered))
+    benchmark = chosen.benchmark if chosen.benchmark in benchmarks else (benchmarks or [""])[0]
+    rows = _matrix(sides, chosen, ordered)
+    context = {
+        "chosen": chosen,
+        "machines": sorted({tested.machine_key for tested in known}),
+        "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
+        "benchmarks": benchmarks,
+        "benchmark": benchmark,
+        "rows": rows if "all" in request.GET else rows[:_MOST_ROWS],
+        "total_rows": len(rows),
+        "table": _table(lines_of(sides, chosen, benchmark), chosen.metric),
+        "query": f"machine={chosen.machine.machine_key}&metric={chosen.metric.key}",
+    }
+    return render(request, "versions.html", context)
+
+
+def _matrix(sides: Mapping[int, Side], chosen: Chosen, cases: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:
+    """Each case on each build against the base build."""
+    columns = [_column(sides[chosen.base.build], sides[tested.build], chosen.metric) for tested in chosen.builds]
+    return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in cases]
+
+
+def _column(base: Side, build: Side, metric: Metric) -> dict[Key, Cell]:
+    table = compare(base, build, metric)
+    told = {Key(row.case.benchmark, row.case.config): _cell(row, metric) for row in table.rows}
+    left = {Key(out.case.benchmark, out.case.config): _left_out(out) for out in table.left_out if out.why != "missing"}
+    return told | left
+
+
+def _cell(row: Row, metric: Metric) -> Cell:
+    effect = row.effect
+    words = effect.change.text.partition(" (")[0]
+    return Cell(words, _warmth(effect, metric), f"{effect.change.text}; {effect.new.n} processes")
+
+
+def _warmth(effect: Effect, metric: Metric) -> int:
+    if effect.verdict not in CHANGED or effect.ratio is None:
+        return 0
+    ratio = 1 + effect.ratio.percent / 100
+    return heat(1 / ratio if metric.lower_is_better else ratio)
+
+
+def _left_out(out: LeftOut) -> Cell:
+    return Cell(out.text.partition(" on ")[0] if out.why == "failed" else out.why, 0, out.text, out.why == "failed")
+
+
+def lines_of(sides: Mapping[int, Side], chosen: Chosen, benchmark: str) -> list[ReleaseLine]:
+    """The configs of one benchmark over the builds."""
+    lines: dict[str, ReleaseLine] = {}
+    for tested in chosen.builds:
+        for key, one in sides[tested.build].items():
+            if key.benchmark != benchmark:
+                continue
+            line = lines.setdefault(key.config, ReleaseLine(key.config, one.case.place[1]))
+            parts = one.parts.get(chosen.metric.key, [])
+            newest = max((part.version for part in parts), default=0)
+            part = pooled([part for part in parts if part.version == newest]) if parts else None
+            status = ", ".join(sorted(one.failures))
+            line.releases.append(Release(tested.label, part.level if part else None, part.job if part else "", status))
+    return sorted(lines.values(), key=lambda line: line.position)
+
+
+def _table(lines: Sequence[ReleaseLine], metric: Metric) -> list[dict[str, Any]]:
+    """The chart's numbers as rows."""
+    rows = []
+    for line in lines:
+        known = {one.build: (one, value, low, high) for one, value, low, high in line.measured}
+        for release in line.releases:
+            one, value, low, high = known.get(release.build, (release, None, None, None))
+            n = one.level.n if one.level else 0
+            rows.append({"config": line.name, "position": line.position, "build": one.build, "value": value, "low": low,
+                         "high": high, "n": n, "job": one.job, "status": one.status, "metric": metric})  # fmt: skip
+    return rows
+
+
+def data(request: HttpRequest) -> HttpResponse:
+    """The figure as JSON: {"data": [traces], "layout": {…}}."""
+    chosen = choose(request, versions.tested())
+    return figure_response(_figure(chosen, chosen.benchmark))
+
+
+def _figure(chosen: Chosen, benchmark: str) -> dict[str, Any]:
+    row = Benchmark.objects.filter(name=benchmark).first()
+    if row is None:
+        raise Http404(f"There is no benchmark “{benchmark}”.")
+    lines = lines_of(measured(chosen, row.pk), chosen, benchmark)
+    return release_figure(lines, chosen.metric, [tested.label for tested in chosen.builds])
+
+
+def export(request: HttpRequest, form: str) -> HttpResponse:
+    """Every case on every build that is shown, as CSV or JSON."""
+    chosen = choose(request, versions.tested())
+    sides = measured(chosen)
+    benchmarks = dict.fromkeys(key.benchmark for side in sides.values() for key in side)
+    found = [
+        (name, row["config"], chosen.metric.key, chosen.metric.unit, row["build"], row["value"], row["low"],
+         row["high"], row["n"], row["status"])
+        for name in benchmarks
+        for row in _table(lines_of(sides, chosen, name), chosen.metric)
+    ]  # fmt: skip
+    headers = {"Content-Disposition": f'attachment; filename="versions-{chosen.machine.machine_key}.{form}"'}
+    if form == "csv":
+        return HttpResponse(csv_text(_EXPORT_FIELDS, found), content_type="text/csv; charset=utf-8", headers=headers)
+    answer = figure_response([dict(zip(_EXPORT_FIELDS, row, strict=True)) for row in found])
+    answer.headers["Content-Disposition"] = headers["Content-Disposition"]
+    return answer

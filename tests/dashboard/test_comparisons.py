@@ -1,0 +1,129 @@
+"""A comparison from its start to its report, and the two ways to start one: the admin and the command line."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.models import Comparison, Job, JobState, Machine, TorchBuild, Worker
+from dashboard.plan import Selection
+from dashboard.services.comparisons import start_comparison
+from dashboard.services.ingest import ingest
+from tests.builders import releases, site
+
+pytestmark = pytest.mark.django_db
+COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
+
+
+@pytest.fixture
+def reader(client: Client) -> Client:
+    """Somebody who may look at everything and change nothing."""
+    client.force_login(User.objects.create_user("reader"))
+    return client
+
+
+@pytest.fixture
+def operator(client: Client) -> Client:
+    client.force_login(User.objects.create_superuser("operator"))
+    return client
+
+
+def text(client: Client, url: str) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    return response.content.decode()
+
+
+# --- A comparison -----------------------------------------------------------------------------------------------------
+def started(repeats: int = 2) -> Comparison:
+    site.worker()
+    site.build("2.11.0+cpu")
+    site.build("2.13.0+cpu")
+    return start_comparison(
+        base="2.11.0", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=repeats
+    )
+
+
+def test_a_comparison_that_waits_shows_its_progress_and_polls(reader: Client) -> None:
+    shown = text(reader, started().get_absolute_url())
+    assert "Nothing has ended yet" in shown
+    assert 'hx-trigger="every 4s"' in shown
+    assert "0 of 8" in shown
+
+
+def test_a_comparison_has_a_report_of_its_own_runs_alone(operator: Client) -> None:
+    comparison = started()
+    for job in comparison_jobs(comparison):
+        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+    shown = text(operator, comparison.get_absolute_url())
+    assert "10.0 % faster" in shown
+    assert "Measure more …" in shown
+    assert 'hx-trigger="every' not in shown
+
+
+def test_an_operator_measures_more(operator: Client) -> None:
+    comparison = started(repeats=1)
+    operator.post(comparison.get_absolute_url() + "more", {"repeats": "2"})
+    comparison.refresh_from_db()
+    assert (comparison.repeats, comparison.runs.count()) == (3, 4)
+
+
+def test_an_operator_cancels_a_comparison(operator: Client) -> None:
+    comparison = started()
+    operator.post(comparison.get_absolute_url() + "cancel")
+    assert {run.state for run in comparison.runs.all()} == {"cancelled"}
+
+
+def test_a_reader_may_do_neither(reader: Client) -> None:
+    address = started().get_absolute_url()
+    assert [reader.post(address + what).status_code for what in ("cancel", "more")] == [403, 403]
+
+
+def test_an_unknown_comparison_is_not_found(reader: Client) -> None:
+    assert reader.get("/comparisons/00000000-0000-0000-0000-000000000000/").status_code == 404
+
+
+# --- The admin --------------------------------------------------------------------------------------------------------
+def test_two_builds_in_the_admin_lead_to_a_comparison(operator: Client) -> None:
+    site.worker()
+    old, new = site.build("2.11.0+cpu"), site.build("2.13.0+cpu")
+    chosen = {"action": "compare", "_selected_action": [new.pk, old.pk]}
+    form = operator.post("/admin/dashboard/torchbuild/", chosen)
+    assert form.headers["Location"] == f"/admin/dashboard/comparison/add/?base={old.pk}&new={new.pk}"
+    assert "Processes of each case" in text(operator, form.headers["Location"])
+    asked = {"base": old.pk, "new": new.pk, "machine": Machine.objects.get().pk, "repeats": 1, "families": ["toy"]}
+    answer = operator.post("/admin/dashboard/comparison/add/", asked)
+    comparison = Comparison.objects.get()
+    assert answer.headers["Location"] == comparison.get_absolute_url()
+    assert comparison.runs.count() == 2
+
+
+def test_one_build_alone_is_refused_in_the_admin(operator: Client) -> None:
+    one = site.build("2.11.0+cpu")
+    operator.post("/admin/dashboard/torchbuild/", {"action": "compare", "_selected_action": [one.pk]})
+    assert "Select two builds" in text(operator, "/admin/dashboard/torchbuild/")
+
+
+def comparison_jobs(comparison: Comparison) -> list[Job]:
+    return list(Job.objects.filter(run__comparison=comparison).select_related("run__build"))
+
+
+def land(job: Job, latency: float) -> None:
+    """The job's result, as its worker delivers it."""
+    worker = Worker.objects.get()
+    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+    job = site.claim(job, worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))
+
+
+# --- From stored data ---
+def test_one_build_alone_cannot_be_compared(reader: Client) -> None:
+    releases.import_two_releases(models=["gpt2"])
+    TorchBuild.objects.get(label=releases.NEW).runs.all().delete()
+    assert "Only one build was measured yet" in text(reader, "/compare/")
+
+
+def test_a_case_under_another_library_set_is_left_out_unless_asked_for(reader: Client) -> None:
+    other = releases.environment(releases.NEW, transformers="5.23.0")
+    releases.import_two_releases(models=["gpt2"], environment=other)
+    assert "other library set: diffusers 0.42.1, transformers 5.17.0 against" in text(reader, COMPARE)
+    assert "gpt2" in text(reader, COMPARE + "&libraries=any&show=better")

@@ -1,0 +1,175 @@
+"""Compare, versions and the upgrade report: what they say from stored data, and that they are sent safely."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.exports import csv_text
+from tests.builders import pages, releases
+
+pytestmark = pytest.mark.django_db
+MaxQueries = Callable[[int], AbstractContextManager[Any]]
+COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
+
+
+@pytest.fixture
+def reader(client: Client) -> Client:
+    """Somebody who may look at everything and change nothing."""
+    client.force_login(User.objects.create_user("reader"))
+    return client
+
+
+@pytest.fixture(scope="module")
+def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """2.11 and 2.13 on one GPU, imported; made once for this file."""
+    with django_db_blocker.unblock():
+        releases.import_two_releases()
+    yield
+    with django_db_blocker.unblock():
+        pages.remove()
+
+
+def text(client: Client, url: str) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    return response.content.decode()
+
+
+# --- Empty --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("url", ["/compare/", "/versions/", "/comparisons/"])
+def test_a_page_of_an_empty_site_says_how_to_begin(reader: Client, url: str) -> None:
+    assert "manage.py compare_builds" in text(reader, url)
+
+
+# --- Compare ------------------------------------------------------------------------------------------------------
+def test_the_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(two_releases: None, reader: Client) -> None:
+    shown = text(reader, COMPARE)
+    assert "Not yet" in shown
+    assert "2 cases that passed fail: captioning" in shown
+
+
+@pytest.mark.parametrize(
+    ("model", "word", "words"),
+    [
+        ("gpt2", "Yes, at a cost", "faster"),
+        ("llama", "Yes", "eager steps 4"),
+        ("resnet50", "It makes no difference", "unchanged"),
+        ("sd_unet", "No", "slower"),
+    ],
+)
+def test_every_model_has_its_own_answer(two_releases: None, reader: Client, model: str, word: str, words: str) -> None:
+    exported = reader.get(COMPARE.replace("/?", "/export.json?")).json()
+    answer = exported["models"][model]
+    assert answer["answer"] == word
+    assert words in answer["sentence"]
+
+
+def test_a_version_is_enough_to_name_a_build_and_the_two_newest_are_the_default(
+    two_releases: None, reader: Client
+) -> None:
+    assert text(reader, COMPARE).count("2.11.0+cu130") > 1
+    assert "2.11.0+cu130 <span" in text(reader, "/compare/")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("?base=2.11.0&new=9.9&machine=h100", "“9.9” was not measured on h100"),
+        ("?machine=nowhere", "Nothing was measured on a machine “nowhere”"),
+        ("?config=none&machine=h100", "There is no config “none”"),
+        ("?track=none&machine=h100", "for a track “none”"),
+    ],
+)
+def test_what_was_not_measured_is_named(two_releases: None, reader: Client, query: str, words: str) -> None:
+    response = reader.get(f"/compare/{query}")
+    assert response.status_code == 404
+    assert words in response.content.decode()
+
+
+def test_pages_need_ten_queries_at_most(
+    two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries
+) -> None:
+    for url in (COMPARE, COMPARE + "&metric=cold_start_s", "/versions/?machine=h100", "/comparisons/"):
+        with django_assert_max_num_queries(10):
+            text(reader, url)
+
+
+def test_only_what_is_significant_leaves_the_unchanged_out(two_releases: None, reader: Client) -> None:
+    shown = text(reader, COMPARE + "&show=significant")
+    assert 'metric=latency_ms&amp;axis=release">vit_<wbr>b16' in shown
+    assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
+
+
+def test_a_filter_that_fits_nothing_says_so(two_releases: None, reader: Client) -> None:
+    assert "No case fits these filters" in text(reader, COMPARE + "&model=resnet50&show=worse")
+
+
+def test_two_configs_of_one_build_are_compared_benchmark_by_benchmark(two_releases: None, reader: Client) -> None:
+    shown = text(reader, "/compare/?base=2.13.0&machine=h100&config=eager&new_config=inductor")
+    assert "eager → inductor" in shown
+    assert "50" in shown
+
+
+def test_two_machines_are_compared_on_the_same_build(two_releases: None, reader: Client) -> None:
+    releases.import_two_releases(models=["gpt2"], machine="h200", seed=2)
+    shown = text(reader, "/compare/?base=2.13.0&machine=h100&new_machine=h200")
+    assert "h100 <span" in shown
+    assert "PyTorch 2.13.0+cu130" in shown
+
+
+# --- What is sent -----------------------------------------------------------------------------------------------------
+def test_the_csv_has_a_row_for_every_case_and_metric_and_says_what_was_left_out(
+    two_releases: None, reader: Client
+) -> None:
+    response = reader.get(COMPARE.replace("/?", "/export.csv?"))
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert {row["metric"] for row in rows} == {"latency_ms", "cold_start_s", "peak_memory_gb", "drift"}
+    [unet] = [r for r in rows if r["benchmark"].startswith("sd_unet") and r["mode"] == "training"
+              and r["config"] == "inductor" and r["metric"] == "latency_ms"]  # fmt: skip
+    assert float(unet["low_percent"]) < 5 < float(unet["high_percent"]) + 0.5
+    assert any(row["left_out"].startswith("failed: fail_to_compile") for row in rows)
+
+
+def test_no_cell_of_the_csv_becomes_a_formula(reader: Client) -> None:
+    assert csv_text(["a"], [["=1+1"], ["@x"], [-1.5]]) == "a\r\n'=1+1\r\n'@x\r\n-1.5\r\n"
+
+
+def test_the_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Client) -> None:
+    response = reader.get(COMPARE.replace("/?", "/export.md?"))
+    shown = response.content.decode()
+    assert shown.startswith("# 2.11.0+cu130 or 2.13.0+cu130? on h100\n\n**Not yet.** ")
+    assert "| gpt2 | Yes, at a cost |" in shown
+    assert "/compare/?base=2.11.0" in shown
+
+
+# --- Versions -----------------------------------------------------------------------------------------------------
+def test_the_matrix_tells_each_case_against_the_base_release(two_releases: None, reader: Client) -> None:
+    shown = text(reader, "/versions/?machine=h100")
+    assert "faster" in shown
+    assert "fail_to_compile" in shown
+
+
+def test_the_figure_has_a_line_per_config_over_the_releases_with_intervals(two_releases: None, reader: Client) -> None:
+    name = "gpt2.standard.training.bfloat16.static.b16"
+    figure = reader.get(f"/versions/data.json?machine=h100&benchmark={name}").json()
+    lines = {trace["name"]: trace for trace in figure["data"]}
+    assert lines["inductor"]["x"] == [releases.BASE, releases.NEW]
+    assert all(reach > 0 for reach in lines["inductor"]["error_y"]["array"])
+
+
+def test_a_release_that_failed_is_in_the_lane_below(two_releases: None, reader: Client) -> None:
+    name = "captioning.standard.training.bfloat16.static.b16"
+    figure = reader.get(f"/versions/data.json?machine=h100&benchmark={name}").json()
+    [failed] = [trace for trace in figure["data"] if trace["meta"]["role"] == "failure"]
+    assert (failed["x"], failed["text"]) == ([releases.NEW], ["fail_to_compile"])
+
+
+def test_the_versions_export_has_every_case_on_every_build(two_releases: None, reader: Client) -> None:
+    rows = list(csv.DictReader(io.StringIO(reader.get("/versions/export.csv?machine=h100").content.decode())))
+    assert len(rows) == 6 * 2 * 2 * 2
