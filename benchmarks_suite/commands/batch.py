@@ -15,13 +15,15 @@ import time
 import uuid
 from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks_suite.commands.job_processes import JobProcesses
-from benchmarks_suite.harness import contract, environment, job, outcome, progress, report, result
+from benchmarks_suite.harness import contract, environment, forks, job, outcome, progress, report, result
 
 OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
+DESCRIPTION_S = 300  # imports torch
 MEASURING = ("compile", "sampling")  # stages that are measurement through and through
 
 
@@ -129,7 +131,8 @@ class Queue:
             if ended.status == "timeout" and left_s < queued.job.timeout_s:
                 progress.note(f"stopped, the minutes are over: {queued.folder.name}")
                 return
-            _write_failure(queued.job, ended, queued.result_file)
+            # In a process of its own: describing the machine touches the GPU, and this process must not hold it.
+            forks.run(partial(_write_failure, queued.job, ended, queued.result_file), DESCRIPTION_S)
         self.ran.append(queued)
         progress.note(f"{time.monotonic() - began:6.1f} s  {queued.status:<16} {queued.folder.name}")
 
