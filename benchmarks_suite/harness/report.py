@@ -43,8 +43,11 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
     shown = {key: value for key, value in answer.items() if key not in ("compile", "error")}
     result.sections.setdefault("starts", {})[kind] = shown
     if answer["status"] != "pass":
-        for key in _OF_A_START[kind]:
+        for key in _OF_A_START.get(kind, ()):
             result.missing(key, f"the {kind} start ended {answer['status']}: {answer['message']}")
+        return
+    if kind == "cold_again":
+        _same_code(result, answer["compile"]["fingerprints"])
         return
     result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
@@ -55,6 +58,18 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
             result.missing("cache_hits", "torch counts them since 2.2")
         else:
             result.measured("cache_hits", hits)
+
+
+def _same_code(result: Result, again: dict[str, str | None]) -> None:
+    """Marks the fingerprints as unstable where a second cold start generated other code."""
+    first = result.sections.get("compile", {}).get("fingerprints", {})
+    different = [kind for kind in first if first[kind] != again.get(kind)]
+    if different:
+        result.mark(
+            "fingerprint_unstable",
+            f"two cold starts of this job generated different code ({', '.join(different)}):"
+            " a difference from another build's says nothing",
+        )
 
 
 def _cold(result: Result, answer: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The starts of a case: cold, warm, restored; each in its own process, by the one procedure of start.py.
+"""The starts of a case: cold, warm, restored, cold again; each in its own process, by the one procedure of start.py.
 
 That process is forked from the job's, which has only imported; where that is not fit to be forked, and for ranks, it
 is one that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
@@ -17,7 +17,7 @@ from benchmarks_suite.harness import caches, forks, preload, ranks, start
 from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
-KINDS = ("cold", "warm", "restored")
+KINDS = ("cold", "warm", "restored", "cold_again")
 TIME_TO_WRITE_S = 15.0  # kept of the job's time limit, so that a start that never ends still leaves a result
 
 
@@ -42,9 +42,10 @@ class Starts:
     def run(self, kind: str) -> dict[str, Any]:
         """Measures one start; returns what start.py answered, or what happened to it instead of an answer.
 
-        cold must come first: warm runs on the caches that it leaves, restored on what it saved.
+        cold must come first: warm runs on the caches that it leaves, restored on what it saved. cold_again is the same
+        as cold on other fresh caches: whether it generates the same code says whether the fingerprints mean anything.
         """
-        used = self._fresh_caches("restored") if kind == "restored" else self.caches
+        used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
         cold = kind == "cold"
         if kind == "restored" and not (self._saved.exists() and self._saved.stat().st_size):
             return {

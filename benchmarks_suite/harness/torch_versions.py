@@ -145,7 +145,7 @@ def recompiles() -> list[dict[str, str]] | None:
             for entry in again
         ]
     return [
-        {"reason": str(entry.recompile_reason)[:2000], "function": _function(entry)}
+        {"reason": _stable(str(entry.recompile_reason)), "function": _function(entry)}
         for entry in entries
         if entry.recompile_reason
     ]

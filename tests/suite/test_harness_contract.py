@@ -108,7 +108,8 @@ def test_error_names_the_field_and_what_is_allowed() -> None:
     document = read(GOLDEN / "job.pass.json")
     document["measure"]["starts"] = ["cold", "lukewarm"]
     with pytest.raises(
-        contract.ContractError, match=r"measure\.starts\[1\]: must be cold or warm or restored, not \"lukewarm\""
+        contract.ContractError,
+        match=r"measure\.starts\[1\]: must be cold or warm or restored or cold_again, not \"lukewarm\"",
     ):
         contract.check(document, "job.v1")
 

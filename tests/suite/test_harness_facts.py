@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import environment, nvml, torch_versions
+from benchmarks_suite.harness import environment, nvml, report, torch_versions
 from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job, parse
 from benchmarks_suite.harness.memory import PeakMemory
+from benchmarks_suite.harness.result import Result
 
 MINIMAL = {
     "schema": "job.v1",
@@ -187,3 +188,13 @@ def test_dropout_is_found_wherever_a_model_keeps_it() -> None:
     module = nn.Sequential(nn.Dropout(0.3), Attention())
     set_dropout_to_zero(module)
     assert torch.equal(module(torch.ones(100)), torch.ones(100))
+
+
+@pytest.mark.parametrize(("again", "marks"), [("b", []), ("c", ["fingerprint_unstable"])])
+def test_code_that_differs_between_two_cold_starts_is_marked_unstable(job: Job, again: str, marks: list[str]) -> None:
+    result = Result(job)
+    result.sections["compile"] = {"fingerprints": {"wrapper": "a", "kernels": "b", "ptx": None}}
+    second = {"wrapper": "a", "kernels": again, "ptx": None}
+    report.start(result, "cold_again", {"status": "pass", "compile": {"fingerprints": second}})
+    assert [mark["kind"] for mark in result.marks] == marks
+    assert all("(kernels)" in mark["detail"] for mark in result.marks)

@@ -156,9 +156,8 @@ def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.compiles
 def test_a_cold_start_tells_time_phases_memory_and_code(tmp_path: Path) -> None:
-    result = run(
-        tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor", measure={"starts": ["cold", "warm", "restored"]}
-    )
+    starts = ["cold", "warm", "restored", "cold_again"]
+    result = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor", measure={"starts": starts})
     metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
     assert result["status"] == "pass"
     assert metrics["warm_start_s"] < metrics["cold_start_s"]
@@ -167,6 +166,8 @@ def test_a_cold_start_tells_time_phases_memory_and_code(tmp_path: Path) -> None:
     assert metrics["compile_peak_memory_gb"] >= metrics["peak_memory_gb"] > 0
     assert (metrics["graph_breaks"], metrics["recompiles"], metrics["unique_graphs"]) == (0, 0, 1)
     assert result["compile"]["fingerprints"]["kernels"]
+    assert result["starts"]["cold_again"]["first_step_s"] > metrics["warm_start_s"]
+    assert "fingerprint_unstable" not in [mark["kind"] for mark in result["marks"]]
     assert (tmp_path / "out" / "artifacts" / "generated-code.tar.xz").stat().st_size > 0
 
 
