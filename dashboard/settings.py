@@ -152,6 +152,7 @@ LEASE_S = env.int("LEASE_S", default=30)  # a job whose worker is silent for thi
 BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tables, where the admin shows it
     "Reap silent jobs": ("dashboard.tasks.reap", 5),
     "Judge what is due": ("dashboard.tasks.detect", 30),  # messages wake it at once; this is for lost ones
+    "Tell people": ("dashboard.tasks.tell", 15),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
 }
 
@@ -193,6 +194,9 @@ CHART_POLICY = {
 RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked
 ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50
+
+# --- Telling people ----------------------------------------------------------------------------------------
+ALLOW_PRIVATE_WEBHOOKS = env.bool("ALLOW_PRIVATE_WEBHOOKS", default=False)  # webhooks to addresses that are not public
 
 # --- Logs --------------------------------------------------------------------------------------------------
 LOGGING = logging_config(as_json=env.str("LOG_FORMAT", default="text") == "json")

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from dashboard.celery import app
-from dashboard.services import detecting, dispatch, leases, partitions, schedules
+from dashboard.services import detecting, dispatch, leases, partitions, schedules, telling
 
 
 @app.task
@@ -30,3 +30,19 @@ def create_partitions() -> None:
 def trigger_schedule(schedule_id: int) -> None:
     """Trigger the run of a schedule that is due."""
     schedules.run_schedule(schedule_id=schedule_id)
+
+
+@app.task
+def tell() -> None:
+    """Ask the rules for new events, make the digests that are due, and have what waits sent."""
+    now = timezone.now()
+    telling.consider(now=now)
+    telling.make_digests(now=now)
+    for delivery in telling.due(now=now):
+        send_delivery.apply_async((delivery,), expires=15)  # the next round asks again
+
+
+@app.task
+def send_delivery(delivery_id: int) -> None:
+    """Send one message."""
+    telling.send(delivery_id=delivery_id, now=timezone.now())

@@ -151,9 +151,11 @@ class AlertEvent(models.Model):
     action = models.CharField(max_length=40)  # opened, state, assigned, note, linked, nudged, split, merged, cause
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
+    considered_at = models.DateTimeField(null=True)  # when the rules were asked who is told; null = not yet
 
     class Meta:
         ordering = ["at", "pk"]
+        indexes = [models.Index(fields=["id"], condition=models.Q(considered_at=None), name="event_to_consider")]
 
     def __str__(self) -> str:
         return f"{self.action}: {self.state}"

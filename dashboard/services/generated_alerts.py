@@ -206,7 +206,8 @@ def _write_life(group: AlertGroup, life: Sequence[AlertState], at: datetime) -> 
     )
     for number, event in enumerate(events):
         event.at = at + timedelta(hours=3 * number)  # auto_now_add has set it to now
-    AlertEvent.objects.bulk_update(events, ["at"])
+        event.considered_at = event.at  # nobody is told of what is made up
+    AlertEvent.objects.bulk_update(events, ["at", "considered_at"])
 
 
 def _confirm(group: AlertGroup, alert: Alert, found: Found, state: AlertState) -> None:

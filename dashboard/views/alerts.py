@@ -11,12 +11,12 @@ from django.urls import reverse
 
 from dashboard import alert_charts, charts
 from dashboard.models import AlertGroup, Confirmation
+from dashboard.reproduce import command
 from dashboard.selectors import alert_data, alert_page, alerts
 from dashboard.selectors.alerts import Told
 from dashboard.services import triage
 from dashboard.views import parameters
 from dashboard.views.feed_keys import key_of
-from dashboard.views.jobs import command
 from dashboard.views.series import figure_response
 
 _PAGE_SIZE = 50
@@ -85,7 +85,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "levels": alert_page.levels(seen),
             "points": alert_page.points(seen),
-            "command": command(main.alert.job, alert_page.reproduce(main.alert)) if main.alert.job else "",
+            "command": command(main.alert.job.spec, alert_page.reproduce(main.alert)) if main.alert.job else "",
         }
     if context["may_triage"]:
         context |= alert_page.for_triage(group, rows, context.get("seen"))

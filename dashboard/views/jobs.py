@@ -1,7 +1,5 @@
 """One job: its numbers, its samples, and everything that explains them."""
 
-import json
-import shlex
 from uuid import UUID
 
 from csp.decorators import csp_update
@@ -11,6 +9,7 @@ from django.shortcuts import render
 
 from dashboard import report, sample_charts
 from dashboard.models import Artifact, Job
+from dashboard.reproduce import command
 from dashboard.selectors import jobs, runs
 from dashboard.views.series import figure_response
 
@@ -38,7 +37,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "environment": report.environment(document),
         "start_details": report.start_details(document),
         "compiler_facts": report.compiler_facts(document),
-        "command": command(job, document.get("reproduce", "")),
+        "command": command(job.spec, document.get("reproduce", "")),
     }
     if not request.headers.get("HX-Request"):
         return render(request, "job.html", context)
@@ -52,14 +51,6 @@ def _job_or_404(uuid: UUID) -> Job:
         return jobs.job(uuid)
     except Job.DoesNotExist:
         raise Http404(f"There is no job {uuid}. Its run may have been deleted.") from None
-
-
-def command(job: Job, reproduce: str) -> str:
-    """What repeats the job by hand: the suite's own line, or, where no result says it, the job file itself."""
-    if reproduce:
-        return reproduce
-    document = json.dumps({**job.spec, "attempt": 1}, indent=2, sort_keys=True)
-    return f"echo {shlex.quote(document)} > job.json\npython -m benchmarks_suite run job.json result.json"
 
 
 def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:

@@ -1,0 +1,89 @@
+"""Where messages arrive: a real mail server and a real HTTP receiver on this machine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, cast
+
+from aiosmtpd.controller import Controller
+
+from tests.builders.local_site import free_port
+
+
+@dataclass
+class Mailbox:
+    """A mail server. url: a channel that leads to it. refusal: what it answers instead of taking a mail."""
+
+    port: int
+    mails: list[EmailMessage] = field(default_factory=list)
+    refusal: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"mailto://127.0.0.1:{self.port}?from=compilewatch@example.org&to=ada@example.org"
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
+        if self.refusal:
+            return self.refusal
+        mail = message_from_bytes(envelope.content, policy=policy.default)
+        self.mails.append(cast(EmailMessage, mail))
+        return "250 OK"
+
+    def parts(self, kind: str) -> list[EmailMessage]:
+        """The parts of the only mail that are of a content type."""
+        (mail,) = self.mails
+        return [cast(EmailMessage, part) for part in mail.walk() if part.get_content_type() == kind]
+
+
+@contextmanager
+def mailbox() -> Iterator[Mailbox]:
+    box = Mailbox(free_port())
+    controller = Controller(box, hostname="127.0.0.1", port=box.port)
+    controller.start()
+    try:
+        yield box
+    finally:
+        controller.stop()
+
+
+@dataclass
+class Receiver:
+    """An HTTP server. url: a webhook channel that leads to it. Its answer is status with its headers."""
+
+    port: int
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    requests: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"webhook+http://127.0.0.1:{self.port}/hook?team=a"
+
+
+@contextmanager
+def receiver() -> Iterator[Receiver]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            made.requests.append((dict(self.headers), body))
+            self.send_response(made.status)
+            for name, value in made.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(b"thank you")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made = Receiver(server.server_port)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        server.server_close()
