@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from dashboard.celery import app
-from dashboard.services import detecting, dispatch, leases, partitions, schedules, telling
+from dashboard.services import concluding, confirming, detecting, dispatch, leases, partitions, schedules, telling
 
 
 @app.task
@@ -16,8 +16,10 @@ def reap() -> None:
 
 @app.task
 def detect() -> None:
-    """Judge the series that have new data."""
+    """Judge the series that have new data, and measure again what is suspected."""
     detecting.detect_due()
+    concluding.advance_all(now=timezone.now())
+    confirming.start_due(now=timezone.now())
 
 
 @app.task

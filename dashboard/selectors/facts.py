@@ -106,6 +106,8 @@ def _sides(series_ids: Iterable[int], alert: Alert) -> dict[int, _Sides]:
     found = history.scheduled(series_ids).filter(planned_at__gte=span, value__isnull=False)
     sides: dict[int, _Sides] = defaultdict(lambda: _Sides([], []))
     for series, at, value in found.values_list("series_id", "planned_at", "value"):
+        if value is None:
+            continue
         (sides[series].before if at < alert.planned_at else sides[series].after).append(value)
     return {
         pk: _Sides(one.before[-WINDOW:], one.after[:WINDOW]) for pk, one in sides.items() if one.before and one.after
@@ -219,7 +221,7 @@ def _documents(jobs: Jobs) -> dict[str, dict[str, Any]]:
         "job_id", "suite_version", "environment__document", "document__compile__fingerprints", "document__marks",
         "document__ablation",
     )  # fmt: skip
-    return {str(one["job_id"]): one for one in found}
+    return {str(one["job_id"]): dict(one) for one in found}
 
 
 def _known(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str], key: str) -> list[Any]:

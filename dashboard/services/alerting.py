@@ -130,6 +130,35 @@ def reattribute(*, group: AlertGroup) -> None:
         triage.tell_cause(group=group)
 
 
+def settle(*, group: AlertGroup) -> bool:
+    """Once all data of its runs are there: look at the facts again, and join the group that has the same cause now.
+
+    False where it was joined into another one. What a person has split or merged stays as it is.
+    """
+    reattribute(group=group)
+    other = _same_cause(group)
+    if other is None:
+        return True
+    triage.merge(group=group, into=other, by=None, why="the same build, cause and direction")
+    reattribute(group=other)
+    return False
+
+
+def _same_cause(group: AlertGroup) -> AlertGroup | None:
+    """An older open group of the same builds with the same, known cause that nobody has arranged by hand."""
+    if group.cause == "unknown" or _is_arranged(group):
+        return None
+    older = AlertGroup.objects.filter(
+        pk__lt=group.pk, machine=group.machine_id, track=group.track_id, base=group.base_id, new=group.new_id,
+        kind=group.kind, cause=group.cause, direction=group.direction, state__in=triage.OPEN,
+    )  # fmt: skip
+    return next((one for one in older.order_by("pk") if not _is_arranged(one)), None)
+
+
+def _is_arranged(group: AlertGroup) -> bool:
+    return group.events.filter(action__in=("split", "merged"), by__isnull=False).exists()
+
+
 def reconsider(*, series: Series, changes: Sequence[Change]) -> None:
     """After a series was judged anew: withdraw its alerts that are no longer told."""
     told = {known.pk for change in changes if (known := _known(change)) is not None}

@@ -12,6 +12,7 @@ from dashboard.result_format import parse_result
 from dashboard.services import landing
 from dashboard.services.fleet import sync_catalog
 from dashboard.services.partitions import ensure_partitions
+from dashboard.services.run_state import refresh_runs
 from tests.builders import site
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run an hour from here on
@@ -75,3 +76,15 @@ def measured(values: Sequence[float], metric: str = "latency_ms", first: int = 0
 def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
     """Gaussian values around a level."""
     return [float(one) for one in np.random.default_rng(seed).normal(level, level * percent / 100, count)]
+
+
+def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
+    """End a planned job with these values; None: it failed to run."""
+    job = site.reload(job)
+    job.state = JobState.FAILED if values is None else JobState.DONE
+    job.status = "fail_to_run" if values is None else result.get("status", "pass")
+    job.save()
+    document = None if values is None else parse_result(site.result(job, values, **result))
+    with transaction.atomic():
+        landing.land([landing.Landing(job, f"{job.pk}", job.status, None, document)])
+        refresh_runs(run_ids=[job.run_id])

@@ -1,0 +1,154 @@
+"""Does a change reproduce when base and new build are measured in turn? Pairs in, a verdict out. Pure.
+
+**The test** is sequential: after each pair it may stop, and its bounds are valid whenever it does. The differences of
+the pairs' logarithms are tested with the t-test's Bayes factor under the right Haar prior on their spread and a normal
+prior of variance `SPREAD` on effect / spread. That is an e-process under "no effect, whatever the spread" (Lai 1976,
+Ann. Statist. 4; Pérez-Ortiz, Lardy, de Heide and Grünwald 2024, Ann. Statist. 52; Wang and Ramdas 2025, "Anytime-valid
+t-tests and confidence sequences"), so the probability that it ever exceeds 1 / alpha is at most alpha (Ville 1939).
+The effects that it does not reject are an interval that covers the true one at every look (`bounds`).
+
+The replicate is a process: one pair is one fresh process on each build. Normal differences are assumed; the tests
+simulate heavy tails, outliers, two modes and autocorrelation.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+from typing import Literal
+
+import numpy as np
+
+from dashboard.detection import Judgement, Settings, judge
+from dashboard.detection.points import Unit
+
+FEWEST, MOST = 4, 12
+"""Pairs before the first look, and pairs at most."""
+ALONE = 6
+"""Processes of the new build where the base cannot be measured: looked at once, when all are there."""
+ALPHA = 0.05
+SPREAD = 4.0
+LEAST = 0.5
+"""Not reproduced: the bounds exclude this share of what was suspected (or of the threshold, if that is more)."""
+
+Verdict = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the pairs say. "open": measure one more. effect, low, high: new minus base in `unit`."""
+
+    verdict: Verdict
+    effect: float
+    low: float
+    high: float
+    unit: Unit
+    pairs: int
+
+
+def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
+    """The builds in the order of measuring: in each two pairs, one begins with base and one with new."""
+    order: list[str] = []
+    for _ in range((pairs + 1) // 2):
+        first = ["base", "new"] if generator.random() < 0.5 else ["new", "base"]
+        order += [*first, *reversed(first)]
+    return order[: 2 * pairs]
+
+
+def look(pairs: Sequence[Pair], suspected: float, settings: Settings) -> Outcome:
+    """The verdict after these pairs of (base, new).
+
+    suspected: the effect that was told, in percent, or the plain difference for counts and status words; its sign is
+    the direction that has to reproduce. Raises ValueError without pairs.
+    """
+    if not pairs:
+        raise ValueError("look needs at least one pair; there is nothing to compare")
+    if settings.kind == "status" or all(pair == pairs[0] for pair in pairs):
+        return _exact(pairs, suspected, settings)
+    plain = settings.kind == "count" or min(min(pair) for pair in pairs) <= 0
+    differences = [new - base if plain else log(new / base) for base, new in pairs]
+    low, high = bounds(differences)
+    middle = float(np.mean(differences))
+    effect, low, high = (one if plain else _percent(one) for one in (middle, low, high))
+    least = 0.0 if plain else max(settings.threshold_percent, abs(suspected))
+    return _decided(effect, low, high, "difference" if plain else "percent", suspected, least, len(pairs))
+
+
+def alone(before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings) -> Outcome:
+    """The weaker verdict without the base build: `new` against the recorded level. One look, so a plain interval."""
+    found: Judgement = judge(before, new, settings)
+    verdict: Verdict = "inconclusive"
+    if found.state == "changed":
+        verdict = "confirmed" if found.effect * suspected > 0 else "not_reproduced"
+    elif _excludes(found.low, found.high, suspected, LEAST * max(settings.threshold_percent, abs(suspected))):
+        verdict = "not_reproduced"
+    return Outcome(verdict, found.effect, found.low, found.high, found.unit, len(new))
+
+
+def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
+    """The interval that covers the mean difference at every number of pairs with probability 1 - alpha.
+
+    The means m with evidence(differences, m) < 1 / alpha; solved for the t at which the two are equal.
+    """
+    count = len(differences)
+    freedom, grown = count - 1, 1 + count * SPREAD
+    if freedom < 1:
+        return -inf, inf
+    # ((1 + t²/f) / (1 + t²/(f·grown))) ** (count / 2) = sqrt(grown) / alpha
+    ratio = (sqrt(grown) / alpha) ** (2 / count)
+    if ratio >= grown:
+        return -inf, inf
+    t_squared = freedom * (ratio - 1) / (1 - ratio / grown)
+    middle = float(np.mean(differences))
+    reach = sqrt(t_squared / count) * float(np.std(differences, ddof=1))
+    return middle - reach, middle + reach
+
+
+def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
+    """The e-value against "the mean difference is `mean`": an expectation of at most 1 when it is."""
+    count = len(differences)
+    spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
+    if not spread:
+        return 1.0
+    t_squared = count * (float(np.mean(differences)) - mean) ** 2 / spread**2
+    freedom, grown = count - 1, 1 + count * SPREAD
+    ratio = (1 + t_squared / freedom) / (1 + t_squared / (freedom * grown))
+    return float(ratio ** (count / 2) / sqrt(grown))
+
+
+def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings) -> Outcome:
+    """Values that repeat exactly need no statistics, and status words have none."""
+    moved = [(new - base) * suspected > 0 for base, new in pairs]
+    base, new = pairs[-1]
+    plain = settings.kind in ("count", "status") or not base
+    effect = new - base if plain else 100 * (new / base - 1)
+    small = not plain and abs(effect) < settings.threshold_percent
+    verdict: Verdict = "open"
+    if len(pairs) >= FEWEST and (not any(moved) or small):
+        verdict = "not_reproduced"
+    elif len(pairs) >= FEWEST and all(moved):
+        verdict = "confirmed"
+    elif len(pairs) >= MOST:
+        verdict = "inconclusive"
+    return Outcome(verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs))
+
+
+def _decided(effect: float, low: float, high: float, unit: Unit, suspected: float, least: float, pairs: int) -> Outcome:
+    verdict: Verdict = "open"
+    if pairs >= FEWEST:
+        if _excludes(low, high, suspected, LEAST * least):
+            verdict = "not_reproduced"
+        elif (low > 0 and suspected > 0) or (high < 0 and suspected < 0):
+            verdict = "confirmed"
+        elif pairs >= MOST:
+            verdict = "inconclusive"
+    return Outcome(verdict, effect, low, high, unit, pairs)
+
+
+def _excludes(low: float, high: float, suspected: float, size: float) -> bool:
+    """Whether the interval has nothing of that size in the suspected direction."""
+    return high < size if suspected > 0 else low > -size
+
+
+def _percent(logarithm: float) -> float:
+    return 100 * (exp(logarithm) - 1) if logarithm < 500 else inf
