@@ -31,11 +31,12 @@ def measure(device: torch.device) -> dict[str, Interval]:
 
 
 def save(found: dict[str, Interval], device: torch.device) -> Path:
-    """Keeps the ceilings for the jobs of this machine."""
-    path = _path(device)
+    """Keeps the ceilings for the jobs of this machine: of each the best so far, as load and heat only lower them."""
+    path, before = _path(device), known(device)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps({name: interval.value for name, interval in found.items()}))
+    best = {name: max(interval.value, before.get(name, 0.0)) for name, interval in found.items()}
+    partial.write_text(json.dumps(best))
     return partial.replace(path)
 
 
