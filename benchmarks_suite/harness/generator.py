@@ -31,9 +31,9 @@ def key(*words: object) -> int:
     return zlib.crc32("/".join(map(str, words)).encode())
 
 
-def hashed(start: int, stop: int, stream: int, device: torch.device | str = "cpu") -> Tensor:
+def hashed(start: int, stop: int, stream: int, device: torch.device | None = None) -> Tensor:
     """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop - start,), 0 …
-    2**32 - 1.
+    2**32 - 1. device: torch's default device if not given.
     """
     return _mixed(_mixed(torch.arange(start, stop, dtype=torch.int64, device=device)) ^ stream)
 
@@ -110,13 +110,14 @@ def _count(shape: Iterable[int]) -> int:
 class own_draws(TorchFunctionMode):
     """While it is on, torch's random functions give our numbers: the n-th call gives stream (seed, n).
 
+    device: what makes the numbers, and gives them to the CPU: hundreds of millions take a CPU seconds.
     A random function that it does not know is an error rather than a number that other releases draw
     otherwise.
     """
 
-    def __init__(self, *seed: object) -> None:
+    def __init__(self, *seed: object, device: torch.device | str = "cpu") -> None:
         super().__init__()
-        self._seed, self._calls = seed, 0
+        self._seed, self._calls, self._device = seed, 0, device
 
     def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
@@ -131,8 +132,9 @@ class own_draws(TorchFunctionMode):
         self._calls += 1
         kwargs.pop("generator", None)
         dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
-        drawn = _DRAWS[name](key("draw", *self._seed, self._calls), *args, **kwargs)
-        return drawn.to(device=device, dtype=dtype) if dtype or device else drawn
+        with torch.device(self._device):
+            drawn = _DRAWS[name](key("draw", *self._seed, self._calls), *args, **kwargs)
+        return drawn.to(device=device or "cpu", dtype=dtype)
 
 
 _FOREIGN_DRAWS = frozenset({"normal", "bernoulli", "multinomial", "poisson", "randint_like"})

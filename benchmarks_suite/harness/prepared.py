@@ -47,13 +47,14 @@ class Prepared:
         cpu_batches = [self._drawn(index, seed) for index in range(BATCHES[benchmark.shapes])]
         self.items_per_step = sum(workload.items(batch) for batch in cpu_batches) / len(cpu_batches)
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]
+        make_room(workload.module, self.device)
         self.module = workload.module.to(self.device)
         generator.fill_weights(self.module, seed)  # in float32 on the device: the same numbers as on a CPU
         self.parameters = sum(parameter.numel() for parameter in self.module.parameters())
         self.module.to(self.dtype).train(self.training)
 
     def _drawn(self, index: int, seed: int) -> Inputs:
-        with generator.own_draws("inputs", seed, index):
+        with generator.own_draws("inputs", seed, index, device=self.device):
             return self.workload.inputs(index, torch.Generator().manual_seed(seed + index))
 
     def placed(self, batch: Inputs, dtype: torch.dtype) -> Inputs:
@@ -97,6 +98,18 @@ class Prepared:
 
     def autocast(self) -> AbstractContextManager[Any]:
         return torch.autocast(self.device.type, dtype=self.autocast_dtype) if self.autocast_dtype else nullcontext()
+
+
+def make_room(module: nn.Module, device: torch.device) -> None:
+    """Puts the matrices of ``module`` on another device without copying them: their numbers are drawn there.
+
+    What keeps its numbers (gains, buffers) stays for ``module.to``.
+    """
+    if device.type == "cpu":
+        return
+    for parameter in module.parameters():
+        if parameter.is_floating_point() and parameter.dim() > 1:  # fill_weights overwrites each of these
+            parameter.data = torch.empty_like(parameter.data, device=device)
 
 
 def set_dropout_to_zero(module: nn.Module) -> None:

@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from benchmarks_suite.harness import generator
+from benchmarks_suite.harness.prepared import make_room
 
 
 def test_the_hash_is_the_same_everywhere() -> None:
@@ -93,3 +94,32 @@ def test_a_draw_that_it_does_not_own_is_an_error_that_says_what_to_use() -> None
         pytest.raises(NotImplementedError, match=r"torch\.bernoulli .* draw with rand"),
     ):
         torch.bernoulli(torch.full((3,), 0.5))
+
+
+def test_no_matrix_keeps_what_was_in_it_so_that_none_need_be_copied_to_the_device() -> None:
+    module = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Embedding(3, 4), nn.Conv2d(1, 2, 3))
+    for parameter in module.parameters():
+        if parameter.dim() > 1:
+            nn.init.constant_(parameter, float("nan"))
+    generator.fill_weights(module, seed=0)
+    assert all(bool(parameter.isfinite().all()) for parameter in module.parameters())
+
+
+@pytest.mark.gpu
+def test_a_module_whose_matrices_only_got_room_on_the_gpu_has_the_same_weights_as_on_the_cpu() -> None:
+    on_cpu, on_gpu = (nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Embedding(30, 64)) for _ in range(2))
+    make_room(on_gpu, torch.device("cuda"))
+    for module in (on_cpu, on_gpu.to("cuda")):
+        generator.fill_weights(module, seed=0)
+    for expected, found in zip(on_cpu.parameters(), on_gpu.parameters(), strict=True):
+        assert torch.equal(expected, found.cpu())
+
+
+@pytest.mark.gpu
+def test_inputs_that_the_gpu_draws_are_those_that_the_cpu_draws() -> None:
+    drawn = []
+    for device in ("cpu", "cuda"):
+        with generator.own_draws("inputs", 1, device=device):
+            drawn.append([torch.randn(1000, 3), torch.rand(1000), torch.randint(3, 90, (1000,)), torch.randperm(1000)])
+    for on_cpu, on_gpu in zip(*drawn, strict=True):
+        assert torch.equal(on_cpu, on_gpu)
