@@ -18,6 +18,7 @@ from pathlib import Path
 
 SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
+_STARTED_ANEW = {"jemalloc_bg_thd"}  # by their library, in each forked child: pyarrow's allocator does so
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
 
 
@@ -105,9 +106,10 @@ def _kill(process: int) -> None:
 
 def _why_busy() -> str:
     """What runs beside the one thread that a child would get. Raises OSError."""
-    threads = len(list(Path("/proc/self/task").iterdir()))
-    if threads > 1:
-        return f"it has {threads} threads, of which a child would get one"
+    others = [task for task in Path("/proc/self/task").iterdir() if task.name != str(os.getpid())]
+    lost = {task.joinpath("comm").read_text().strip() for task in others} - _STARTED_ANEW
+    if lost:
+        return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
     started = set(children(os.getpid())) - {child.pid for child in multiprocessing.active_children()}
     return f"its imports started {len(started)} processes, which no child can use" if started else ""
 

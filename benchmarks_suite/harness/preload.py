@@ -50,13 +50,13 @@ def compiler(job: Job) -> str | None:
 
 
 def import_torch(backend: str | None) -> None:
-    """torch, and where a backend is given the compiler."""
+    """torch, and where a backend is given what of the compiler leaves the device alone."""
     with _no_compile_workers():
         importlib.import_module("torch")
         if backend is not None:
             from benchmarks_suite.harness import torch_versions
 
-            torch_versions.import_compiler(backend)
+            torch_versions.import_harmless_part_of_compiler(backend)
 
 
 def import_model(model: str) -> None:

@@ -30,6 +30,7 @@ from typing import Any
 
 import torch
 
+from benchmarks_suite.harness.places import portable
 from benchmarks_suite.workload import Unsupported
 
 _AREAS = {
@@ -38,7 +39,6 @@ _AREAS = {
     "functorch": "torch._functorch.config",
 }
 _FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
-_LOCAL_FOLDERS = re.compile(r".*/(?:(?:site|dist)-packages/|(?=benchmarks_suite/))")
 
 
 def release() -> tuple[int, int]:
@@ -73,6 +73,18 @@ def import_compiler(backend: str) -> None:
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
     if keep_more:
         keep_more(10_000)
+
+
+def import_harmless_part_of_compiler(backend: str) -> None:
+    """What of ``import_compiler`` touches no device, and takes nearly all of its time.
+
+    With a GPU the kernel templates ask the CUDA driver for its properties when they are imported (seen in 2.11).
+    """
+    touches = backend == "inductor" and torch.cuda.is_available()
+    if touches:
+        importlib.import_module("torch._inductor.codecache")
+    else:
+        import_compiler(backend)
 
 
 def start_compile_workers() -> None:
@@ -235,7 +247,7 @@ def _function(entry: Any) -> str:
 
 def _stable(reason: str) -> str:
     """The reason without addresses and local folders, so that equal breaks are equal texts everywhere."""
-    return re.sub(r" at 0x[0-9a-f]+|/\S*/(?:site|dist)-packages/", "", reason).strip()[:2000]
+    return re.sub(r" at 0x[0-9a-f]+", "", portable(reason)).strip()[:2000]
 
 
 def _place(user_stack: Iterable[Any]) -> str:
@@ -244,7 +256,7 @@ def _place(user_stack: Iterable[Any]) -> str:
     if not frames:
         return ""
     frame = next((frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1])
-    return f"{_LOCAL_FOLDERS.sub('', frame.filename)}:{frame.lineno} in {frame.name}"[:500]
+    return f"{portable(frame.filename)}:{frame.lineno} in {frame.name}"[:500]
 
 
 class PerfHints(logging.Handler):
