@@ -148,6 +148,8 @@ def _verdict(state: str, effect: float, metric: Metric) -> Verdict:
 
 def _toned(change: Change | None, verdict: Verdict) -> Change:
     assert change is not None  # every effect has an amount
+    if verdict == "same" and change.percent is not None and abs(change.percent) < 0.05:
+        return Change("unchanged", "none", change.percent)
     return replace(change, tone=_TONES.get(verdict, "none"))
 
 

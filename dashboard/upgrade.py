@@ -182,7 +182,7 @@ def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequenc
     if same := [s.name for s in summaries if s.verdict == "same"]:
         parts.append(f"{_and(same)} unchanged")
     if breaks:
-        parts.insert(0, f"{_cases(len(breaks))} that passed {_does(breaks)}: {_some(breaks)}")
+        parts.insert(0, f"{_cases(len(breaks))} that passed now {_does(breaks)}: {_some(breaks)}")
     if repairs:
         parts.append(f"{_cases(len(repairs))} that failed before now {'passes' if len(repairs) == 1 else 'pass'}")
     sentence = "; ".join(parts)

@@ -14,6 +14,7 @@ from dashboard.models import (
     Comparison,
     Config,
     Job,
+    Machine,
     Purpose,
     Run,
     TorchBuild,
@@ -28,6 +29,7 @@ from dashboard.services.runs import cancel_run, find_machine, plan_job, plan_run
 TRACK = "versions"
 REPEATS = 3  # processes per case and build, unless told otherwise
 MOST_REPEATS = 20
+FLAVOURS = {"cpu": "cpu", "cuda": "cu"}  # how the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
 STEP = timedelta(microseconds=1)  # between two jobs' planned times, which order them (services/dispatch.py)
 
 
@@ -47,7 +49,8 @@ def start_comparison(
     base, new: labels of builds; a version is enough where one build has it. libraries: None: the newest set that both
     builds take. Raises PlanError: unknown names, one build twice, nothing to measure.
     """
-    old, fresh, on = named_build(base), named_build(new), find_machine(machine)
+    on = find_machine(machine)
+    old, fresh = named_build(base, on), named_build(new, on)
     if old == fresh:
         raise PlanError(f"Both sides are {old}: choose two builds.")
     if not 1 <= repeats <= MOST_REPEATS:
@@ -95,12 +98,12 @@ def common_libraries(builds: Sequence[TorchBuild]) -> dict[str, str]:
         return {}
 
 
-def named_build(name: str) -> TorchBuild:
-    """The build of this label, or the only one of this version. Raises PlanError."""
+def named_build(name: str, machine: Machine) -> TorchBuild:
+    """The build of this label, or the only one of this version made for this kind of machine. Raises PlanError."""
     exact = TorchBuild.objects.filter(label=name).first()
     if exact is not None:
         return exact
-    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+", base=None))
+    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+{FLAVOURS[machine.device_kind]}", base=None))
     if len(near) == 1:
         return near[0]
     if near:

@@ -13,7 +13,7 @@ from dashboard.wording import quantity
 register = template.Library()
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
-_SAID = {"same": "the same", "unknown": "not known yet"}
+_NOT_KNOWN = "not known yet"
 
 
 @register.simple_tag
@@ -41,8 +41,10 @@ def effect(of: Effect | Summary | None) -> SafeString | str:
     if of is None or of.change is None:
         return "–"
     change, _, interval = of.change.text.partition(" (")
+    if of.verdict == "same":
+        change, interval = "the same", f"{change}, {interval}" if interval else ""
     more = format_html(" <small>({}</small>", interval) if interval else ""
-    said = format_html(' <small class="said">{}</small>', _SAID[of.verdict]) if of.verdict in _SAID else ""
+    said = format_html(" <small>{}</small>", _NOT_KNOWN) if of.verdict == "unknown" else ""
     return format_html(
         '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> {}</span>{}{}</span>',
         of.change.tone, _SIGNS[of.verdict], change, more, said,

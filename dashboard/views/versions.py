@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.comparing import Case, Key, LeftOut, Row, Side, compare
+from dashboard.comparing import Case, Key, LeftOut, Row, Side, Table, compare
 from dashboard.effects import CHANGED, Effect, pooled
 from dashboard.exports import csv_text
 from dashboard.metrics import METRICS, Metric
@@ -21,6 +21,7 @@ from dashboard.selectors.versions import Source, Tested
 from dashboard.views import parameters
 from dashboard.views.series import figure_response
 from dashboard.views.sides import by_version, likely_machine
+from dashboard.wording import quantity
 
 _MOST_BUILDS = 12
 _MOST_ROWS = 120
@@ -79,7 +80,8 @@ def show(request: HttpRequest) -> HttpResponse:
     chosen = choose(request, known)
     sides = measured(chosen)
     cases = {key: one.case for side in sides.values() for key, one in side.items()}
-    ordered = sorted(cases.values(), key=lambda case: case.place)
+    families = list(dict.fromkeys(case.family for case in sorted(cases.values(), key=lambda case: case.place)))
+    ordered = sorted(cases.values(), key=lambda case: (families.index(case.family), case.place))
     benchmarks = list(dict.fromkeys(case.benchmark for case in ordered))
     benchmark = chosen.benchmark if chosen.benchmark in benchmarks else (benchmarks or [""])[0]
     rows = _matrix(sides, chosen, ordered)
@@ -98,16 +100,32 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _matrix(sides: Mapping[int, Side], chosen: Chosen, cases: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:
-    """Each case on each build against the base build."""
-    columns = [_column(sides[chosen.base.build], sides[tested.build], chosen.metric) for tested in chosen.builds]
+    """Each case on each build against the base build, whose own column has the values."""
+    base = sides[chosen.base.build]
+    columns = [
+        _values(base, chosen.metric)
+        if tested.build == chosen.base.build
+        else _column(base, sides[tested.build], chosen.metric)
+        for tested in chosen.builds
+    ]
     return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in cases]
+
+
+def _values(base: Side, metric: Metric) -> dict[Key, Cell]:
+    table = compare(base, base, metric)
+    values = {Key(row.case.benchmark, row.case.config): row.effect.base for row in table.rows}
+    told = {key: Cell(quantity(metric, one.value), 0, f"{one.n} processes") for key, one in values.items()}
+    return told | _left(table)
 
 
 def _column(base: Side, build: Side, metric: Metric) -> dict[Key, Cell]:
     table = compare(base, build, metric)
     told = {Key(row.case.benchmark, row.case.config): _cell(row, metric) for row in table.rows}
-    left = {Key(out.case.benchmark, out.case.config): _left_out(out) for out in table.left_out if out.why != "missing"}
-    return told | left
+    return told | _left(table)
+
+
+def _left(table: Table) -> dict[Key, Cell]:
+    return {Key(out.case.benchmark, out.case.config): _left_out(out) for out in table.left_out if out.why != "missing"}
 
 
 def _cell(row: Row, metric: Metric) -> Cell:

@@ -258,5 +258,5 @@ def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
         **side({}, "regional", {"fail_to_compile": 3}),
     }
     sentence = report(base, new).overall.answer.sentence
-    assert sentence.startswith("1 case that passed fails: gpt2.training regional (fail_to_compile); compiled steps 10")
+    assert sentence.startswith("1 case that passed now fails: gpt2.training regional (fail_to_compile); compiled")
     assert "cold start 30.0 % slower (" in sentence
