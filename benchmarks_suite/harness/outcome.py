@@ -7,6 +7,8 @@ torch: it goes by names and texts.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from benchmarks_suite.harness.places import portable
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -76,6 +78,11 @@ _RULES = (
     ),
     _Rule(
         "fail_to_run",
+        "The check failed: with this config a compilation after the first step is an error, and a guard did not hold.",
+        texts=("stance is 'fail_on_recompile'",),
+    ),
+    _Rule(
+        "fail_to_run",
         "The disk is full. Free some space under the temporary folder (TMPDIR) and beside the result file.",
         texts=("No space left on device",),
     ),
@@ -112,5 +119,5 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in portable(str(error)).splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:600]

@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import re
 import shlex
 import time
 import traceback
@@ -17,6 +16,7 @@ from benchmarks_suite import __version__
 from benchmarks_suite.harness import contract
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.outcome import Outcome
+from benchmarks_suite.harness.places import portable
 from benchmarks_suite.harness.progress import announce
 
 
@@ -134,9 +134,6 @@ class Result:
         }
 
 
-_LOCAL_FOLDERS = re.compile(r'File "[^"]*/(?:site-packages/|dist-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))')
-
-
 def write(document: dict[str, Any], path: Path) -> None:
     """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees all of it
     or nothing.
@@ -161,8 +158,9 @@ def write(document: dict[str, Any], path: Path) -> None:
 
 def described(error: BaseException) -> dict[str, str]:
     """An exception as the result holds it: type, message, its traceback's last lines without local folders."""
-    lines = _LOCAL_FOLDERS.sub('File "', "".join(traceback.format_exception(error)))
-    return {"type": type(error).__qualname__[:200], "message": str(error)[:4000], "traceback": lines[-20000:]}
+    lines = portable("".join(traceback.format_exception(error)))
+    message = portable(str(error))[:4000]
+    return {"type": type(error).__qualname__[:200], "message": message, "traceback": lines[-20000:]}
 
 
 def reproduce_command(job: dict[str, Any]) -> str:

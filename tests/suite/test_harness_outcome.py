@@ -89,3 +89,18 @@ def test_anything_else_is_the_benchmarks_own() -> None:
     assert found == outcome.Outcome(
         "fail_to_run", "The benchmark raised in stage eager: ZeroDivisionError: division by zero"
     )
+
+
+def test_a_recompile_under_the_stance_that_forbids_it_is_told_as_the_check_that_failed() -> None:
+    compiled = torch.compile(lambda x: x + 1, backend="eager", dynamic=False)
+    compiled(torch.ones(2))
+    with torch.compiler.set_stance("fail_on_recompile"):
+        found = outcome_of(raised_by(lambda: compiled(torch.ones(3))))
+    torch._dynamo.reset()
+    assert found.status == "fail_to_run"
+    assert found.message.startswith("The check failed")
+
+
+def test_a_message_names_no_folder_of_this_machine() -> None:
+    error = ValueError("in '/home/me/.venv/lib/python3.11/site-packages/lib/x.py', /srv/a/benchmarks_suite/configs.py")
+    assert outcome_of(error).message.endswith("in 'lib/x.py', benchmarks_suite/configs.py")
