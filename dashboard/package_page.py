@@ -65,10 +65,11 @@ class Release:
         return next((wheel.requires_python for wheel in self.wheels if wheel.requires_python), "")
 
     @property
-    def pythons(self) -> list[str]:
-        """The Python releases that it has wheels for: cp39, cp310 ..."""
-        names = {tag.interpreter for wheel in self.wheels for tag in wheel.tags}
-        return sorted(names, key=lambda name: (len(name), name))
+    def places(self) -> str:
+        """What it has wheels for: cp39, cp310 on win_amd64, manylinux_2_28_x86_64."""
+        tags = {tag for wheel in self.wheels for tag in wheel.tags}
+        pythons = sorted({tag.interpreter for tag in tags}, key=lambda name: (len(name), name))
+        return f"{', '.join(pythons)} on {', '.join(sorted({tag.platform for tag in tags}))}"
 
     def wheel_for(self, target: Target) -> Wheel | None:
         return next((wheel for wheel in self.wheels if any(map(target.fits, wheel.tags))), None)

@@ -132,7 +132,7 @@ def _add(release: Release, index_url: str) -> TorchBuild:
     if wheel is None:
         places = " or ".join(map(str, wanted))
         raise BuildError(
-            f"torch {release.version} has no wheel for {places}, only for {', '.join(release.pythons)}: choose another "
+            f"torch {release.version} has no wheel for {places}, only for {release.places}: choose another "
             "version, or start a worker under a Python that it supports."
         )
     cuda, triton = cuda_and_triton(wheel)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from dashboard.models import JobState, Schedule, TorchBuild, Track
 from dashboard.plan import PlanError
@@ -59,4 +59,12 @@ def _newest(channel: str, now: datetime) -> TorchBuild | None:
     """Of one version that is there twice, the one that a worker can install."""
     candidates = TorchBuild.objects.filter(channel=channel, base=None)
     out = [each for each in candidates if each.released_on is None or each.released_on <= now.date()]
-    return max(out, key=lambda each: (Version(each.version), not each.adopted), default=None)
+    return max(out, key=lambda each: (_order(each.version), not each.adopted), default=None)
+
+
+def _order(version: str) -> Version:
+    """Without +cpu or +cu130: that is no newer release. What is no version comes before all others."""
+    try:
+        return Version(Version(version).public)
+    except InvalidVersion:
+        return Version("0")

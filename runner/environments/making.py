@@ -82,7 +82,7 @@ class Maker:
                 said.append(f"{tool.name}: {failure}")
                 if is_contradiction(str(failure)):
                     break
-        raise CannotMake("\n".join(said))
+        raise CannotMake("\n".join(said) or "neither uv nor pip is installed beside the worker: install one of them")
 
 
 def is_contradiction(words: str) -> bool:

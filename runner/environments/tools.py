@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from runner.environments.index import Index
@@ -44,12 +45,12 @@ class Uv:
 
 @dataclass(frozen=True)
 class Pip:
-    """pip, which every Python brings."""
+    """pip: ours, working on another environment, which then needs none."""
 
     name: str = "pip"
 
     def venv(self, folder: Path) -> list[str]:
-        return [sys.executable, "-I", "-m", "venv", "--clear", str(folder)]
+        return [sys.executable, "-I", "-m", "venv", "--without-pip", "--clear", str(folder)]
 
     def resolve(self, asked: Path, answer: Path, folder: Path, index: Index) -> list[str]:
         """As Uv's. pip downloads the wheels to learn what they need, and keeps them for the installation."""
@@ -65,8 +66,8 @@ class Pip:
         return [*self._pip(folder), *options, *index.for_pip(), "--requirement", str(requirements)]
 
     def _pip(self, folder: Path) -> list[str]:
-        python = str(folder / "bin" / "python")
-        return [python, "-I", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+        pip = [sys.executable, "-I", "-m", "pip", "--python", str(folder / "bin" / "python"), "--no-input"]
+        return [*pip, "install", "--quiet", "--disable-pip-version-check"]
 
 
 Tool = Uv | Pip
@@ -76,7 +77,7 @@ def find_tools(cache: Path) -> list[Tool]:
     """The installers of this computer, the better one first. cache: for uv, unless UV_CACHE_DIR names another."""
     program = _uv_program()
     uv = [Uv(program, Path(os.environ.get("UV_CACHE_DIR") or cache))] if program else []
-    return [*uv, Pip()]
+    return [*uv, *([Pip()] if find_spec("pip") else [])]
 
 
 def _uv_program() -> str:

@@ -26,12 +26,14 @@ class SiteJob:
 
     spec: dict[str, Any]
     timeout_s: float
+    environment: dict[str, Any] | None = None  # what a claim's answer says of it
     attempt: int = 1
     state: str = "queued"
     cancel: bool = False
     beats: list[dict[str, Any]] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)  # every result body that arrived, also a repeated one
     artifacts: dict[str, bytes] = field(default_factory=dict)
+    requirements: str = ""  # the set that was agreed on
 
     @property
     def outcome(self) -> dict[str, Any]:
@@ -45,6 +47,8 @@ class SiteServer:
         self.jobs: dict[str, SiteJob] = {}
         self.calls: list[str] = []
         self.hellos: list[dict[str, Any]] = []
+        self.environments: list[dict[str, Any]] = []  # what was told of them, in order
+        self.pinned: dict[tuple[str, ...], str] = {}  # packages that were asked for -> the set that counts
         self.refuse: dict[str, tuple[int, str]] = {}
         self.refuse_results = ""  # why result documents are answered 422; an outcome without one is taken
         self.forgive_after = 0  # with this many calls `refuse` is forgotten; 0: never
@@ -67,11 +71,23 @@ class SiteServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def add(self, job_id: str, *, timeout_s: float = 60, config: str = "eager", **spec: Any) -> SiteJob:
+    def add(
+        self,
+        job_id: str,
+        *,
+        timeout_s: float = 60,
+        config: str = "eager",
+        environment: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> SiteJob:
         """A queued job; `config` is what the fake suite does."""
         named = {"schema": "job.v1", "job_id": job_id, "benchmark": BENCHMARK, "config": config}
-        self.jobs[job_id] = SiteJob({**named, **spec}, timeout_s)
+        self.jobs[job_id] = SiteJob({**named, **spec}, timeout_s, environment)
         return self.jobs[job_id]
+
+    def told(self, state: str) -> list[str]:
+        """The messages that came with environments in this state."""
+        return [each["message"] for each in self.environments if each["state"] == state]
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, dict[str, Any]]:
         call = path.removeprefix("/api/v1/worker/")
@@ -85,6 +101,9 @@ class SiteServer:
             return self._hello(json.loads(body))
         if call == "alive":
             return 200, {"paused": self.paused}
+        if call == "environments":
+            self.environments += json.loads(body)["environments"]
+            return 200, {"noted": 1}
         return self._job_call(call, query, body)
 
     def _hello(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -98,7 +117,7 @@ class SiteServer:
         return 200, {"worker": "local", "machine": "cpu", "queue": "machine.cpu", **limits}
 
     def _job_call(self, call: str, query: dict[str, list[str]], body: bytes) -> tuple[int, dict[str, Any]]:
-        found = re.fullmatch(r"jobs/([^/]+)/(claim|heartbeat|result|artifacts/(.+))", call)
+        found = re.fullmatch(r"jobs/([^/]+)/(claim|requirements|heartbeat|result|artifacts/(.+))", call)
         job = self.jobs.get(found[1]) if found else None
         if not found or not job:
             return 404, {"detail": "no such job"}
@@ -108,14 +127,24 @@ class SiteServer:
         document = json.loads(body)
         if document["attempt"] != job.attempt:
             return 409, {"detail": f"attempt {job.attempt} counts"}
-        return {"claim": self._claim, "heartbeat": self._beat, "result": self._result}[found[2]](job, document)
+        calls = {"claim": self._claim, "requirements": self._pin, "heartbeat": self._beat, "result": self._result}
+        return calls[found[2]](job, document)
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if job.state != "queued" or self.paused:
             return 409, {"detail": f"the job is {job.state}"}
         job.state = "running"
         spec = {**job.spec, "attempt": job.attempt}
-        return 200, {"job": spec, "lease_s": 30, "heartbeat_s": 0.2, "timeout_s": job.timeout_s}
+        limits = {"lease_s": 30, "heartbeat_s": 0.2, "timeout_s": job.timeout_s}
+        if job.environment is None:
+            return 200, {"job": spec, **limits}
+        known = self.pinned.get(tuple(job.environment["packages"]))
+        return 200, {"job": spec, "environment": {"requirements": known, **job.environment}, **limits}
+
+    def _pin(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        assert job.environment
+        job.requirements = self.pinned.setdefault(tuple(job.environment["packages"]), body["text"])
+        return 200, {"text": job.requirements}
 
     def _beat(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if job.state != "running":
