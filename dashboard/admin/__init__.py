@@ -1,5 +1,5 @@
 """The admin: runs are triggered here, and what they run on is described here. One file per kind of thing."""
 
-from dashboard.admin import accounts, beat, catalog, fleet, jobs, runs, schedules, versions
+from dashboard.admin import accounts, alerts, beat, catalog, fleet, jobs, runs, schedules, telling, versions
 
-__all__ = ["accounts", "beat", "catalog", "fleet", "jobs", "runs", "schedules", "versions"]
+__all__ = ["accounts", "alerts", "beat", "catalog", "fleet", "jobs", "runs", "schedules", "telling", "versions"]

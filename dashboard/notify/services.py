@@ -17,7 +17,7 @@ _MOST_REASON = 1000
 
 def send(to: Address, message: Message, delivery: str) -> str:
     """Hand the message to the service of the URL; what is known of its answer. Raises NotSent."""
-    service = service_of(to.url, allow_private=to.allow_private)
+    service = service_of(to)
     html = _scheme(to.url) in MAIL  # Apprise makes the text part of a mail from its HTML
     with tempfile.TemporaryDirectory() as folder, apprise.LogCapture(level=logging.DEBUG, fmt=_FORMAT) as said:
         sent = service.notify(
@@ -32,10 +32,10 @@ def send(to: Address, message: Message, delivery: str) -> str:
     return f"{service.service_name} took it."
 
 
-def service_of(url: str, *, allow_private: bool) -> apprise.NotifyBase:
+def service_of(to: Address) -> apprise.NotifyBase:
     """Apprise's service of a URL; mail with the chart in its place. Raises NotSent for what cannot be used."""
-    scheme = _scheme(url)
-    if scheme in GENERIC and not allow_private:
+    url, scheme = to.url, _scheme(to.url)
+    if scheme in GENERIC and not to.allow_private:
         raise NotSent(
             f"{scheme}:// would send to any address, unsigned: use webhook+https://… instead.", permanent=True
         )
@@ -58,6 +58,12 @@ def reason(told: str) -> str:
     lines = (line.partition(" ") for line in told.splitlines())
     kept = [text for level, _, text in lines if level in {"WARNING", "ERROR"} or "Exception" in text]
     return " ".join(kept)[:_MOST_REASON]
+
+
+def masked(url: str) -> str:
+    """The URL with Apprise's stars in place of passwords and tokens, without its options."""
+    service = apprise.Apprise.instantiate(url, suppress_exceptions=True)
+    return str(service.url(privacy=True)).partition("?")[0] if service else f"{_scheme(url)}://…"
 
 
 def _scheme(url: str) -> str:

@@ -6,7 +6,7 @@ docs/alerts.md describes it for those who receive it, with the lines that verify
 import hashlib
 import hmac
 import time
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import httpx
 import orjson
@@ -22,15 +22,30 @@ _ANSWER_SHOWN = 300
 
 def send(to: Address, message: Message, delivery: str) -> str:
     """Post the message's document; what the receiver answered. Raises NotSent. Redirects are not followed."""
-    target = to.url.removeprefix(PREFIX)
-    parts = urlsplit(target)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise NotSent("The address of a webhook begins with webhook+https:// and names a host.", permanent=True)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    address = checked_address(parts.hostname, port, allow_private=to.allow_private)
+    parts = target_of(to)
+    host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+    address = checked_address(host, port, allow_private=to.allow_private)
     body = orjson.dumps({**message.document, "delivery": delivery})
     headers = {"Host": parts.netloc.rpartition("@")[2], **headers_for(body, to.secret, delivery, int(time.time()))}
-    return _posted(httpx.URL(target).copy_with(host=address, port=port), parts.hostname, body, headers)
+    return _posted(httpx.URL(parts.geturl()).copy_with(host=address, port=port), host, body, headers)
+
+
+def target_of(to: Address) -> SplitResult:
+    """The parts of a webhook's address. Raises NotSent for what is none."""
+    try:
+        parts = urlsplit(to.url.removeprefix(PREFIX))
+        known = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise NotSent("The address of a webhook begins with webhook+https:// and names a host.", permanent=True)
+    return parts
+
+
+def masked(url: str) -> str:
+    """The address without what may be secret: account, path and query."""
+    parts = urlsplit(url.removeprefix(PREFIX))
+    return f"{PREFIX}{parts.scheme}://{parts.hostname}/…"
 
 
 def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict[str, str]:

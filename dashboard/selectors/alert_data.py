@@ -1,6 +1,7 @@
 """The points behind one alert: its series, its eager control, and the processes that confirmed it."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,9 @@ def _line(series: Series, step: Step) -> Line | None:
 
 def part(line: Line, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Line:
     """The data of ``line`` at the indices ``keep``."""
-    arrays = {name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")}
-    words = {name: [getattr(line, name)[index] for index in keep] for name in ("status", "purpose", "build", "job")}
+    arrays: dict[str, Any] = {name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")}
+    names = ("status", "purpose", "build", "job")
+    words: dict[str, Any] = {name: [getattr(line, name)[index] for index in keep] for name in names}
     return replace(line, **arrays, **words)
 
 
@@ -83,4 +85,5 @@ def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
     return [
         Process(place, "new" if build == alert.new_id else "base", label, value, str(job))
         for place, (build, label, value, job) in enumerate(rows, start=1)
+        if value is not None
     ]

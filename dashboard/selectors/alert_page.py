@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.alert_charts import level_before
-from dashboard.charts import first_seen
+from dashboard.charts import Line, first_seen
 from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
 from dashboard.selectors.alert_data import AroundChange
 from dashboard.selectors.alerts import OPEN, Told
@@ -75,18 +75,13 @@ def points(seen: AroundChange) -> list[Row]:
         return []
     first = int((line.at_ms < seen.step.at_ms).sum())
     near = range(max(first - _NEAR, 0), min(first + _NEAR, len(line.value)))
-    return [
-        Row(
-            datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
-            line.build[index],
-            float(line.value[index]),
-            *(None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)),
-            line.job[index],
-            index >= first,
-            index == first,
-        )
-        for index in near
-    ]
+    return [_row(line, index, first) for index in near]
+
+
+def _row(line: Line, index: int, first: int) -> Row:
+    low, high = (None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high))
+    at, value = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC), float(line.value[index])
+    return Row(at, line.build[index], value, low, high, line.job[index], index >= first, index == first)
 
 
 def reproduce(alert: Alert) -> str:

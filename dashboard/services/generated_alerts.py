@@ -124,7 +124,7 @@ def _judged(machine: str) -> list[Found]:
     for series in chosen.select_related("benchmark", "config", "machine", "track").order_by("pk")[:MOST_SERIES]:
         for line in Known([series]).lines([series]):
             good = np.flatnonzero(~np.isnan(line.value))
-            changes = find_change_points([_point(line, index) for index in good], _settings(series.metric))
+            changes = find_change_points([_point(line, int(index)) for index in good], _settings(series.metric))
             by_index = {change.index: change for change in changes}  # two that were refined to one point are one
             told = [Found(series, line, _placed(change, good)) for change in by_index.values()]
             found += [one for one in told if one.base != one.new]
@@ -136,8 +136,8 @@ def _settings(metric: str) -> Settings:
 
 
 def _point(line: Line, index: int) -> Point:
-    ends = (None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index]))
-    return Point(float(line.value[index]), *ends, position=int(index))
+    low, high = (None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index]))
+    return Point(float(line.value[index]), low, high, index)
 
 
 def _placed(change: ChangePoint, good: np.ndarray[Any, Any]) -> ChangePoint:
@@ -164,7 +164,7 @@ def _write_group(changes: Sequence[Found], life: Sequence[AlertState], builds: d
     describe(groups=[group])
     _write_life(group, life, told_at)
     if len(life) > 1:
-        _confirm(group, alerts[changes.index(first)], first, life[-1])
+        _confirm(alerts[changes.index(first)], first, life[-1], builds)
 
 
 def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
@@ -210,16 +210,16 @@ def _write_life(group: AlertGroup, life: Sequence[AlertState], at: datetime) -> 
     AlertEvent.objects.bulk_update(events, ["at", "considered_at"])
 
 
-def _confirm(group: AlertGroup, alert: Alert, found: Found, state: AlertState) -> None:
+def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, TorchBuild]) -> None:
     """The confirmation with its runs and data: pairs around the two levels, or around one that did not reproduce."""
     running = state == AlertState.CONFIRMING
     done = {AlertState.NOT_REPRODUCED: "not_reproduced", AlertState.INCONCLUSIVE: "inconclusive"}
     alert.confirmation = "" if running else done.get(state, "confirmed")
     alert.save(update_fields=["confirmation"])
-    rng = np.random.default_rng(group.pk)
+    rng = np.random.default_rng(alert.pk)
     order = [arm for _ in range(PAIRS) for arm in rng.permutation(["base", "new"])]
     confirmation = Confirmation.objects.create(
-        group=group, order=order, state=Confirmation.State.RUNNING if running else Confirmation.State.DONE
+        group=alert.group, order=order, state=Confirmation.State.RUNNING if running else Confirmation.State.DONE
     )
     confirmation.alerts.add(alert)
     share = 0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
@@ -228,12 +228,10 @@ def _confirm(group: AlertGroup, alert: Alert, found: Found, state: AlertState) -
     for number, arm in enumerate(order[: PAIRS if running else None]):
         value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
         at = found.at + timedelta(hours=3, minutes=3 * number)
-        _write_process(confirmation, found.series, group.new if arm == "new" else group.base, value, at)
+        _write_process(confirmation, found.series, builds[found.new if arm == "new" else found.base], value, at)
 
 
-def _write_process(
-    confirmation: Confirmation, series: Series, build: TorchBuild | None, value: float, at: datetime
-) -> None:
+def _write_process(confirmation: Confirmation, series: Series, build: TorchBuild, value: float, at: datetime) -> None:
     run = Run.objects.create(
         label="Confirmation, generated", purpose=Purpose.CONFIRMATION, state=RunState.COMPLETED, machine=series.machine,
         track=series.track, build=build, confirmation=confirmation, finished_at=at,

@@ -21,7 +21,7 @@ from dashboard.models import AlertEvent, Channel, Delivery, Rule
 from dashboard.notify import channels, compose
 from dashboard.notify.message import Address, Message, NotSent
 from dashboard.selectors import telling
-from dashboard.telling_rules import last_due, wants
+from dashboard.telling_rules import When, last_due, wants
 
 RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then its tries are spent: nine hours after the first
 SENDING_S = 300  # a delivery that is being sent for longer lost its sender
@@ -70,7 +70,7 @@ def make_digests(*, now: datetime) -> int:
 
 
 def _make_digest(rule: Rule, now: datetime) -> int:
-    when = "weekly" if rule.when == Rule.When.WEEKLY else "daily"
+    when: When = "weekly" if rule.when == Rule.When.WEEKLY else "daily"
     assert rule.at is not None  # the form asks for it
     due = last_due(now, when, rule.at, rule.time_zone, rule.weekday or 0)
     start = rule.last_digest_at

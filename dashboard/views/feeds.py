@@ -37,16 +37,16 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         return reverse("alerts")
 
     def items(self, chosen: Mapping[str, str]) -> list[AlertGroup]:
-        newest = list(alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS])
+        newest: list[AlertGroup] = list(alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS])
         rows = alerts.alerts_of([group.pk for group in newest])
         for group in newest:
             group.told = [row for row in rows if row.alert.group_id == group.pk]  # type: ignore[attr-defined]
         return newest
 
-    def item_title(self, item: AlertGroup) -> str:  # type: ignore[override]  # of this feed
+    def item_title(self, item: AlertGroup) -> str:
         return item.title
 
-    def item_description(self, item: AlertGroup) -> str:  # type: ignore[override]
+    def item_description(self, item: AlertGroup) -> str:
         rows: list[alerts.Told] = item.told  # type: ignore[attr-defined]
         state = format_html("<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause)
         lines = format_html_join("", "<li>{}</li>", ((row.sentence,) for row in rows))

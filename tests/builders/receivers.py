@@ -7,7 +7,7 @@ from email import message_from_bytes, policy
 from email.message import EmailMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any, cast
+from typing import Any
 
 from aiosmtpd.controller import Controller
 
@@ -30,13 +30,13 @@ class Mailbox:
         if self.refusal:
             return self.refusal
         mail = message_from_bytes(envelope.content, policy=policy.default)
-        self.mails.append(cast(EmailMessage, mail))
+        self.mails.append(mail)
         return "250 OK"
 
     def parts(self, kind: str) -> list[EmailMessage]:
         """The parts of the only mail that are of a content type."""
         (mail,) = self.mails
-        return [cast(EmailMessage, part) for part in mail.walk() if part.get_content_type() == kind]
+        return [part for part in mail.walk() if part.get_content_type() == kind]
 
 
 @contextmanager

@@ -1,0 +1,156 @@
+"""Channels, rules and the log of messages in the admin: secrets stay secret, bad input gets a sentence."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client, override_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from dashboard.models import Channel, Delivery, Rule
+from tests.builders.receivers import Receiver, receiver
+from tests.builders.telling import channel, confirmed, rule
+
+pytestmark = pytest.mark.django_db
+CHANNELS, RULES, DELIVERIES, GROUPS = (
+    reverse(f"admin:dashboard_{name}_changelist") for name in ("channel", "rule", "delivery", "alertgroup")
+)
+HOOK = "webhook+https://ada:pa55@hooks.example.org/secret-path?token=abc"
+
+
+def page_text(response: Any) -> str:
+    assert response.status_code == 200
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as made, override_settings(ALLOW_PRIVATE_WEBHOOKS=True):
+        yield made
+
+
+def add(client: Client, **fields: Any) -> Any:
+    form = {"name": "ops", "url": HOOK, "enabled": "on", **fields}
+    return client.post(reverse("admin:dashboard_channel_add"), form, follow=True)
+
+
+def change(client: Client, of: Channel, **fields: Any) -> Any:
+    form = {"name": of.name, "url": "", "enabled": "on", **fields}
+    return client.post(reverse("admin:dashboard_channel_change", args=[of.pk]), form, follow=True)
+
+
+def rule_form(**fields: Any) -> dict[str, Any]:
+    return {
+        "name": "all", "enabled": "on", "channels": [channel().pk], "minimum_effect_percent": "0",
+        "minimum_severity": "low", "when": "at_once", "time_zone": "UTC", **fields,
+    }  # fmt: skip
+
+
+def test_a_webhooks_secret_is_made_and_shown_once(admin_client: Client) -> None:
+    told = re.search(r"shown this once: ([\w-]+)", page_text(add(admin_client)))
+    assert told
+    assert Channel.objects.get().secret == told[1]
+    assert told[1] not in page_text(admin_client.get(CHANNELS))
+
+
+@pytest.mark.parametrize("where", [CHANNELS, "change"])
+def test_no_page_shows_an_address_whole(admin_client: Client, where: str) -> None:
+    made = channel(HOOK)
+    url = reverse("admin:dashboard_channel_change", args=[made.pk]) if where == "change" else where
+    shown = page_text(admin_client.get(url))
+    assert "webhook+https://hooks.example.org/…" in shown
+    assert not any(secret in shown for secret in ("secret-path", "pa55", "token=abc"))
+
+
+def test_passwords_of_mail_are_masked(admin_client: Client) -> None:
+    channel("mailtos://user:hunter2hunter2@smtp.example.org?to=a@example.org")
+    assert "hunter2" not in page_text(admin_client.get(CHANNELS))
+
+
+def test_an_empty_address_keeps_the_old_one(admin_client: Client) -> None:
+    made = channel(HOOK)
+    change(admin_client, made, name="renamed")
+    made.refresh_from_db()
+    assert (made.name, made.url) == ("renamed", HOOK)
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("carrier://pigeon", "does not understand this carrier:// address"),
+        ("webhook+ftp://x", "begins with webhook+https://"),
+        ("json://10.0.0.1/x", "use webhook+https://… instead"),
+        ("", "This field is required."),
+    ],
+)
+def test_an_address_that_cannot_work_gets_a_sentence(admin_client: Client, url: str, told: str) -> None:
+    assert told in page_text(add(admin_client, url=url))
+    assert not Channel.objects.exists()
+
+
+def test_switching_a_channel_on_again_clears_its_problem(admin_client: Client) -> None:
+    made = channel(HOOK, enabled=False, problem="the box is full", secret="x")
+    change(admin_client, made)
+    made.refresh_from_db()
+    assert (made.enabled, made.problem) == (True, "")
+
+
+def test_a_test_is_sent_and_its_answer_shown(admin_client: Client, hook: Receiver) -> None:
+    made = channel(hook.url)
+    url = reverse("admin:dashboard_channel_send_a_test", args=[made.pk])
+    assert "Sent. The channel said: 200 OK" in page_text(admin_client.get(url, follow=True))
+    assert b'"kind":"test"' in hook.requests[0][1]
+
+
+def test_the_answer_to_a_failed_test_is_shown(admin_client: Client, hook: Receiver) -> None:
+    hook.status = 503
+    url = reverse("admin:dashboard_channel_send_a_test", args=[channel(hook.url).pk])
+    assert "Not sent. The channel said: 127.0.0.1 answered 503" in page_text(admin_client.get(url, follow=True))
+
+
+def test_a_rule_is_made(admin_client: Client) -> None:
+    response = admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(metric_keys=["latency_ms"]))
+    assert response.status_code == 302
+    made = Rule.objects.get()
+    assert (made.metric_keys, made.families, made.weekday, made.channels.count()) == (["latency_ms"], [], None, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"when": "daily"}, "Say at what time the digest is sent."),
+        ({"when": "weekly", "at": "08:00"}, "Say on which day the digest is sent."),
+        ({"channels": []}, "This field is required."),
+        ({"time_zone": "Mars/Base"}, "Select a valid choice."),
+    ],
+)
+def test_a_rule_that_cannot_work_gets_a_sentence(admin_client: Client, wrong: dict[str, Any], told: str) -> None:
+    assert told in page_text(admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(**wrong)))
+
+
+def test_the_log_shows_the_answer_and_sends_again_after_a_question(admin_client: Client) -> None:
+    made = Delivery.objects.create(
+        channel=channel(), event=confirmed(), state="failed", answer="the box is full", next_at=timezone.now()
+    )
+    assert "the box is full" in page_text(admin_client.get(DELIVERIES))
+    form = {"action": "send_again", "_selected_action": made.pk}
+    assert "arrives twice" in page_text(admin_client.post(DELIVERIES, form))
+    admin_client.post(DELIVERIES, {**form, "confirmed": "yes"})
+    made.refresh_from_db()
+    assert made.state == "waiting"
+
+
+def test_every_list_opens_with_rows(admin_client: Client) -> None:
+    rule(channel())
+    group = confirmed().group
+    group.alerts.get().series.mutes.create(until=timezone.now(), reason="noisy")
+    for name in ("alertgroup", "rule", "mute", "invalidpoint", "annotation", "delivery", "channel"):
+        page_text(admin_client.get(reverse(f"admin:dashboard_{name}_changelist")))
+
+
+def test_what_people_do_with_alerts_is_not_done_in_the_admin(admin_client: Client) -> None:
+    group = confirmed().group
+    response = admin_client.post(reverse("admin:dashboard_alertgroup_change", args=[group.pk]), {"title": "x"})
+    assert response.status_code == 403
