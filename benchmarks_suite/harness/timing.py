@@ -22,7 +22,10 @@ SAMPLE_S = {
 }  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
 MIN_PAIRS = 20
 MIN_P90, MIN_P99 = 200, 1000
-METHOD = "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence sequence, 95 %"
+METHODS = {  # by the number of arms
+    1: "median of the samples; beta-binomial confidence sequence, 95 %",
+    2: "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence sequence, 95 %",
+}
 
 
 @dataclass
@@ -51,12 +54,16 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at."""
+    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at.
+
+    method: how that interval was made.
+    """
 
     stopped_by: str
     half_width_percent: float
     pairs: int
     target_percent: float
+    method: str
 
     def document(self) -> dict[str, Any]:
         half_width = self.half_width_percent if math.isfinite(self.half_width_percent) else None
@@ -65,7 +72,7 @@ class Stop:
             "half_width_percent": half_width,
             "pairs": self.pairs,
             "target_percent": self.target_percent,
-            "method": METHOD,
+            "method": self.method,
         }
 
 
@@ -134,9 +141,9 @@ def sample(
             if pairs >= look_at:
                 half_width, look_at = watched(taken).half_width_percent, pairs + max(2, pairs // 20)
             if ranks.agreed(half_width <= target_percent):
-                return taken, Stop("target", half_width, pairs, target_percent)
+                return taken, Stop("target", half_width, pairs, target_percent, METHODS[len(taken)])
             if ranks.agreed(time.perf_counter() >= deadline):
-                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent)
+                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent, METHODS[len(taken)])
     raise AssertionError("the interleaved sequence has no end")
 
 

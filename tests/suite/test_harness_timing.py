@@ -61,6 +61,7 @@ def test_sampling_stops_when_the_budget_is_spent() -> None:
 def test_an_arm_alone_is_sampled_until_its_median_is_known() -> None:
     taken, stop = timing.sample(a_stopwatch(), [an_arm("eager", 1)], budget_s=10, target_percent=20, seed=0)
     assert (list(taken), stop.stopped_by) == (["eager"], "target")
+    assert stop.method.startswith("median of the samples")
 
 
 def test_positions_tell_the_sequence_in_which_samples_were_taken() -> None:
