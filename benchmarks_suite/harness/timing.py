@@ -123,7 +123,7 @@ def sample(
     neither arm always follows the other. It looks at the interval of the paired speedup, with one arm at that
     of the median; that interval is valid under this stopping (statistics.median_interval).
     """
-    inner = stopwatch.inner_steps(arms)
+    inner, method = stopwatch.inner_steps(arms), METHODS[len(arms)]
     taken = {arm.name: Samples(inner) for arm in arms}
     look_at = MIN_PAIRS
     with _quiet():
@@ -141,9 +141,9 @@ def sample(
             if pairs >= look_at:
                 half_width, look_at = watched(taken).half_width_percent, pairs + max(2, pairs // 20)
             if ranks.agreed(half_width <= target_percent):
-                return taken, Stop("target", half_width, pairs, target_percent, METHODS[len(taken)])
+                return taken, Stop("target", half_width, pairs, target_percent, method)
             if ranks.agreed(time.perf_counter() >= deadline):
-                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent, METHODS[len(taken)])
+                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent, method)
     raise AssertionError("the interleaved sequence has no end")
 
 
