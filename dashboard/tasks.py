@@ -1,9 +1,22 @@
 """What the dashboard worker does in the background: ids in, a service called, no logic here."""
 
+from datetime import UTC, datetime
+
+import psutil
 from django.utils import timezone
 
 from dashboard.celery import app
-from dashboard.services import concluding, confirming, detecting, dispatch, leases, partitions, schedules, telling
+from dashboard.services import (
+    concluding,
+    confirming,
+    detecting,
+    dispatch,
+    leases,
+    partitions,
+    schedules,
+    silence,
+    telling,
+)
 
 
 @app.task
@@ -20,6 +33,13 @@ def detect() -> None:
     detecting.detect_due()
     concluding.advance_all(now=timezone.now())
     confirming.start_due(now=timezone.now())
+
+
+@app.task
+def listen_for_silence() -> None:
+    """Tell what should have reported and did not."""
+    started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
+    silence.look(now=timezone.now(), up_since=started)
 
 
 @app.task

@@ -52,8 +52,9 @@ STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which giv
 
 def start_due(*, now: datetime) -> int:
     """Start what can be started, the most severe regressions first; how many."""
-    suspected = AlertGroup.objects.filter(state=AlertState.SUSPECTED, machine__isnull=False).exclude(kind=Kind.SILENCE)
-    ranked = sorted(suspected, key=lambda group: (_is_better(group), _RANKS.index(group.severity), group.created_at))
+    suspected = AlertGroup.objects.filter(state=AlertState.SUSPECTED, machine__workers__isnull=False).distinct()
+    measurable = suspected.exclude(kind=Kind.SILENCE)
+    ranked = sorted(measurable, key=lambda group: (_is_better(group), _RANKS.index(group.severity), group.created_at))
     return sum(_consider(group.pk, now) for group in ranked)
 
 

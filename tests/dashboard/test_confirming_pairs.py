@@ -62,7 +62,7 @@ def test_the_bounds_cover_the_truth_at_every_look() -> None:
 def test_the_bounds_are_where_the_evidence_reaches_its_limit() -> None:
     values = [0.9, 1.4, 1.1, 0.7, 1.2, 1.6]
     low, high = bounds(values)
-    assert (evidence(values, low), evidence(values, high)) == (pytest.approx(20), pytest.approx(20))
+    assert [evidence(values, end) for end in (low, high)] == pytest.approx([20, 20])
 
 
 def test_the_order_is_balanced_in_each_two_pairs() -> None:

@@ -1,0 +1,60 @@
+"""How right the detector was: what became of its alerts, by week and detector version. Reads only."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import date
+
+from django.db.models.functions import TruncWeek
+
+from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind
+
+COUNTED = (
+    AlertState.CONFIRMED, AlertState.NOT_REPRODUCED, AlertState.INCONCLUSIVE, AlertState.INVALID, AlertState.RECOVERED,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Week:
+    """Groups that were opened in the week that begins on `monday`, by what became of them.
+
+    raised: all of them. reached: state -> how many were ever in it, also if people moved them on since.
+    """
+
+    monday: date
+    version: str
+    raised: int = 0
+    reached: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+
+    @property
+    def confirmed_percent(self) -> float | None:
+        """Of those that were decided by measuring again; None while there is none."""
+        decided = self.reached[AlertState.CONFIRMED] + self.reached[AlertState.NOT_REPRODUCED]
+        return 100 * self.reached[AlertState.CONFIRMED] / decided if decided else None
+
+
+def weekly(weeks: int = 26) -> list[Week]:
+    """The newest weeks with alerts, newest first, by detector version; silence is no detector's. Two queries."""
+    groups = AlertGroup.objects.exclude(kind=Kind.SILENCE).annotate(week=TruncWeek("created_at"))
+    rows = groups.order_by("-week").values_list("pk", "week", "alerts__detector_version").distinct()
+    found: dict[tuple[date, str], Week] = {}
+    weeks_of: dict[int, Week] = {}
+    for pk, week, version in rows:
+        key = week.date(), version or ""
+        if key not in found and len({monday for monday, _ in found} | {key[0]}) > weeks:
+            break
+        if pk not in weeks_of:
+            weeks_of[pk] = found.setdefault(key, Week(*key))
+            weeks_of[pk].raised += 1
+    for pk, states in _states(list(weeks_of)).items():
+        for state in states & set(COUNTED):
+            weeks_of[pk].reached[state] += 1
+    return list(found.values())
+
+
+def _states(groups: list[int]) -> dict[int, set[str]]:
+    """Every state that each group has been in since it was opened."""
+    states: dict[int, set[str]] = defaultdict(set)
+    events = AlertEvent.objects.filter(group__in=groups, action__in=("opened", "state")).order_by()
+    for group, state in events.values_list("group", "state"):
+        states[group].add(state)
+    return states
