@@ -14,7 +14,10 @@ from benchmarks_suite.harness import nvml
 from benchmarks_suite.harness.job import Job
 
 LIBRARIES = ("transformers", "diffusers", "torchvision", "torchao", "triton", "accelerate")
-SHOWN_VARIABLES = re.compile(r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*")
+SHOWN_VARIABLES = re.compile(
+    r"(?!TORCHELASTIC_)"  # what torchrun tells its ranks: another run id and folder each time
+    r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"
+)
 PRIVATE_FOLDERS = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})  # another one for each job
 _OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
 

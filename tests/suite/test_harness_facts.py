@@ -148,11 +148,12 @@ def test_another_torch_machine_or_setting_is_another_fingerprint(job: Job, secti
     assert environment.fingerprint(document) != before
 
 
-def test_private_cache_folders_are_no_part_of_the_environment(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_differs_from_job_to_job_is_no_part_of_the_environment(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/somewhere/private")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "another each time")
     monkeypatch.setenv("TORCH_LOGS", "recompiles")
     settings = environment.describe(job)["settings"]
-    assert "env.TORCHINDUCTOR_CACHE_DIR" not in settings
+    assert not settings.keys() & {"env.TORCHINDUCTOR_CACHE_DIR", "env.TORCHELASTIC_RUN_ID"}
     assert settings["env.TORCH_LOGS"] == "recompiles"
 
 
