@@ -107,6 +107,7 @@ def test_a_series_that_reports_is_not_silent() -> None:
 
 
 def test_a_pass_rate_that_fell_is_told() -> None:
+    site.worker()
     for _ in range(5):
         scheduled_run(failing=0)
     scheduled_run(failing=2)
@@ -117,14 +118,14 @@ def test_a_pass_rate_that_fell_is_told() -> None:
 
 
 def test_one_case_that_fails_is_no_fall_of_the_pass_rate() -> None:
+    site.worker()
     for failing in (0, 0, 0, 0, 0, 1):
         scheduled_run(failing=failing)
     assert look() == (0, 0)
 
 
 def scheduled_run(failing: int) -> None:
-    """A scheduled run of the MLP in three configs, of which the first ones fail, on a machine that has a worker."""
-    site.worker()
+    """A scheduled run of the MLP in three configs, of which the first ones fail."""
     run = site.run(configs=["eager", "inductor", "regional"], purpose="scheduled")
     for place, job in enumerate(run.jobs.order_by("position")):
         land(job, None if place < failing else {})
