@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks_suite.configs import CONFIGS, Config
-from benchmarks_suite.harness import progress, recorded
+from benchmarks_suite.harness import progress, recorded, report
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
 OK, WRONG_INPUT = 0, 2
 MARKS = {
     "pass": "P",
     "not judged": "N",
+    "nothing compiled": "0",
     "fail_accuracy": "A",
     "eager_two_runs_differ": "E",
     "fail_to_compile": "C",
@@ -98,11 +99,13 @@ def page(documents: list[recorded.Document], sources: str) -> str:
 
 
 def _legend() -> list[str]:
-    words = ", ".join(f"`{mark}` {status}" for status, mark in MARKS.items() if status != "not judged")
+    words = ", ".join(f"`{mark}` {status}" for status, mark in MARKS.items())
     return [
-        f"Marks: {words}, `N` measured, but without a reference to judge its accuracy, `{NOT_RUN}` not run,",
-        f"`{NOT_FOR_IT}` the config is not for this mode, shape profile or device. `eager` counts as run where it was",
-        "the control of another config.",
+        f"Marks: {words}, `{NOT_RUN}` not run,",
+        f"`{NOT_FOR_IT}` the config is not for this mode, shape profile or device.",
+        "Not judged: measured, but without a reference for its accuracy. Nothing compiled: dynamo skipped every frame",
+        "(Triton's interpreter on a CPU), so both arms ran in eager. `eager` counts as run where it was the control of",
+        "another config.",
     ]
 
 
@@ -127,11 +130,19 @@ def mark_of(place: Place, benchmark: Benchmark, config: Config, results: Results
     """One character of a matrix."""
     result = results.get((benchmark.name, config.name))
     if result is not None:
-        unjudged = result["status"] == "pass" and result.get("accuracy", {}).get("status") == "no_reference"
-        return MARKS["not judged" if unjudged else result["status"]]
+        return MARKS[_word(result)]
     if not config.compiles and _eager_ms(benchmark, results) is not None:
         return MARKS["pass"]
     return NOT_RUN if _is_for(config, benchmark, place) else NOT_FOR_IT
+
+
+def _word(result: recorded.Document) -> str:
+    """The status word, and for a pass what a status word does not tell."""
+    if result["status"] == "pass" and result.get("accuracy", {}).get("status") == "no_reference":
+        return "not judged"
+    if result["status"] == "pass" and result["message"] == report.NOTHING_COMPILED:
+        return "nothing compiled"
+    return str(result["status"])
 
 
 def _is_for(config: Config, benchmark: Benchmark, place: Place) -> bool:

@@ -34,6 +34,7 @@ _OF_A_START = {
     "warm": ("warm_start_s", "cache_hits"),
     "restored": ("restored_start_s", "artifact_size_mb"),
 }
+NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
 COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
 _OF_COMPILING = tuple(dict.fromkeys(key for keys in _OF_A_START.values() for key in keys if key != "peak_memory_gb"))
 
@@ -261,7 +262,7 @@ def conclude(job: Job, result: Result) -> None:
         and not result.metrics["unique_graphs"]["value"]
         and job.config.target in COMPILED_BY_DYNAMO
     ):
-        result.message = result.message or "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
+        result.message = result.message or NOTHING_COMPILED
     unjudged = result.sections.get("accuracy", {}).get("status") == "no_reference" and result.status == "pass"
     if unjudged:
         result.message = f"Measured, but accuracy was not judged: {result.sections['accuracy']['reference']}"

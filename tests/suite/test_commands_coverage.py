@@ -13,7 +13,7 @@ from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import coverage
 from benchmarks_suite.commands.coverage import CPU, mark_of, newest
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import recorded
+from benchmarks_suite.harness import recorded, report
 from benchmarks_suite.registry import BENCHMARKS
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,10 @@ def test_a_case_is_marked_by_its_status() -> None:
 
 def test_a_pass_without_a_reference_is_told_apart() -> None:
     assert mark("inductor", result(accuracy={"status": "no_reference"})) == "N"
+
+
+def test_a_pass_in_which_nothing_was_compiled_is_told_apart() -> None:
+    assert mark("inductor", result(message=report.NOTHING_COMPILED)) == "0"
 
 
 def test_what_is_in_no_result_was_not_run_and_what_cannot_be_asked_for_is_told_apart() -> None:
