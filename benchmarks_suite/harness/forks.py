@@ -18,7 +18,9 @@ from pathlib import Path
 
 SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
-_STARTED_ANEW = {"jemalloc_bg_thd"}  # by their library, in each forked child: pyarrow's allocator does so
+# Threads that no child misses: jemalloc, pyarrow's allocator, starts its own in each forked child; NVML's waits for
+# events that nobody asked for (CUDA's has the same name, and is known by the file that it opens).
+_HARMLESS_THREADS = ("jemalloc_bg_thd", "cuda0")
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
 
 
@@ -107,7 +109,8 @@ def _kill(process: int) -> None:
 def _why_busy() -> str:
     """What runs beside the one thread that a child would get. Raises OSError."""
     others = [task for task in Path("/proc/self/task").iterdir() if task.name != str(os.getpid())]
-    lost = {task.joinpath("comm").read_text().strip() for task in others} - _STARTED_ANEW
+    names = {task.joinpath("comm").read_text().strip() for task in others}
+    lost = {name for name in names if not name.startswith(_HARMLESS_THREADS)}
     if lost:
         return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
     started = set(children(os.getpid())) - {child.pid for child in multiprocessing.active_children()}

@@ -80,8 +80,7 @@ def import_harmless_part_of_compiler(backend: str) -> None:
 
     With a GPU the kernel templates ask the CUDA driver for its properties when they are imported (seen in 2.11).
     """
-    touches = backend == "inductor" and torch.cuda.is_available()
-    if touches:
+    if backend == "inductor" and Path("/dev/nvidiactl").exists():  # is_available() would make NVML start a thread
         importlib.import_module("torch._inductor.codecache")
     else:
         import_compiler(backend)
