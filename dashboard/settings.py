@@ -154,6 +154,7 @@ BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tabl
     "Judge what is due": ("dashboard.tasks.detect", 30),  # messages wake it at once; this is for lost ones
     "Tell people": ("dashboard.tasks.tell", 15),
     "Listen for silence": ("dashboard.tasks.listen_for_silence", 300),
+    "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
 }
 

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from dashboard.celery import app
 from dashboard.services import (
+    bisections,
     concluding,
     confirming,
     detecting,
@@ -40,6 +41,12 @@ def listen_for_silence() -> None:
     """Tell what should have reported and did not."""
     started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
     silence.look(now=timezone.now(), up_since=started)
+
+
+@app.task
+def advance_bisections() -> None:
+    """Decide, narrow and measure on, where a search's last round has ended."""
+    bisections.advance_all()
 
 
 @app.task

@@ -1,4 +1,4 @@
-"""Comparisons: "Add" starts one; two selected builds lead there too."""
+"""Comparisons and bisections: "Add" starts one; two selected builds lead to a comparison too."""
 
 from typing import Any, cast
 
@@ -13,9 +13,11 @@ from django.utils.http import urlencode
 from unfold.admin import ModelAdmin
 
 from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
-from dashboard.models import Comparison, Machine, TorchBuild
+from dashboard.metrics import METRICS
+from dashboard.models import Bisection, Comparison, Machine, TorchBuild
 from dashboard.plan import budget
 from dashboard.selectors.versions import version_order
+from dashboard.services.bisections import start_bisection, why_not
 from dashboard.services.comparisons import MOST_REPEATS, REPEATS, start_comparison
 
 
@@ -87,8 +89,59 @@ class ComparisonAdmin(ModelAdmin):
     def response_add(self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None) -> HttpResponse:
         return redirect(obj)
 
-    def get_view_on_site_url(self, obj: Comparison | None = None) -> str | None:
-        return obj.get_absolute_url() if obj else None
+
+class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """Two builds, and the case whose change is searched between them."""
+
+    metric = forms.ChoiceField(
+        choices=[(metric.key, metric.label) for metric in METRICS.values()], initial="latency_ms"
+    )
+
+    class Meta:
+        model = Bisection
+        fields = ("base", "new", "machine", "benchmark", "config", "metric")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            asked = {name: cleaned[name] for name in self.Meta.fields}
+            if problem := why_not(Bisection(low=cleaned["base"], high=cleaned["new"], **asked)):
+                raise forms.ValidationError(problem)
+        return cleaned
+
+
+@admin.register(Bisection)
+class BisectionAdmin(ModelAdmin):
+    form = BisectForm
+    list_display = ("__str__", "state", "low", "high", "machine", "metric", "created_by", "created_at")
+    list_filter = ("state", "machine")
+    search_fields = ("benchmark__name", "base__label", "new__label")
+    list_select_related = ("base", "new", "low", "high", "machine", "benchmark", "config", "created_by")
+    fields = ("base", "new", "machine", "benchmark", "config", "metric")
+    compressed_fields = True
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool) -> None:
+        asked = form.cleaned_data
+        started = start_bisection(
+            base=asked["base"].label,
+            new=asked["new"].label,
+            machine=asked["machine"].key,
+            benchmark=asked["benchmark"].name,
+            config=asked["config"].name,
+            metric=asked["metric"],
+            user=cast(User, request.user),
+        )
+        obj.pk = started.pk
+        obj.refresh_from_db()
+
+    def response_add(self, request: HttpRequest, obj: Bisection, post_url_continue: str | None = None) -> HttpResponse:
+        return redirect(obj)
 
 
 @admin.action(description="Compare", permissions=["view"])

@@ -22,6 +22,7 @@ from dashboard.models import (
 )
 from dashboard.pins import PinError, shared_set
 from dashboard.plan import Case, PlanError, Selection, budget, hint
+from dashboard.services.builds import add_build
 from dashboard.services.dispatch import dispatch
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.runs import cancel_run, find_machine, plan_job, plan_run
@@ -31,6 +32,10 @@ REPEATS = 3  # processes per case and build, unless told otherwise
 MOST_REPEATS = 20
 FLAVOURS = {"cpu": "cpu", "cuda": "cu"}  # how the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
 STEP = timedelta(microseconds=1)  # between two jobs' planned times, which order them (services/dispatch.py)
+
+
+class UnknownBuild(PlanError):
+    """No build has this name; the text says what there is, and how to add one."""
 
 
 def start_comparison(
@@ -103,15 +108,32 @@ def named_build(name: str, machine: Machine) -> TorchBuild:
     exact = TorchBuild.objects.filter(label=name).first()
     if exact is not None:
         return exact
-    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+{FLAVOURS[machine.device_kind]}", base=None))
+    flavour = FLAVOURS[machine.device_kind]
+    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+{flavour}", base=None))
     if len(near) == 1:
         return near[0]
     if near:
         raise PlanError(f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of them.")
-    raise PlanError(
+    raise UnknownBuild(
         f"Unknown torch build {name!r}. {hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
         f"`manage.py add_build {name}` adds a release."
     )
+
+
+def ensure_build(name: str, machine: Machine) -> TorchBuild:
+    """The build of this name; a release that the site does not know is added from the index. Raises PlanError."""
+    try:
+        return named_build(name, machine)
+    except UnknownBuild:
+        return add_build(version=name)
+
+
+def only_machine(key: str) -> Machine:
+    """The machine of this key; without one the only machine that there is. Raises PlanError."""
+    machines = list(Machine.objects.all()[:2])
+    if key or len(machines) != 1:
+        return find_machine(key)
+    return machines[0]
 
 
 def ensure_versions_track() -> Track:

@@ -1,11 +1,15 @@
 """What pages of comparisons draw and say. Free of styles and scripts, as every mark-up of the site."""
 
+from typing import Any
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard import wording
 from dashboard.comparing import Row
 from dashboard.effects import Effect
+from dashboard.metrics import Metric
 from dashboard.ratios import Ratio
 from dashboard.upgrade import Summary
 from dashboard.wording import quantity
@@ -68,3 +72,10 @@ def processes(row: Row) -> str:
 def side_value(context: template.Context, row: Row, side: str) -> str:
     """One side's value in the table's metric."""
     return quantity(context["table"].metric, getattr(row.effect, side).value)
+
+
+@register.simple_tag
+def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
+    """How the build of one step of a bisection differs from base, with its interval."""
+    told = wording.effect(metric, step["effect"], step["low"], step["high"], "percent") if step else None
+    return told.text if told else "–"

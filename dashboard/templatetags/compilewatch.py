@@ -48,6 +48,7 @@ _SIGNS = {
     "invalid": ("quiet", "–"),
     "not_reproduced": ("quiet", "–"),
     "inconclusive": ("warn", "?"),
+    "found": ("good", "✓"),
     "recovered": ("good", "✓"),
     "high": ("bad", "▲"),
     "medium": ("warn", "◆"),

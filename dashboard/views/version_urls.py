@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from dashboard.views import compare, comparisons, versions
+from dashboard.views import bisections, compare, comparisons, versions
 
 urlpatterns = [
     path("compare/", compare.show, name="compare"),
@@ -19,4 +19,7 @@ urlpatterns = [
         comparisons.export,
         name="comparison_export",
     ),
+    path("bisections/", bisections.listing, name="bisections"),
+    path("bisections/<int:pk>/", bisections.show, name="bisection"),
+    path("bisections/<int:pk>/cancel", bisections.cancel, name="bisection_cancel"),
 ]

@@ -2,8 +2,11 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from django.test import Client
 
+from dashboard.management.commands.compare_builds import Command
 from dashboard.models import Comparison, Job, JobState, Machine, TorchBuild, Worker
 from dashboard.plan import Selection
 from dashboard.services.comparisons import start_comparison
@@ -113,6 +116,60 @@ def land(job: Job, latency: float) -> None:
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     job = site.claim(job, worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))
+
+
+# --- The command line -------------------------------------------------------------------------------------------------
+def test_one_command_starts_a_comparison_and_says_where_it_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
+    started()
+    call_command("compare_builds", "2.11.0", "2.13.0", benchmark=[site.MLP], repeats=1, label="from a shell")
+    comparison = Comparison.objects.get(label="from a shell")
+    assert comparison.get_absolute_url() in capsys.readouterr().out
+    assert comparison.runs.first().jobs.count() == 2  # type: ignore[union-attr]
+
+
+def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = started(repeats=3)
+    for job in comparison_jobs(comparison):
+        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+    Command().follow(comparison)
+    shown = capsys.readouterr().out
+    assert "12 of 12 jobs, 0 not passed" in shown
+    assert "\nYes. Compiled steps 10.0 % faster" in shown
+
+
+@pytest.mark.parametrize(
+    ("builds", "words"),
+    [(("2.11.0", "2.11.0"), "Both sides are 2.11.0"), (("2.11.0", "nonsense"), "nonsense")],
+)
+def test_the_command_refuses_with_the_reason(builds: tuple[str, str], words: str) -> None:
+    started()
+    with pytest.raises(CommandError, match=words):
+        call_command("compare_builds", *builds)
+
+
+# --- In turn ----------------------------------------------------------------------------------------------------------
+def test_both_builds_are_measured_in_turn_and_each_goes_first_as_often() -> None:
+    comparison = started(repeats=4)
+    jobs = Job.objects.filter(run__comparison=comparison).order_by("planned_at").select_related("run__build", "config")
+    order = [(job.config.name, job.run.build_id == comparison.base_id) for job in jobs]
+    pairs = [order[at : at + 2] for at in range(0, len(order), 2)]
+    assert all({is_base for _, is_base in pair} == {True, False} for pair in pairs)
+    firsts = [pair[0] for pair in pairs]
+    assert all(firsts.count((config, True)) == 2 for config in ("eager", "inductor"))
+
+
+def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
+    assert started().libraries["transformers"] == "5.23.0"
+    site.build("2.5.1")
+    older = start_comparison(
+        base="2.5.1", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
+    )
+    assert {run.libraries["transformers"] for run in older.runs.all()} == {"5.19.0"}
+
+
+def test_a_build_of_another_kind_of_machine_is_not_meant() -> None:
+    site.build("2.11.0+cu130")
+    assert started().base.label == "2.11.0+cpu"
 
 
 # --- From stored data ---

@@ -1,0 +1,76 @@
+"""manage.py compare_builds 2.11.0 2.13.0: measure two builds in turn, and print what changed."""
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from dashboard.models import Comparison
+from dashboard.plan import PlanError, Selection
+from dashboard.selectors import comparisons
+from dashboard.services.comparisons import REPEATS, ensure_build, expected_s, only_machine, start_comparison
+from dashboard.upgrade import READ, Report, report
+from dashboard.wording import duration
+
+LOOK_EVERY_S = 2.0
+
+
+class Command(BaseCommand):
+    help = "Measure two torch builds in turn on one machine: install both, A B A B, and an upgrade report."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("base", help="a version or label of a build, as 2.11.0; added from the index if unknown")
+        parser.add_argument("new", help="another one, as 2.13.0")
+        parser.add_argument("--machine", default="", help="key of a machine, as cpu-2c (the only one)")
+        parser.add_argument("--family", action="append", default=[], help="a family; may be given again")
+        parser.add_argument("--benchmark", action="append", default=[], help="a benchmark; may be given again")
+        parser.add_argument("--config", action="append", default=[], help="a config; may be given again")
+        parser.add_argument("--repeats", type=int, default=REPEATS, help=f"processes per case and build ({REPEATS})")
+        parser.add_argument("--label", default="", help="the report's title")
+        parser.add_argument("--follow", action="store_true", help="print progress, and the answer at the end")
+
+    def handle(self, **options: Any) -> None:
+        try:
+            comparison = self.start(options)
+        except PlanError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{settings.SITE_URL}{comparison.get_absolute_url()}")
+        if options["follow"]:
+            self.follow(comparison)
+
+    def start(self, options: dict[str, Any]) -> Comparison:
+        machine = only_machine(options["machine"])
+        base, new = (ensure_build(options[side], machine).label for side in ("base", "new"))
+        asked = Selection(*(tuple(options[key]) for key in ("family", "benchmark", "config")))
+        cost = expected_s(machine=machine.key, selection=asked, repeats=options["repeats"])
+        self.stdout.write(f"{base} and {new} on {machine}: about {duration(cost)}")
+        return start_comparison(
+            base=base, new=new, machine=machine.key, selection=asked,
+            repeats=options["repeats"], label=options["label"],
+        )  # fmt: skip
+
+    def follow(self, comparison: Comparison) -> None:
+        """Print progress until the runs have ended, then the answer. Ctrl-C leaves them running."""
+        told = ""
+        while True:
+            progress = comparisons.progress(comparison, timezone.now())
+            left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
+            line = f"{progress.counts.ended} of {progress.counts.total} jobs, {progress.counts.failed} not passed"
+            if line != told:
+                self.stdout.write(line + left)
+                self.stdout.flush()
+            if not progress.is_active:
+                break
+            told = line
+            time.sleep(LOOK_EVERY_S)
+        self.answer(report(*comparisons.sides(comparison, READ)))
+
+    def answer(self, found: Report) -> None:
+        self.stdout.write(f"\n{found.overall.answer.word}. {found.overall.answer.sentence}")
+        for group in found.models:
+            self.stdout.write(f"  {group.name}: {group.answer.word}. {group.answer.sentence}")
+        for out in found.latency.left_out:
+            self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
