@@ -1,11 +1,12 @@
 """One rank's part of a distributed comparison: ``benchmarks_suite.harness.rank SPEC_FILE ANSWER_FILE``, by torchrun."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
+from benchmarks_suite.harness import forks, measure, ranks
 from benchmarks_suite.harness import job as jobs
-from benchmarks_suite.harness import measure, ranks
 from benchmarks_suite.harness.result import Result
 
 
@@ -25,4 +26,5 @@ def main(spec_file: str, answer_file: str) -> None:
 
 
 if __name__ == "__main__":
+    forks.end_with_parent(os.getppid())  # its session is its own: no signal to the job reaches it
     main(*sys.argv[1:])

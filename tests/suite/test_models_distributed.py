@@ -1,11 +1,16 @@
 """The distributed workloads, run by torchrun in two processes over gloo."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
+from benchmarks_suite.harness import job as jobs
+from benchmarks_suite.harness import ranks as several
+from benchmarks_suite.harness.result import Result
 from benchmarks_suite.models._distributed import data_parallel
 from benchmarks_suite.registry import BENCHMARKS, load
 from benchmarks_suite.workload import Unsupported
@@ -44,3 +49,19 @@ def test_alone_in_its_process_a_distributed_workload_is_unsupported() -> None:
     workload = load(BENCHMARKS["ddp_mlp.smoke.training.float32.static.b64"])
     with pytest.raises(Unsupported, match="torchrun"):
         data_parallel(workload.module)
+
+
+def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
+    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, "config": "dynamo_only"}
+    job = jobs.parse({**document, "benchmark": "ddp_mlp.smoke.training.float32.static.b64"})
+    spec, answer = tmp_path / "spec.json", tmp_path / "answer.json"
+    spec.write_text(json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()}))
+    command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(answer))
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as torchrun:
+        assert torchrun.stderr
+        next(line for line in torchrun.stderr if line.startswith("phase: "))
+        ranks = psutil.Process(torchrun.pid).children()
+        torchrun.kill()
+    assert len(ranks) == several.RANKS_ON_CPU
+    _, alive = psutil.wait_procs(ranks, timeout=20)
+    assert not alive
