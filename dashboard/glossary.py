@@ -10,6 +10,8 @@ WORDS: dict[str, str] = {
     "case": "One benchmark in one config.",
     "mode": "What a step does: inference, training; for language models also prefill and decode.",
     "torch build": "One installable PyTorch: version, git commit, CUDA, Triton and the pins that go with it.",
+    "environment": "One torch build with its libraries, installed on a worker. Adopted: an interpreter that was there already.",
+    "variant": "A torch build with environment variables or Inductor settings, named and fingerprinted.",
     "track": "A named stream of torch builds that is followed. A pinned track never moves: it shows when the machine moved.",
     "machine": "A class of identical hardware. Numbers are compared within one machine only.",
     "worker": "One process that owns one device of a machine and measures one job at a time.",

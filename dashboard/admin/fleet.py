@@ -1,4 +1,4 @@
-"""Workers: each gets a token, shown once; it can be paused, renewed and revoked."""
+"""Workers: each gets a token, shown once; it can be paused, renewed and revoked. Environments are only shown."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.admin import ModelAdmin
 
-from dashboard.admin.base import confirmed
-from dashboard.models import Worker
+from dashboard.admin.base import ReadOnlyAdmin, confirmed
+from dashboard.models import InstalledEnvironment, Worker
 from dashboard.services.fleet import add_worker, renew_token, revoke_token
 
 
@@ -63,3 +63,11 @@ class WorkerAdmin(ModelAdmin):
             return f"{len(workers)} locked out."
 
         return confirmed(self, request, chosen, question="Lock these workers out?", apply=apply)
+
+
+@admin.register(InstalledEnvironment)
+class InstalledEnvironmentAdmin(ReadOnlyAdmin):
+    list_display = ("build", "worker", "state", "adopted", "size_mb", "libraries", "last_used", "message")
+    list_filter = ("state", "adopted", "worker")
+    search_fields = ("build__label", "key")
+    list_select_related = ("build", "worker")

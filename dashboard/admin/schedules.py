@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
 from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error
 from dashboard.models import Schedule
@@ -19,10 +20,18 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
     families = FamiliesField()
     benchmarks = BenchmarksField()
     configs = ConfigsField()
+    repeats = forms.IntegerField(
+        min_value=0, required=False, initial=0, widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Runs after which a build is measured enough and the schedule waits for a newer one; 0: measure "
+        "every time. A pinned track is measured every time.",
+    )  # fmt: skip
 
     class Meta:
         model = Schedule
-        fields = ("name", "enabled", "crontab", "track", "machine", "families", "benchmarks", "configs")
+        fields = ("name", "enabled", "crontab", "track", "machine", "repeats", "families", "benchmarks", "configs")
+
+    def clean_repeats(self) -> int:
+        return self.cleaned_data["repeats"] or 0
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -1,3 +1,4 @@
+import django.core.validators
 import django.db.models.deletion
 from django.db import migrations, models
 
@@ -18,5 +19,10 @@ class Migration(migrations.Migration):
             model_name='schedule',
             name='repeats',
             field=models.PositiveIntegerField(default=0),
+        ),
+        migrations.AlterField(
+            model_name='track',
+            name='key',
+            field=models.CharField(max_length=60, unique=True, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9._-]*$', 'Use lower-case letters, digits and . _ - as in pinned-2.11.')]),
         ),
     ]

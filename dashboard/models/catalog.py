@@ -1,6 +1,9 @@
 """What can be measured, with what, where: benchmarks, configs, torch builds, tracks, machines."""
 
+from django.core.validators import RegexValidator
 from django.db import models
+
+TRACK_KEY = RegexValidator(r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11.")
 
 
 class Benchmark(models.Model):
@@ -104,7 +107,7 @@ class Track(models.Model):
         PINNED = "pinned"  # never moves: the control that shows when the machine moved
         VERSIONS = "versions"  # builds side by side, for comparisons and bisections
 
-    key = models.SlugField(max_length=60, unique=True)  # local, stable, nightly, pinned-2.11
+    key = models.CharField(max_length=60, unique=True, validators=[TRACK_KEY])  # local, stable, nightly, pinned-2.11
     label = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.LOCAL)
     build = models.ForeignKey(  # where it stands now

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import Count, QuerySet
 
-from dashboard.models import Job, JobState, Machine, Schedule, Track, Worker
+from dashboard.models import InstalledEnvironment, Job, JobState, Machine, Schedule, Track, Worker
 from dashboard.selectors.runs import ALIVE, WAITING
 
 
@@ -65,6 +65,12 @@ def _jobs_in_hand() -> dict[int | None, Job]:
 def tracks() -> list[Track]:
     """Every track with the build where it stands. One query."""
     return list(Track.objects.select_related("build"))
+
+
+def environments() -> QuerySet[InstalledEnvironment]:
+    """What is installed on the workers, the adopted interpreters first; evicted ones are left out. One query."""
+    there = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
+    return there.select_related("build", "worker").order_by("worker__name", "-adopted", "build__version", "key")
 
 
 def schedules() -> QuerySet[Schedule]:

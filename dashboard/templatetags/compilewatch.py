@@ -1,7 +1,7 @@
 """What templates say in numbers, times, words and small drawings. Every mark-up here is free of styles and scripts."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
@@ -30,6 +30,9 @@ _SIGNS = {
     "measuring": ("active", "●"),
     "running": ("active", "●"),
     "idle": ("good", "○"),
+    "building": ("active", "●"),
+    "ready": ("good", "✓"),
+    "damaged": ("warn", "!"),
     "queued": ("quiet", "○"),
     "planned": ("quiet", "○"),
     "paused": ("warn", "‖"),
@@ -83,6 +86,12 @@ def word(text: str) -> SafeString:
 def spaced(word: str) -> str:
     """A word of the database as people write it: trade_off -> trade off."""
     return word.replace("_", " ")
+
+
+@register.filter
+def of(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """The value of a key; None where there is none."""
+    return mapping.get(key)
 
 
 @register.simple_tag
