@@ -15,6 +15,7 @@ from typing import Any
 from benchmarks_suite.harness import caches, forks, outcome, preload, progress, ranks
 from benchmarks_suite.harness.job import Job
 
+PRELOADED = 4  # so many processes wait for jobs, the latest; each keeps some hundred MB
 IMPORTS_S = 600  # an import that takes longer hangs
 GONE = {"unfit": "the process that was to be forked gave no answer; preloaded.log may say why"}
 
@@ -85,6 +86,14 @@ class JobProcesses:
         except TimeoutError:
             return outcome.Outcome("timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less")
 
+    def preload(self, job: Job) -> Preloaded | None:
+        """The process that jobs like this one are forked from; None where such a process is not fit for it."""
+        key = _key(job)
+        if key not in self._preloaded:
+            self._end_the_oldest()
+            self._preloaded[key] = Preloaded(job, self._log)
+        return self._preloaded[key]
+
     def close(self) -> None:
         for process in filter(None, self._preloaded.values()):
             process.close()
@@ -93,18 +102,27 @@ class JobProcesses:
         """The exit code of a job in a forked process; None where it has to be a fresh one. Raises TimeoutError."""
         if ranks.spans_processes(job) or os.environ.get(forks.SWITCH) == "fresh":
             return None
-        key = frozenset(preload.variables(job).items()), preload.compiler(job)
-        if key not in self._preloaded:
-            self._preloaded[key] = Preloaded(job, self._log)
-        process = self._preloaded[key]
+        process = self.preload(job)
         try:
             return process.run(job, folder, limit_s) if process else None
         except Unfit as error:
             progress.note(f"jobs like {folder.name} run in fresh processes: {error}")
             if process:
                 process.close()
-            self._preloaded[key] = None
+            self._preloaded[_key(job)] = None
             return None
+
+    def _end_the_oldest(self) -> None:
+        waiting = {key: process for key, process in self._preloaded.items() if process}
+        if len(waiting) == PRELOADED:
+            key, process = next(iter(waiting.items()))
+            process.close()
+            del self._preloaded[key]
+
+
+def _key(job: Job) -> _Key:
+    """What jobs must share to be forked from one process: what is set, and what is imported, before any of them."""
+    return frozenset(preload.variables(job).items()), preload.compiler(job)
 
 
 def _in_fresh_process(folder: Path, limit_s: float) -> int:

@@ -2,7 +2,7 @@
 
     python -m tests.perf.suite [LIST]
 
-LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. Printed for each way: wall time, CPU time,
+LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. Printed for each way: wall and CPU time,
 the share of the wall time that was compile, warm-up and samples, and where the rest went.
 """
 

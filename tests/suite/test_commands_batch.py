@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,8 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
+from benchmarks_suite.commands.job_processes import JobProcesses
+from benchmarks_suite.harness import forks
 from benchmarks_suite.harness.job import JobError
 
 EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
@@ -59,6 +64,19 @@ def test_jobs_of_one_environment_are_forked_from_one_process(tmp_path: Path) -> 
     assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [None, "forked", "forked"]
     assert all(result["wall_s"]["import"] < 1 for result in results)
     assert (out / "preloaded.log").read_text() == ""
+
+
+def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (queued,) = batch.read(listed(tmp_path, EAGER), tmp_path / "out")
+    processes = JobProcesses(tmp_path / "preloaded.log")
+    queue = batch.Queue(processes, time.monotonic() + 300)
+    processes.preload(queued.job)
+    (preloaded,) = forks.children(os.getpid())
+    os.kill(preloaded, signal.SIGKILL)
+    queue.run(queued)
+    processes.close()
+    assert queued.status == "pass"
+    assert "run in fresh processes" in capsys.readouterr().err
 
 
 def test_a_driver_feeds_lines_and_is_answered_line_by_line(

@@ -75,7 +75,7 @@ def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) 
     ("done_before", "reason"),
     [
         ("", ""),
-        ("import threading; threading.Thread(target=input).start()", "it has 2 threads"),
+        ("import threading; threading.Thread(target=input).start()", "more threads than a child would get"),
         ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 processes"),
         ("import os; os.environ['COMPILEWATCH_PROCESSES'] = 'fresh'", "asks for fresh"),
         ("import torch; torch.cuda.is_initialized = lambda: True", "initialized CUDA"),
@@ -116,6 +116,22 @@ print(forks.why_unfit())
     command = [sys.executable, "-c", script, json.dumps(document)]
     done = subprocess.run(command, env=os.environ | FIXED, check=True, capture_output=True, text=True)
     assert done.stdout == "\n"
+
+
+def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
+    script = """
+from benchmarks_suite.harness import forks, preload
+preload.import_torch("inductor")
+preload.import_model("gpt2")
+import torch
+draw = lambda: print(torch.rand(3).tolist(), torch.nn.Linear(2, 2).weight.tolist(), flush=True)
+for _ in range(2):
+    forks.run(draw, 60)
+draw()
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    first, second, own = done.stdout.splitlines()
+    assert first == second == own
 
 
 def _started(tmp_path: Path, way: str) -> dict[str, Any]:
