@@ -105,6 +105,7 @@ class Worker:
         self.site = self.site.anew()
         self.greeted = threading.Event()
         end_leftovers(self.settings.worker_dir)
+        self.store.remove_leftovers()
         self.boot_id.renew()
         threading.Thread(target=self.greet, daemon=True).start()
 

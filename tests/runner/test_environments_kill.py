@@ -1,0 +1,75 @@
+"""kill -9 while an environment is installed: nothing half-built is used, and the job is measured again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.builders.environments import wanted
+from tests.builders.package_index import PackageIndex
+from tests.builders.worker import SiteServer, wait_for
+from tests.builders.worker_process import WorkerProcess
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[PackageIndex]:
+    served = PackageIndex(tmp_path / "index")
+    served.add_torch("0.0.1")
+    served.delay_s = 60
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def installing(site: SiteServer, index: PackageIndex, broker_url: str, tmp_path: Path) -> Iterator[WorkerProcess]:
+    """A whole worker in the middle of an installation that would take a minute."""
+    worker = WorkerProcess(tmp_path, site, broker_url)
+    worker.start(PACKAGE_INDEX_URL=index.url)
+    site.add("job", environment=wanted())
+    worker.send("job")
+    wait_for(lambda: half_built(worker) and index.calls[-1].endswith(".whl"))
+    yield worker
+    worker.clean_up()
+
+
+def half_built(worker: WorkerProcess) -> list[str]:
+    return [path.name for path in (worker.home / "worker" / "environments").glob(".new-*")]
+
+
+def installers(worker: WorkerProcess) -> list[psutil.Process]:
+    return [process for process in worker.suite_processes() if "uv" in process.name()]
+
+
+def finish(worker: WorkerProcess, index: PackageIndex) -> None:
+    """The second attempt is let through, and ends with a whole environment."""
+    index.delay_s = 0
+    worker.send("job", attempt=2)
+    wait_for(lambda: worker.site.jobs["job"].bodies)
+    assert worker.site.environments[-1]["state"] == "ready"
+    assert half_built(worker) == []
+
+
+def test_a_worker_killed_while_it_installs_begins_anew(installing: WorkerProcess, index: PackageIndex) -> None:
+    installing.kill()
+    wait_for(lambda: installers(installing) == [], seconds=10)
+    installing.start(PACKAGE_INDEX_URL=index.url)
+    assert half_built(installing) == []
+    finish(installing, index)
+
+
+def test_a_job_process_killed_while_it_installs_is_replaced(installing: WorkerProcess, index: PackageIndex) -> None:
+    installing.job_process().kill()
+    wait_for(lambda: installing.site.jobs["job"].attempt == 2)
+    assert installers(installing) == []
+    finish(installing, index)
+
+
+def test_an_installer_that_is_killed_is_a_named_failure(installing: WorkerProcess, index: PackageIndex) -> None:
+    index.stop()
+    for process in installers(installing):
+        process.kill()
+    wait_for(lambda: installing.site.jobs["job"].bodies)
+    outcome = installing.site.jobs["job"].outcome
+    assert outcome["status"] == "fail_to_run"
+    assert "The environment of torch build 0.0.1 could not be made here." in outcome["message"]
