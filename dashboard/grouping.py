@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from scipy.stats import false_discovery_control
+
 from dashboard.wording import effect, metric_of
 
 Direction = Literal["regression", "improvement", "trade_off", "neutral"]
@@ -76,15 +78,14 @@ class Place:
 def counted(suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DISCOVERIES) -> set[int]:
     """Keys of the suspicions that count when `tests` series were judged (Benjamini and Hochberg 1995).
 
-    The largest k of the suspicions, by false_alarm_share, whose k-th share is at most k / tests × rate.
+    The k surest ones, k the largest of which the k-th share is at most k / tests × rate.
     """
-    ranked = sorted(suspicions, key=lambda one: one.false_alarm_share or 0.0)
-    tests = max(tests, len(ranked))
-    passing = 0
-    for rank, one in enumerate(ranked, 1):
-        if (one.false_alarm_share or 0.0) <= rate * rank / tests:
-            passing = rank
-    return {one.key for one in ranked[:passing]}
+    if not suspicions:
+        return set()
+    shares = [one.false_alarm_share or 0.0 for one in suspicions]
+    unseen = [1.0] * (tests - len(shares))  # series that raised none
+    adjusted = false_discovery_control([*shares, *unseen])
+    return {one.key for one, share in zip(suspicions, adjusted, strict=False) if share <= rate}
 
 
 def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
