@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -52,14 +53,14 @@ def test_alone_in_its_process_a_distributed_workload_is_unsupported() -> None:
 
 
 def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
-    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, "config": "dynamo_only"}
-    job = jobs.parse({**document, "benchmark": "ddp_mlp.smoke.training.float32.static.b64"})
-    spec, answer = tmp_path / "spec.json", tmp_path / "answer.json"
+    endless = {"config": "dynamo_only", "measure": {"budget_s": 3600, "target_percent": 1e-9, "starts": []}}
+    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, "benchmark": SMOKE["ddp_mlp"].name, **endless}
+    job, spec, log = jobs.parse(document), tmp_path / "spec.json", tmp_path / "log"
     spec.write_text(json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()}))
-    command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(answer))
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as torchrun:
-        assert torchrun.stderr
-        next(line for line in torchrun.stderr if line.startswith("phase: "))
+    command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(tmp_path / "answer.json"))
+    with log.open("w") as stderr, subprocess.Popen(command, cwd=ROOT, stderr=stderr) as torchrun:
+        while "phase: sampling" not in log.read_text():
+            time.sleep(0.2)
         ranks = psutil.Process(torchrun.pid).children()
         torchrun.kill()
     assert len(ranks) == several.RANKS_ON_CPU
