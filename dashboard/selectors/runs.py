@@ -74,14 +74,18 @@ def listing(**only: str) -> QuerySet[Run]:
     )
 
 
-def active() -> QuerySet[Run]:
-    """Runs that are not over, oldest first: the order in which they are worked on."""
-    return listing().filter(state__in=ACTIVE_RUNS).order_by("created_at")
-
-
 def ended() -> QuerySet[Run]:
     """Runs that are over, newest first."""
     return listing().exclude(state__in=ACTIVE_RUNS)
+
+
+def active_and_last(most: int) -> tuple[list[RunRow], list[RunRow]]:
+    """Active runs, and at most ``most`` that are over, each in its order, with their counts. Two queries."""
+    last = Q(pk__in=ended().values("pk")[:most])
+    found = list(listing().filter(Q(state__in=ACTIVE_RUNS) | last).order_by("-created_at"))
+    rows = with_counts(found)
+    working = [row for row in rows if row.run.state in ACTIVE_RUNS]
+    return working[::-1], [row for row in rows if row.run.state not in ACTIVE_RUNS]
 
 
 def jobs_of(run: Run) -> list[Job]:

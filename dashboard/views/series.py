@@ -13,12 +13,12 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from dashboard import charts
+from dashboard import charts, mark_charts
 from dashboard.charts import Line
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import Benchmark, Series
-from dashboard.selectors import rollup, trend
-from dashboard.views import parameters
+from dashboard.selectors import marks, rollup, trend
+from dashboard.views import parameters, series_marks
 
 _DEFAULT_METRIC = "latency_ms"
 _MOST_DEFAULT_CONFIGS = 6
@@ -64,13 +64,19 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     """The page with the newest data in words and as a table; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
     lines = selection.known.lines(selection.series, newest=_MOST_TABLE_ROWS)
+    said = marks.read(selection.benchmark, selection.series, selection.metric)
+    marked = series_marks.marked(lines, selection.series, said)
     measured = selection.known.metrics()
     context: dict[str, Any] = {
         "selection": selection,
         "metrics": [metric for metric in METRICS.values() if metric.key in measured],
         "configs": selection.known.configs(selection.metric.key),
         "chosen": {one.config.name for one in selection.series},
-        "summaries": [trend.summary(line, selection.metric) for line in lines],
+        "summaries": [trend.summary(one.valid, selection.metric) for one in marked],
+        "said": said,
+        "can_show": {one.config.name: said.can_show.get(one.pk) for one in selection.series},
+        "names": {one.pk: one.config.name for one in selection.series},
+        "invalid": {job: why for jobs in said.invalid.values() for job, why in jobs.items()},
         "table": newest(lines, _MOST_TABLE_ROWS),
         "total": sum(series.count for series in selection.series),
         "most_rows": _MOST_TABLE_ROWS,
@@ -82,8 +88,10 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 def data(request: HttpRequest, name: str) -> HttpResponse:
     """The figure as JSON: {"data": [traces], "layout": {…}}."""
     selection = select(request, name)
-    figure = charts.series_figure(selection.known.lines(selection.series), selection.metric)
-    return figure_response(figure)
+    said = marks.read(selection.benchmark, selection.series, selection.metric)
+    marked = series_marks.marked(selection.known.lines(selection.series), selection.series, said)
+    figure = charts.series_figure([one.valid for one in marked], selection.metric)
+    return figure_response(mark_charts.with_marks(figure, marked, series_marks.remarks(said)))
 
 
 def figure_response(body: Any) -> HttpResponse:

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
-from dashboard.views import alerts, benchmarks, feeds, fleet, jobs, overview, runs, series, triage
+from dashboard.views import alerts, benchmarks, feeds, fleet, jobs, overview, runs, series, series_marks, triage
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -21,6 +21,8 @@ urlpatterns = [
         r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
     ),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
+    path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
+    path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
     path("alerts/", alerts.listing, name="alerts"),
     path("alerts/bulk", triage.bulk, name="alerts_bulk"),
     path("alerts/feed/", feeds.feed, name="alerts_feed"),

@@ -11,6 +11,7 @@ from django.test import Client, override_settings
 from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from dashboard.selectors import alerts
 from tests.builders import alerting
+from tests.builders.telling import channel
 
 pytestmark = pytest.mark.django_db
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -192,3 +193,23 @@ def test_on_a_public_site_the_feed_needs_no_key(client: Client) -> None:
 
 def test_a_stranger_is_asked_to_sign_in(client: Client) -> None:
     assert client.get(f"/alerts/{alerting.group().pk}/").status_code == 302
+
+
+# --- On the overview --------------------------------------------------------------------------------------------------
+def test_the_overview_counts_what_is_open(reader: Client) -> None:
+    alerting.group(severity="high", cause="compiler")
+    alerting.group(severity="low", state="fixed")
+    shown = text(reader, "/")
+    assert 'aria-label="1 of severity high, cause compiler"' in shown
+
+
+def test_the_overview_says_that_a_channel_is_off_to_who_may_see_it(admin_client: Client) -> None:
+    channel(enabled=False, name="ops", problem="after 6 tries: the box is full")
+    channel(enabled=False, name="old")
+    assert "the box is full" in text(admin_client, "/")
+    assert "“old”" not in text(admin_client, "/")
+
+
+def test_others_do_not_see_the_trouble_of_channels(reader: Client) -> None:
+    channel(enabled=False, name="ops", problem="after 6 tries: the box is full")
+    assert "the box is full" not in text(reader, "/")

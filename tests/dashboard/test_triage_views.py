@@ -149,7 +149,7 @@ def test_a_point_is_left_out_and_brought_back(triager: Client) -> None:
 
 def test_a_point_of_another_alert_is_not_brought_back_here(triager: Client) -> None:
     series = alerting.measured([2.0])
-    point = series.invalid_points.create(job=series.last_job, reason="x")
+    point = series.invalid_points.create(job=series.data.get().job, reason="x")
     assert "no such invalid point" in do(triager, alerting.group(), "bring-back", point=point.pk)
 
 

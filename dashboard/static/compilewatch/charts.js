@@ -81,7 +81,9 @@ async function load(plot) {
     await draw(plot);
     plot.on("plotly_click", ({ points }) => {
       const job = points.find((point) => point.customdata)?.customdata;
-      if (job) location.assign(plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
+      if (!job) return;
+      // A mark leads to a page of its own; a point to its job.
+      location.assign(job.startsWith("/") ? job : plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
     });
   } catch (error) {
     nothing(plot, `The chart could not be drawn: ${error.message}. The numbers are in the table; reload the page to try again.`);
