@@ -156,6 +156,7 @@ BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tabl
     "Listen for silence": ("dashboard.tasks.listen_for_silence", 300),
     "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
+    "Discover builds": ("dashboard.tasks.discover_builds", crontab(hour="2", minute="30")),  # before the nightly runs
 }
 
 # --- Security ----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from django.utils import timezone
 from dashboard.celery import app
 from dashboard.services import (
     bisections,
+    builds,
     concluding,
     confirming,
     detecting,
@@ -53,6 +54,12 @@ def advance_bisections() -> None:
 def create_partitions() -> None:
     """Create the data table's coming months."""
     partitions.ensure_coming_partitions(now=timezone.now())
+
+
+@app.task
+def discover_builds() -> None:
+    """Ask the package indexes for builds that a track follows."""
+    builds.discover_followed()
 
 
 @app.task

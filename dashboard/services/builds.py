@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from packaging.version import InvalidVersion, Version
 
-from dashboard.models import TorchBuild, Worker
+from dashboard.models import TorchBuild, Track, Worker
 from dashboard.package_page import Release, Target
 from dashboard.pins import OLDEST
 from dashboard.plan import PlanError, check_variant, hint
@@ -108,6 +108,12 @@ def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovered:
             found.problems.append(str(problem))
     logger.info("indexes asked for torch builds", added=len(found.added), problems=found.problems)
     return found
+
+
+def discover_followed() -> Discovered | None:
+    """Look for builds where a track follows the newest; None where there is none: then nobody is asked."""
+    kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)
+    return discover_builds() if Track.objects.filter(kind__in=kinds).exists() else None
 
 
 def learn(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:

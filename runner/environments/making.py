@@ -5,6 +5,7 @@ found that the requirements contradict each other, pip would find that too, slow
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -79,10 +80,16 @@ class Maker:
             try:
                 return once(tool)
             except StepFailed as failure:
-                said.append(f"{tool.name}: {failure}")
+                said.append(f"{tool.name}: {complaint(str(failure))}")
                 if is_contradiction(str(failure)):
                     break
         raise CannotMake("\n".join(said) or "neither uv nor pip is installed beside the worker: install one of them")
+
+
+def complaint(words: str) -> str:
+    """What an installer printed, from its first line that begins with "error:"; all of it where there is none."""
+    found = re.search(r"^error:", words, re.MULTILINE | re.IGNORECASE)
+    return words[found.start() :] if found else words
 
 
 def is_contradiction(words: str) -> bool:

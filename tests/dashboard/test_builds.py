@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from dashboard.models import TorchBuild
+from dashboard.models import TorchBuild, Track
 from dashboard.plan import PlanError
 from dashboard.services.builds import BuildError, add_build, add_variant, discover_builds, learn
+from dashboard.tasks import discover_builds as task_discover_builds
 from tests.builders import site
 from tests.builders.package_index import PackageIndex
 
@@ -111,6 +112,14 @@ def test_one_index_that_does_not_answer_does_not_hold_up_the_other(index: Packag
 def test_the_command_prints_what_is_new(index: PackageIndex) -> None:
     assert call("discover_builds") == "2.10.0\n2.11.0\n"
     assert call("discover_builds") == "nothing new\n"
+
+
+def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageIndex) -> None:
+    task_discover_builds()
+    assert index.calls == []
+    Track.objects.create(key="stable", kind=Track.Kind.STABLE)
+    task_discover_builds()
+    assert TorchBuild.objects.filter(channel="release", version="2.11.0").exists()
 
 
 def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
