@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from dashboard.models import InstalledEnvironment, Job, JobState, Requirements, TorchBuild, Worker
 from dashboard.pins import BESIDE, PinError, newest_set, top_level
@@ -101,7 +102,7 @@ def _forget_others(worker: Worker, keys: Iterable[str]) -> None:
     others.filter(state__in=[State.READY, State.DAMAGED]).update(state=State.EVICTED)
 
 
-def _requirements(build: TorchBuild, libraries: Mapping[str, str], platform: str) -> Any:
+def _requirements(build: TorchBuild, libraries: Mapping[str, str], platform: str) -> QuerySet[Requirements]:
     return Requirements.objects.filter(build=build, libraries=libraries, platform=platform)
 
 

@@ -19,8 +19,8 @@ from tests.builders.worker import SiteJob, SiteServer
 
 def wanted(version: str = "0.0.1", **other: Any) -> dict[str, Any]:
     """What a claim's answer says of the environment of this torch."""
-    asked = {"build": version, "version": version, "index_url": "", "libraries": {}, "requirements": None}
-    return {**asked, "packages": [f"torch=={version}"], **other}
+    asked: dict[str, Any] = {"build": version, "version": version, "index_url": "", "libraries": {}}
+    return {**asked, "requirements": None, "packages": [f"torch=={version}"], **other}
 
 
 class Provider:
