@@ -3,6 +3,7 @@
 The answer is docs/coverage.md, made from result files alone: what is not in them was not run. Imports no torch.
 """
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import progress, recorded, report
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
@@ -48,6 +50,11 @@ CPU, GPU = Place("cpu", "smoke", "CPU"), Place("cuda", "standard", "GPU")
 
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument("results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders")
+    parser.add_argument(
+        "--missing",
+        metavar="DEVICE",
+        help="instead of the page: what was not run on cpu, cuda or cuda:N, as a list for batch",
+    )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="also write what was used here, as .jsonl.gz")
 
 
@@ -59,8 +66,20 @@ def run(options: Namespace) -> int:
         return WRONG_INPUT
     if options.keep:
         recorded.keep([*newest(documents, CPU).values(), *newest(documents, GPU).values()], options.keep)
-    print(page(documents, " ".join(map(str, options.results))))  # noqa: T201 - the answer to the person who asked
+    answer = (
+        page(documents, " ".join(map(str, options.results)))
+        if not options.missing
+        else listed(documents, options.missing)
+    )
+    print(answer)  # noqa: T201 - the answer to the person who asked
     return OK
+
+
+def listed(documents: list[recorded.Document], device: str) -> str:
+    """What was not run on ``device``, one line of JSON a job, as ``batch`` reads it."""
+    place = CPU if device == CPU.device else GPU
+    cases = missing(newest(documents, place), place.size)
+    return "\n".join(json.dumps({"benchmark": name, "config": config, "device": device}) for name, config in cases)
 
 
 def newest(documents: Iterable[recorded.Document], place: Place) -> Results:

@@ -12,8 +12,9 @@ import pytest
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import coverage
 from benchmarks_suite.commands.coverage import CPU, mark_of, newest
-from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import recorded, report
+from benchmarks_suite.commands.missing import fitting, missing
+from benchmarks_suite.configs import CONFIGS, Config
+from benchmarks_suite.harness import job, recorded, report
 from benchmarks_suite.registry import BENCHMARKS
 
 ROOT = Path(__file__).parents[2]
@@ -97,6 +98,29 @@ def test_kept_results_have_no_samples_and_make_the_same_page(
     assert json.loads(gzip.decompress(kept.read_bytes()))["samples"] == {}
     assert main(["coverage", str(kept.parent)]) == coverage.OK
     assert capsys.readouterr().out == first.replace(str(original), str(kept.parent))
+
+
+@pytest.mark.parametrize("size", ["smoke", "standard"])
+@pytest.mark.parametrize("config", [config for config in CONFIGS.values() if config.compiles], ids=lambda c: c.name)
+def test_every_config_has_a_benchmark_that_it_is_for(config: Config, size: str) -> None:
+    benchmark = fitting(config, size)
+    assert benchmark.mode in (config.modes or [benchmark.mode])
+    assert benchmark.shapes in (config.shapes or [benchmark.shapes])
+
+
+def test_what_was_not_run_is_a_list_that_batch_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "result.json").write_text(json.dumps(result()))
+    assert main(["coverage", str(tmp_path), "--missing", "cpu"]) == coverage.OK
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    jobs = [job.parse({"schema": "job.v1", "job_id": "test", "attempt": 1, **line}) for line in lines]
+    assert {name for name, line in BENCHMARKS.items() if line.size == "smoke"} == {j.benchmark.name for j in jobs} | {
+        MLP
+    }
+    assert {j.config.name for j in jobs} == CONFIGS.keys()  # eager: of the machine itself
+
+
+def test_what_was_run_is_not_listed_again() -> None:
+    assert (MLP, "inductor") not in set(missing({(MLP, "inductor")}, "smoke"))
 
 
 def test_a_file_that_is_no_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
