@@ -21,7 +21,7 @@ def installed() -> dict[str, object]:
         triton = ""
     return {
         "label": found["__version__"],
-        "version": found["__version__"],
+        "version": importlib.metadata.version("torch"),  # to install it by: on PyPI without the label's +cu130
         "git_sha": found.get("git_version") or "",
         "cuda": found.get("cuda") or "",
         "triton": triton,

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,10 @@ import structlog
 
 from runner.process import environment
 from runner.settings import PROJECT, Settings
+from runner.site import Wanted
 
 # What an interpreter says of its torch build: printed, or written to a file that is named; modules named after it are
-# imported, too.
+# imported, too. version: the one to install it by, which on PyPI lacks the +cu130 of the label.
 FACTS_SCRIPT = """
 import importlib, importlib.metadata, json, platform, sys
 import torch
@@ -28,8 +29,9 @@ for module in sys.argv[2:]:
     importlib.import_module(module)
 libraries = ("numpy", "transformers", "diffusers", "timm", "torchvision", "torchao")
 told = json.dumps({
-    "label": torch.__version__, "version": torch.__version__, "git_sha": torch.version.git_version or "",
-    "cuda": torch.version.cuda or "", "triton": version("triton") or version("pytorch-triton"),
+    "label": torch.__version__, "version": version("torch") or torch.__version__,
+    "git_sha": torch.version.git_version or "", "cuda": torch.version.cuda or "",
+    "triton": version("triton") or version("pytorch-triton"),
     "python": platform.python_version(),
     "libraries": {name: found for name in libraries if (found := version(name))},
 })
@@ -61,10 +63,14 @@ class Environment:
     def label(self) -> str:
         return str(self.build["label"])
 
-    def serves(self, label: str, libraries: Mapping[str, str]) -> bool:
-        """Whether it is this build and has these versions of these libraries."""
+    def serves(self, wanted: Wanted) -> bool:
+        """Whether it is the build that is wanted, and has the library versions that were asked for.
+
+        A torch of the same version from the same kind of index is that build, whatever the site calls it.
+        """
+        is_same = not wanted.index_url and self.build["version"] == wanted.version
         has: dict[str, str] = self.build.get("libraries", {})
-        return self.label == label and libraries.items() <= has.items()
+        return (is_same or self.label == wanted.build) and wanted.libraries.items() <= has.items()
 
 
 def adopt(settings: Settings) -> Environment:

@@ -44,7 +44,7 @@ def provided(worker: Worker, ticket: Ticket, why_stop: Callable[[], str]) -> Ite
     why_stop: asked while we work; a word ends it. Raises NotProvided, Stopped, SiteError, OSError.
     """
     wanted = ticket.claim.environment or _named_by(ticket.claim.job, worker.environment)
-    adopted = next((each for each in worker.adopted if each.serves(wanted.build, wanted.libraries)), None)
+    adopted = next((each for each in worker.adopted if each.serves(wanted)), None)
     if adopted is not None:
         yield adopted
         return

@@ -78,6 +78,16 @@ def test_an_adopted_interpreter_serves_its_build_as_it_is(provider: Provider) ->
     assert not provider.folder.exists()
 
 
+def test_an_adopted_interpreter_serves_its_version_under_another_label(provider: Provider) -> None:
+    """PyPI's torch 2.13.0 calls itself 2.13.0+cu130."""
+    adopted = provider.worker.environment
+    provider.worker.environment = replace(adopted, build={**adopted.build, "version": "0.0.1"})
+    with provider.use("0.0.1") as environment:
+        assert environment.label == adopted.label
+    with provider.use("0.0.1", index_url=provider.index.url) as environment:
+        assert environment.label == "0.0.1"
+
+
 def test_an_adopted_interpreter_with_other_libraries_than_asked_for_does_not_serve(provider: Provider) -> None:
     label = provider.worker.environment.label
     with provider.use("0.0.1", build=label, libraries={"numpy": "1.0.1"}) as environment:
