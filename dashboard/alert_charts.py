@@ -173,8 +173,8 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
     layout = {
         "hovermode": "closest",
         "showlegend": True,
-        "legend": {"orientation": "h", "y": -0.3, "x": 0},
-        "margin": {"l": 64, "r": 16, "t": 12, "b": 40},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "margin": {"l": 64, "r": 16, "t": 12, "b": 48},
         "xaxis": {"title": {"text": "process, in the order measured"}, "dtick": max(1, len(processes) // 12)},
         "yaxis": {"title": {"text": f"{metric.label}, % of base"}, "automargin": True, "ticksuffix": " %"},
     }

@@ -13,6 +13,7 @@ from django.utils import timezone
 from dashboard.alert_charts import level_before
 from dashboard.charts import Line, first_seen
 from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
+from dashboard.reproduce import command
 from dashboard.selectors.alert_data import AroundChange
 from dashboard.selectors.alerts import OPEN, Told
 
@@ -85,9 +86,11 @@ def _row(line: Line, index: int, first: int) -> Row:
 
 
 def reproduce(alert: Alert) -> str:
-    """The suite's own line that repeats the job of the new level; empty where its result is not kept. One query."""
+    """The command that repeats the job of the new level; empty where neither its result nor its file is kept."""
     document = Result.objects.filter(job=alert.job_id).values_list("document", flat=True).first()
-    return str((document or {}).get("reproduce", ""))
+    line = str((document or {}).get("reproduce", ""))
+    spec = alert.job.spec if alert.job else {}
+    return command(spec, line) if line or spec else ""
 
 
 def for_triage(group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from statistics import fmean
 
 from django.db.models import Count, F, Q, QuerySet
 
-from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worker
+from dashboard.models import Job, JobState, Purpose, Run, RunState, Series, Status, Worker
 from dashboard.selectors.rollup import STATUS_METRIC
 
 ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
 ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
+_BY_THE_DOZEN = (Purpose.CONFIRMATION, Purpose.BISECTION)
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 ALIVE = timedelta(seconds=60)  # a worker that was heard of within this time; it reports every few seconds
 # How a run page orders its jobs: what needs a person first.
@@ -80,8 +81,11 @@ def ended() -> QuerySet[Run]:
 
 
 def active_and_last(most: int) -> tuple[list[RunRow], list[RunRow]]:
-    """Active runs, and at most ``most`` that are over, each in its order, with their counts. Two queries."""
-    last = Q(pk__in=ended().values("pk")[:most])
+    """Active runs, and at most ``most`` that are over, each in its order, with their counts. Two queries.
+
+    What confirms or bisects makes a run for each process: of those that are over none is listed.
+    """
+    last = Q(pk__in=ended().exclude(purpose__in=_BY_THE_DOZEN).values("pk")[:most])
     found = list(listing().filter(Q(state__in=ACTIVE_RUNS) | last).order_by("-created_at"))
     rows = with_counts(found)
     working = [row for row in rows if row.run.state in ACTIVE_RUNS]

@@ -8,7 +8,6 @@ from django.conf import settings
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Cause, Rule
 from dashboard.notify.compose import Change, Entry
 from dashboard.notify.picture import change_png
-from dashboard.reproduce import command
 from dashboard.selectors import alert_data, alert_page, alerts
 from dashboard.selectors.alerts import Told
 from dashboard.telling_rules import Facts, Wanted
@@ -36,9 +35,9 @@ def entry_of(event: AlertEvent) -> Entry:
         base=group.base.label if group.base else None,
         new=group.new.label if group.new else None,
         commits=alert_page.commit_range(group),
-        reproduce=command(first.job.spec, alert_page.reproduce(first)) if first and first.job else "",
+        reproduce=alert_page.reproduce(first) if first else "",
         series=[_change(row) for row in rows],
-        why=event.text,
+        why="" if event.text == group.title else event.text,  # that a group was opened says its title
     )
 
 

@@ -66,6 +66,8 @@ _SIGNS = {
     "sending": ("active", "●"),
 }
 
+_SPACED = {"trade_off", "not_reproduced"}  # status words stay as the suite writes them
+
 register.filter("duration", wording.duration)
 register.filter("number", wording.number)
 register.filter("heat", heat)
@@ -77,9 +79,24 @@ def word(text: str) -> SafeString:
     tone, sign = _SIGNS.get(text, ("bad", "✕"))
     about = explain(text)
     attribute = format_html(' title="{}"', about) if about else ""
+    shown = spaced(text) if text in _SPACED else text
     return format_html(
-        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, text
+        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, shown
     )
+
+
+_DEEDS = {
+    "acknowledged": "Acknowledge",
+    "fixed": "It is fixed",
+    "wontfix": "It stays so",
+    "invalid": "No change at all",
+}
+
+
+@register.filter
+def deed(state: str) -> str:
+    """What a person does who moves an alert to ``state``: the label of the button."""
+    return _DEEDS.get(state, state)
 
 
 @register.filter

@@ -11,8 +11,7 @@ from django.urls import reverse
 
 from dashboard import alert_charts, charts
 from dashboard.models import AlertGroup, Confirmation
-from dashboard.reproduce import command
-from dashboard.selectors import alert_data, alert_page, alerts
+from dashboard.selectors import alert_data, alert_page, alerts, verdicts
 from dashboard.selectors.alerts import Told
 from dashboard.services import triage
 from dashboard.views import parameters
@@ -85,7 +84,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
             "seen": seen,
             "levels": alert_page.levels(seen),
             "points": alert_page.points(seen),
-            "command": command(main.alert.job.spec, alert_page.reproduce(main.alert)) if main.alert.job else "",
+            "command": alert_page.reproduce(main.alert),
         }
     if context["may_triage"]:
         context |= alert_page.for_triage(group, rows, context.get("seen"))
@@ -120,3 +119,8 @@ def _main_or_404(request: HttpRequest, pk: int) -> Told:
     if main is None:
         raise Http404(f"Alert {pk} has no series to draw.")
     return main
+
+
+def quality(request: HttpRequest) -> HttpResponse:
+    """What became of the alerts, by week and detector version."""
+    return render(request, "alert_quality.html", {"weeks": verdicts.weekly(), "states": verdicts.COUNTED})

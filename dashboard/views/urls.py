@@ -26,6 +26,7 @@ urlpatterns = [
     path("alerts/", alerts.listing, name="alerts"),
     path("alerts/bulk", triage.bulk, name="alerts_bulk"),
     path("alerts/feed/", feeds.feed, name="alerts_feed"),
+    path("alerts/quality/", alerts.quality, name="alert_quality"),
     path("alerts/<int:pk>/", alerts.show, name="alert"),
     path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
     path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),

@@ -126,6 +126,24 @@ def test_evidence_is_escaped(reader: Client) -> None:
     assert "<script>x" not in text(reader, group.get_absolute_url())
 
 
+def test_the_command_of_the_new_level_is_there_to_be_copied(reader: Client) -> None:
+    series = alerting.measured([2.0, 2.2])
+    group = alerting.group()
+    alerting.alert(group, job=series.data.get(value=2.2).job)
+    assert "python -m benchmarks_suite run" in text(reader, group.get_absolute_url())
+
+
+def test_how_often_alerts_are_right_is_told_by_week_and_detector(reader: Client) -> None:
+    assert "No alert has been raised yet" in text(reader, "/alerts/quality/")
+    group = alerting.group()
+    alerting.alert(group, detector_version="1")
+    for state in ("confirmed", "invalid"):
+        AlertEvent.objects.create(group=group, action="state", state=state)
+    shown = " ".join(text(reader, "/alerts/quality/").split())
+    assert '<td data-label="confirmed" class="number">1</td>' in shown
+    assert '<td data-label="confirmed of the decided" class="number">100 %</td>' in shown
+
+
 # --- Its figures ------------------------------------------------------------------------------------------------------
 def figure(client: Client, url: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text(client, url))

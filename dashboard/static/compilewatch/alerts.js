@@ -25,6 +25,18 @@ function acknowledge() {
   if (button && inbox().querySelector("[name=group]:checked")) button.click();
 }
 
+// One box chooses all; without scripts it is not shown.
+function offerAll() {
+  for (const box of document.querySelectorAll("[data-choose-all]")) box.hidden = false;
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!target.matches?.("[data-choose-all]")) return;
+  for (const box of inbox().querySelectorAll("[name=group]")) box.checked = target.checked;
+});
+document.addEventListener("htmx:afterSettle", offerAll);
+offerAll();
+
 const keys = {
   j: () => move(1),
   k: () => move(-1),
