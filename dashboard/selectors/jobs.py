@@ -14,7 +14,8 @@ _SINGLE = "_single"  # arms of steps timed one by one
 
 def job(uuid: UUID) -> Job:
     """The job with its run, case, worker, result and artifacts. Raises Job.DoesNotExist. Two queries."""
-    related = ("run__build", "run__track", "run__machine", "benchmark", "config", "worker", "result__environment")
+    of_run = ("run__build", "run__track", "run__machine")
+    related = (*of_run, "benchmark", "config", "worker", "requirements", "result__environment")
     return Job.objects.select_related(*related).prefetch_related("artifacts").get(pk=uuid)
 
 

@@ -10,6 +10,7 @@ from dashboard.pins import newest_set
 from dashboard.result_format import Refused
 from dashboard.services import environments, fleet
 from dashboard.services.builds import add_variant
+from dashboard.services.ingest import ingest
 from dashboard.services.leases import Stale
 from tests.builders import site
 
@@ -149,3 +150,10 @@ def test_the_calls_of_the_worker_api_reach_it() -> None:
     assert post("environments", environments=[told("ready")]).json() == {"noted": 1}
     assert post("environments", environments=[told("perfect")]).status_code == 422
     assert set(worker.environments.values_list("state", "adopted")) == {("ready", True), ("ready", False)}
+
+
+def test_the_jobs_page_shows_what_was_installed_for_it(worker: Worker, admin_client: Client) -> None:
+    job = job_on(worker, build())
+    keep(job, worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    assert PINNED in admin_client.get(job.get_absolute_url()).content.decode()
