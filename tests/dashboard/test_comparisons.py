@@ -7,11 +7,11 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from dashboard.management.commands.compare_builds import Command
-from dashboard.models import Comparison, Job, JobState, Machine, TorchBuild, Worker
+from dashboard.models import Comparison, Job, Machine, TorchBuild
 from dashboard.plan import Selection
 from dashboard.services.comparisons import start_comparison
-from dashboard.services.ingest import ingest
 from tests.builders import releases, site
+from tests.builders.comparing import comparison_jobs, land, started_comparison
 
 pytestmark = pytest.mark.django_db
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
@@ -37,24 +37,15 @@ def text(client: Client, url: str) -> str:
 
 
 # --- A comparison -----------------------------------------------------------------------------------------------------
-def started(repeats: int = 2) -> Comparison:
-    site.worker()
-    site.build("2.11.0+cpu")
-    site.build("2.13.0+cpu")
-    return start_comparison(
-        base="2.11.0", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=repeats
-    )
-
-
 def test_a_comparison_that_waits_shows_its_progress_and_polls(reader: Client) -> None:
-    shown = text(reader, started().get_absolute_url())
+    shown = text(reader, started_comparison().get_absolute_url())
     assert "Nothing has ended yet" in shown
     assert 'hx-trigger="every 4s"' in shown
     assert "0 of 8" in shown
 
 
 def test_a_comparison_has_a_report_of_its_own_runs_alone(operator: Client) -> None:
-    comparison = started()
+    comparison = started_comparison()
     for job in comparison_jobs(comparison):
         land(job, 2.0 if job.run.build == comparison.base else 1.8)
     shown = text(operator, comparison.get_absolute_url())
@@ -64,20 +55,20 @@ def test_a_comparison_has_a_report_of_its_own_runs_alone(operator: Client) -> No
 
 
 def test_an_operator_measures_more(operator: Client) -> None:
-    comparison = started(repeats=1)
+    comparison = started_comparison(repeats=1)
     operator.post(comparison.get_absolute_url() + "more", {"repeats": "2"})
     comparison.refresh_from_db()
     assert (comparison.repeats, comparison.runs.count()) == (3, 4)
 
 
 def test_an_operator_cancels_a_comparison(operator: Client) -> None:
-    comparison = started()
+    comparison = started_comparison()
     operator.post(comparison.get_absolute_url() + "cancel")
     assert {run.state for run in comparison.runs.all()} == {"cancelled"}
 
 
 def test_a_reader_may_do_neither(reader: Client) -> None:
-    address = started().get_absolute_url()
+    address = started_comparison().get_absolute_url()
     assert [reader.post(address + what).status_code for what in ("cancel", "more")] == [403, 403]
 
 
@@ -106,21 +97,9 @@ def test_one_build_alone_is_refused_in_the_admin(operator: Client) -> None:
     assert "Select two builds" in text(operator, "/admin/dashboard/torchbuild/")
 
 
-def comparison_jobs(comparison: Comparison) -> list[Job]:
-    return list(Job.objects.filter(run__comparison=comparison).select_related("run__build"))
-
-
-def land(job: Job, latency: float) -> None:
-    """The job's result, as its worker delivers it."""
-    worker = Worker.objects.get()
-    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
-    job = site.claim(job, worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))
-
-
 # --- The command line -------------------------------------------------------------------------------------------------
 def test_one_command_starts_a_comparison_and_says_where_it_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
-    started()
+    started_comparison()
     call_command("compare_builds", "2.11.0", "2.13.0", benchmark=[site.MLP], repeats=1, label="from a shell")
     comparison = Comparison.objects.get(label="from a shell")
     assert comparison.get_absolute_url() in capsys.readouterr().out
@@ -128,7 +107,7 @@ def test_one_command_starts_a_comparison_and_says_where_it_is_seen(capsys: pytes
 
 
 def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    comparison = started(repeats=3)
+    comparison = started_comparison(repeats=3)
     for job in comparison_jobs(comparison):
         land(job, 2.0 if job.run.build == comparison.base else 1.8)
     Command().follow(comparison)
@@ -142,14 +121,14 @@ def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]
     [(("2.11.0", "2.11.0"), "Both sides are 2.11.0"), (("2.11.0", "nonsense"), "nonsense")],
 )
 def test_the_command_refuses_with_the_reason(builds: tuple[str, str], words: str) -> None:
-    started()
+    started_comparison()
     with pytest.raises(CommandError, match=words):
         call_command("compare_builds", *builds)
 
 
 # --- In turn ----------------------------------------------------------------------------------------------------------
 def test_both_builds_are_measured_in_turn_and_each_goes_first_as_often() -> None:
-    comparison = started(repeats=4)
+    comparison = started_comparison(repeats=4)
     jobs = Job.objects.filter(run__comparison=comparison).order_by("planned_at").select_related("run__build", "config")
     order = [(job.config.name, job.run.build_id == comparison.base_id) for job in jobs]
     pairs = [order[at : at + 2] for at in range(0, len(order), 2)]
@@ -159,7 +138,7 @@ def test_both_builds_are_measured_in_turn_and_each_goes_first_as_often() -> None
 
 
 def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
-    assert started().libraries["transformers"] == "5.23.0"
+    assert started_comparison().libraries["transformers"] == "5.23.0"
     site.build("2.5.1")
     older = start_comparison(
         base="2.5.1", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
@@ -169,7 +148,7 @@ def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
 
 def test_a_build_of_another_kind_of_machine_is_not_meant() -> None:
     site.build("2.11.0+cu130")
-    assert started().base.label == "2.11.0+cpu"
+    assert started_comparison().base.label == "2.11.0+cpu"
 
 
 # --- From stored data ---

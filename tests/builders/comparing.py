@@ -1,0 +1,41 @@
+"""A comparison and a search on the machine cpu-2c, and results for their jobs."""
+
+from dashboard.models import Bisection, Comparison, Job, JobState, Worker
+from dashboard.plan import Selection
+from dashboard.services.bisections import start_bisection
+from dashboard.services.comparisons import start_comparison
+from dashboard.services.ingest import ingest
+from tests.builders import site
+
+BASE, NEW = "2.11.0+cpu", "2.13.0+cpu"
+
+
+def started_comparison(repeats: int = 2) -> Comparison:
+    """Eager and inductor of the MLP on two builds: 4 × `repeats` jobs that wait."""
+    site.worker()
+    site.build(BASE)
+    site.build(NEW)
+    return start_comparison(
+        base="2.11.0", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=repeats
+    )
+
+
+def started_bisection() -> Bisection:
+    """Between the two builds of `started_comparison`, over two more; it must have run before."""
+    for label in ("2.12.0+cpu", "2.12.1+cpu"):
+        site.build(label)
+    return start_bisection(base=BASE, new=NEW, machine="cpu-2c", benchmark=site.MLP, config="inductor")
+
+
+def comparison_jobs(comparison: Comparison) -> list[Job]:
+    """In the order in which they are measured."""
+    jobs = Job.objects.filter(run__comparison=comparison).order_by("planned_at")
+    return list(jobs.select_related("run__build", "config"))
+
+
+def land(job: Job, latency: float) -> None:
+    """The job's result, as its worker delivers it."""
+    worker = Worker.objects.get()
+    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+    job = site.claim(job, worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))

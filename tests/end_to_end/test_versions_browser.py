@@ -1,0 +1,135 @@
+"""Comparisons, versions and searches in a real browser: themes, phone, keyboard, and what changes while one looks."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from pytest_django.live_server_helper import LiveServer
+
+from dashboard.models import Comparison
+from tests.builders import releases
+from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+from tests.builders.comparing import comparison_jobs, land, started_bisection, started_comparison
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = ViewportSize(width=390, height=844)
+DESK = ViewportSize(width=1440, height=900)
+COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
+VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.static.b16"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[Page]:
+    """A window in which an operator is signed in, on a site with two releases, and two more being compared."""
+    releases.import_two_releases()
+    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
+    made: BrowserContext = browser.new_context(base_url=live_server.url, viewport=DESK)
+    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    yield made.new_page()
+    made.close()
+
+
+@pytest.fixture
+def comparison(page: Page) -> Comparison:
+    """At work: the first repeat of one case is in."""
+    found = started_comparison()
+    for job in comparison_jobs(found)[:2]:
+        land(job, 2.0 if job.run.build == found.base else 1.8)
+    return found
+
+
+@pytest.fixture
+def addresses(comparison: Comparison) -> list[str]:
+    search = started_bisection()
+    lists = ["/comparisons/", "/bisections/"]
+    return [COMPARE, VERSIONS, *lists, comparison.get_absolute_url(), search.get_absolute_url()]
+
+
+def faults(page: Page, address: str) -> str:
+    page.goto(address)
+    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
+    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str], theme: Any) -> None:
+    page.emulate_media(color_scheme=theme)
+    assert "".join(faults(page, address) for address in addresses) == ""
+
+
+def test_every_page_keeps_to_the_security_policy_and_complains_of_nothing(page: Page, addresses: list[str]) -> None:
+    complaints = watch(page)
+    for address in addresses:
+        page.goto(address)
+        drawn(page)
+        assert policy_breaks(page) == [], address
+    assert complaints == []
+
+
+def test_no_page_is_wider_than_a_phone(page: Page, addresses: list[str]) -> None:
+    page.set_viewport_size(PHONE)
+    for address in addresses:
+        page.goto(address)
+        assert drawn(page).evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
+
+
+def test_only_what_is_significant_is_in_the_address_and_back_undoes_it(page: Page) -> None:
+    page.goto(COMPARE)
+    cases = page.locator("#cases-section tbody tr")
+    expect(cases).to_have_count(22)
+    page.get_by_label("Show").select_option("significant")
+    page.wait_for_url(re.compile("show=significant"))
+    expect(cases).to_have_count(12)
+    page.go_back()
+    expect(cases).to_have_count(22)
+
+
+def test_another_base_is_chosen_and_compared(page: Page) -> None:
+    page.goto(COMPARE)
+    page.get_by_label("Base").select_option(releases.NEW)
+    page.wait_for_url(re.compile("base=2.13.0"))
+    expect(page.locator("main")).to_contain_text("Both sides are the same")
+
+
+def test_a_click_on_a_release_opens_its_newest_job(page: Page) -> None:
+    page.goto(VERSIONS)
+    plot = drawn(page).locator(".plot")
+    at = plot.evaluate(
+        """plot => {
+            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.name === "inductor");
+            return [xaxis._offset + xaxis.d2p(trace.x[1]), yaxis._offset + yaxis.d2p(trace.y[1]), trace.customdata[1]];
+        }"""
+    )
+    box = plot.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+    page.mouse.click(box["x"] + at[0], box["y"] + at[1])
+    page.wait_for_url(f"**/jobs/{at[2]}/")
+
+
+def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Comparison) -> None:
+    page.goto(comparison.get_absolute_url())
+    expect(page.locator("#live")).to_contain_text("2 of 8")
+    for job in comparison_jobs(comparison)[2:]:
+        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+    expect(page.locator("#report .answer")).to_have_text("Yes", timeout=15_000)
+    expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
+    expect(page.get_by_role("button", name="Measure more …")).to_be_visible()
+
+
+def test_a_cell_of_the_matrix_leads_to_the_comparison(page: Page) -> None:
+    page.goto(VERSIONS)
+    page.locator("table.releases thead a").click()
+    page.wait_for_url(re.compile("/compare/"))
+    expect(page.locator("h1")).to_contain_text("or 2.13.0+cu130?")
