@@ -35,7 +35,8 @@ def _shard(module: nn.Module) -> nn.Module:
     """Shards every parameter by its first dimension, in place; tied ones stay tied. The mesh is all ranks."""
     require_process_group()
     try:
-        from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import Shard, distribute_tensor
     except ImportError as error:
         raise Unsupported("this torch has no public torch.distributed.tensor; it came with 2.5") from error
     device = next(module.parameters()).device.type
