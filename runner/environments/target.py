@@ -5,9 +5,10 @@ import re
 import sys
 
 # What neither an import of torch nor a compile for the CPU loads, of a torch that was built for CUDA: gigabytes.
+# (libtorch_python of 2.4 is linked to nvtx, which stays.)
 NOT_FOR_CPU = re.compile(
     r"(pytorch-)?triton|cuda-(bindings|pathfinder|toolkit)"
-    r"|nvidia-(cusolver|nvtx|nvvm|cuda-(cccl|crt|nvcc))(-cu\d+)?"
+    r"|nvidia-(cusolver|nvvm|cuda-(cccl|crt|nvcc))(-cu\d+)?"
 )
 
 
