@@ -1,0 +1,85 @@
+"""What the files under docker/ say: images and their commands, services, the variables that compose fills in."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKER = ROOT / "docker"
+DOCKERFILE = DOCKER / "Dockerfile"
+COMPOSE_FILES = [DOCKER / "compose.yaml", DOCKER / "compose.workers.yaml"]
+VARIABLE = re.compile(r"\$\{(\w+)(:?[-?])?([^}]*)\}")  # ${NAME:-default}, ${NAME:?why}
+
+
+def compose(name: str = "compose.yaml") -> dict[str, Any]:
+    """A compose file with its merges done."""
+    document: dict[str, Any] = yaml.safe_load((DOCKER / name).read_text())
+    return document
+
+
+def stage(name: str) -> str:
+    """The lines of one stage of the Dockerfile, continued ones joined."""
+    joined = DOCKERFILE.read_text().replace("\\\n", " ")
+    stages = re.split(r"^FROM \S+ AS ", joined, flags=re.MULTILINE)[1:]
+    return {text.split()[0]: text for text in stages}[name]
+
+
+def command(target: str, instruction: str = "CMD") -> list[str]:
+    """The JSON list of CMD or ENTRYPOINT of a stage."""
+    found = re.search(rf"^{instruction} (\[.*\])$", stage(target), re.MULTILINE)
+    assert found, f"{target} has no {instruction} in JSON notation"
+    words: list[str] = json.loads(found[1])
+    return words
+
+
+def health_command(target: str) -> list[str]:
+    """The command of a stage's HEALTHCHECK."""
+    found = re.search(r"^HEALTHCHECK .*? CMD (\[.*\])$", stage(target), re.MULTILINE)
+    assert found, f"{target} has no HEALTHCHECK in JSON notation"
+    words: list[str] = json.loads(found[1])
+    return words
+
+
+def targets() -> set[str]:
+    """The names of all stages."""
+    return set(re.findall(r"^FROM \S+ AS (\S+)$", DOCKERFILE.read_text(), re.MULTILINE))
+
+
+def images() -> set[str]:
+    """Every image of somebody else's."""
+    bases = set(re.findall(r"^FROM (\S+)", DOCKERFILE.read_text(), re.MULTILINE)) - targets()
+    services = [service for path in COMPOSE_FILES for service in compose(path.name)["services"].values()]
+    return bases | {service["image"] for service in services if "image" in service}
+
+
+def pins(path: Path) -> set[str]:
+    """The lines `name==version ; marker` of a lock."""
+    return set(re.findall(r"^([\w.-]+==.*?) \\$", path.read_text(), re.MULTILINE))
+
+
+def pinned(name: str) -> str:
+    """The version of a package in requirements.txt."""
+    return next(line.partition("==")[2] for line in pins(ROOT / "requirements.txt") if line.startswith(f"{name}=="))
+
+
+def torch() -> str:
+    """The release of torch that pyproject.toml names."""
+    project: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    version: str = project["tool"]["compilewatch"]["torch"]
+    return version
+
+
+def variables(path: Path) -> list[tuple[str, str, str]]:
+    """(name, operator, default or reason) of every ${…} outside comments."""
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("#")]
+    return VARIABLE.findall("\n".join(lines))
+
+
+def example() -> dict[str, str]:
+    """.env.example."""
+    lines = (DOCKER / ".env.example").read_text().splitlines()
+    return {name: value for name, _, value in (line.partition("=") for line in lines if re.match(r"\w+=", line))}
