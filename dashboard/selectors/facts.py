@@ -8,17 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
-from typing import Any
 
-from dashboard.attribution import Code, Difference, Facts, Moved
+from dashboard.attribution import Facts, Moved
 from dashboard.detection import judge
 from dashboard.following import STATUS_METRIC, settings_of
 from dashboard.metrics import METRICS
-from dashboard.models import Alert, Artifact, Confirmation, Datum, Result, Series, Track
-from dashboard.selectors import history
+from dashboard.models import Alert, Confirmation, Datum, Series, Track
+from dashboard.selectors import documents, history
 
 WINDOW = 20
-LOOKED_AT = 5  # result documents on a side
 CONTROLS = {  # metric -> the metric of the same jobs that only eager moves
     "latency_ms": "eager_latency_ms",
     "cold_start_s": "eager_latency_ms",
@@ -29,9 +27,6 @@ CONTROLS = {  # metric -> the metric of the same jobs that only eager moves
 PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 CANARY_FAMILY = "machine"
 EAGER = "eager"
-CODE = "generated-code.tar.xz"
-_OF_ONE_DEVICE = ("machine.host", "machine.device_id")
-_PRESSURE = ("cpu_pressure", "gpu_shared", "gpu_throttled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +37,13 @@ class _Sides:
     after: list[float]
 
 
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """Jobs of the series on either side of the change, those next to it first."""
-
-    before: list[str]
-    after: list[str]
-
-
 def facts_of(alert: Alert) -> Facts:
     """Everything known around the change of `alert` (with series, benchmark, config, builds and group)."""
     series = alert.series
-    jobs = jobs_around(alert)
-    documents = _documents(jobs)
+    jobs = documents.jobs_around(alert)
+    found = documents.documents_of(jobs)
     confirmation = Confirmation.objects.filter(alerts=alert.pk).first() if alert.pk else None
-    change = _change(alert)
+    change, code = _change(alert), documents.code(found, jobs)
     return Facts(
         metric=series.metric,
         unit=METRICS[series.metric].unit,
@@ -68,24 +55,16 @@ def facts_of(alert: Alert) -> Facts:
         pinned=_pinned(alert),
         canary=_canary(alert),
         alike=_alike(alert, change),
-        pressure=(_pressed(documents, jobs.before), _pressed(documents, jobs.after)),
-        code=_code(documents, jobs),
-        code_url=_code_url(alert, jobs),
-        differences=_differences(documents, jobs),
-        suite=_suite(documents, jobs),
+        pressure=(documents.pressed(found, jobs.before), documents.pressed(found, jobs.after)),
+        code=code,
+        code_diff=documents.code_difference(jobs) if code and code.changed() else "",
+        differences=documents.differences(found, jobs),
+        suite=documents.suite(found, jobs),
         phases=_moved_series(alert, {metric: METRICS[metric].label for metric in PHASES}),
         eager_passes=_eager_passes(alert),
-        stage=_stage(documents, jobs),
+        stage=documents.stage(found, jobs),
         variant=_variant(alert),
     )
-
-
-def jobs_around(alert: Alert) -> Jobs:
-    """The scheduled jobs of the alert's series next to its change."""
-    found = history.scheduled([alert.series_id])
-    before = found.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")[:LOOKED_AT]
-    after = found.filter(planned_at__gte=alert.planned_at)[:LOOKED_AT]
-    return Jobs(*([str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after)))
 
 
 def _change(alert: Alert) -> Moved | None:
@@ -210,90 +189,6 @@ def _alike(alert: Alert, change: Moved | None) -> tuple[int, int]:
 
 def _both(sides: _Sides) -> tuple[list[float], list[float]]:
     return sides.before, sides.after
-
-
-# --- Result documents on either side -----------------------------------------------------------------------
-
-
-def _documents(jobs: Jobs) -> dict[str, dict[str, Any]]:
-    """What the facts need of each job's result, by job."""
-    found = Result.objects.filter(pk__in=[*jobs.before, *jobs.after]).values(
-        "job_id", "suite_version", "environment__document", "document__compile__fingerprints", "document__marks",
-        "document__ablation",
-    )  # fmt: skip
-    return {str(one["job_id"]): dict(one) for one in found}
-
-
-def _known(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str], key: str) -> list[Any]:
-    return [documents[job][key] for job in jobs if job in documents and documents[job][key]]
-
-
-def _pressed(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str]) -> float:
-    there = [documents[job]["document__marks"] or [] for job in jobs if job in documents]
-    pressed = [any(mark.get("kind") in _PRESSURE for mark in marks) for marks in there]
-    return sum(pressed) / len(pressed) if pressed else 0.0
-
-
-def _code(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> Code | None:
-    sides = [_known(documents, side, "document__compile__fingerprints") for side in (jobs.before, jobs.after)]
-    if not all(sides):
-        return None
-    unstable = any(
-        mark.get("kind") == "fingerprint_unstable"
-        for one in documents.values()
-        for mark in one["document__marks"] or ()
-    )
-    return Code(_values(sides[0]), _values(sides[1]), min(map(len, sides)), stable=not unstable)
-
-
-def _values(fingerprints: Iterable[Mapping[str, str | None]]) -> dict[str, frozenset[str]]:
-    by_kind: dict[str, set[str]] = defaultdict(set)
-    for one in fingerprints:
-        for kind, value in one.items():
-            if value:
-                by_kind[kind].add(value)
-    return {kind: frozenset(values) for kind, values in by_kind.items()}
-
-
-def _code_url(alert: Alert, jobs: Jobs) -> str:
-    """Where the difference of the generated code is shown; "" where one side kept none."""
-    kept = Artifact.objects.filter(name=CODE, job__in=[*jobs.before[:1], *jobs.after[:1]]).count()
-    return f"/alerts/code/{alert.pk}/" if kept == 2 and alert.pk else ""
-
-
-def _differences(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> list[Difference]:
-    sides = [_known(documents, side, "environment__document") for side in (jobs.before, jobs.after)]
-    if not all(sides):
-        return []
-    before, after = (_flat(side[0]) for side in sides)
-    return [
-        Difference(path, before.get(path, "none"), after.get(path, "none"))
-        for path in sorted(before.keys() | after.keys())
-        if before.get(path) != after.get(path) and path not in _OF_ONE_DEVICE
-    ]
-
-
-def _flat(document: Mapping[str, Any], path: str = "") -> dict[str, str]:
-    """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint; Triton belongs to the build."""
-    found: dict[str, str] = {}
-    for key, value in document.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{path}{key}.")
-        elif value is not None and f"{path}{key}" not in ("fingerprint", "libraries.triton"):
-            found[f"{path}{key}"] = str(value)
-    return found
-
-
-def _suite(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> tuple[str, str] | None:
-    sides = [_known(documents, side, "suite_version") for side in (jobs.before, jobs.after)]
-    if not all(sides) or sides[0][0] == sides[1][0]:
-        return None
-    return sides[0][0], sides[1][0]
-
-
-def _stage(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> str:
-    found = _known(documents, jobs.after, "document__ablation")
-    return str(found[0].get("stage") or "") if found else ""
 
 
 def _eager_passes(alert: Alert) -> bool | None:

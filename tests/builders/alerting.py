@@ -46,13 +46,16 @@ def measure(
     values: Mapping[str, float] | None,
     hour: float,
     *,
+    benchmark: str = site.MLP,
     config: str = "inductor",
     build: str = site.BUILD,
     purpose: str = "scheduled",
     **result: Any,
 ) -> Job:
-    """One landed job of the MLP at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
-    run = site.run(configs=[config], build=site.build(build).label, purpose=purpose, **result.pop("where", {}))
+    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
+    run = site.run(
+        benchmark, configs=[config], build=site.build(build).label, purpose=purpose, **result.pop("where", {})
+    )
     at = FIRST + timedelta(hours=hour)
     Run.objects.filter(pk=run.pk).update(created_at=at, finished_at=at, state=RunState.COMPLETED)
     job = site.reload(run.jobs.get())
