@@ -3,7 +3,7 @@ PYTHON ?= python3
 LOCAL = @$(PYTHON) -m dashboard.local
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-gpu test-slow test-bare lint lock
+.PHONY: help up test test-gpu test-slow test-bare drill lint lock
 
 help:       ## Say what there is (the default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -22,6 +22,9 @@ test-slow:  ## The tests that take minutes
 
 test-bare:  ## Prove `make up` on a bare Debian in a chroot (root, debootstrap and network needed)
 	$(LOCAL) test-bare $(ARGS)
+
+drill:      ## Make real changes on a system of its own, print what it finds. A part: make drill ARGS="--only numerics"
+	$(LOCAL) drill $(ARGS)
 
 lint:       ## Style, types, import rules, migrations, deploy checks (also part of make test)
 	$(LOCAL) lint

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dashboard.local import browser, checks, install, preflight, project, single
 from dashboard.local.console import complain, say
 
-USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | lint | lock"
+USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | drill | lint | lock"
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
 
@@ -20,6 +20,7 @@ def main(arguments: Sequence[str]) -> int:
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),
         "test-bare": bare,
+        "drill": drill,
         "lint": lint,
         "lock": lock,
     }
@@ -70,7 +71,7 @@ def lint(_: Sequence[str]) -> int:
 
 
 def lock(rest: Sequence[str]) -> int:
-    """Pin anew: requirements.txt for the site and the suite, then tests/requirements.txt to go with it.
+    """Pin anew: requirements.txt for the site and the suite; to go with it docker's for the site alone, and the tests'.
 
     Versions that are pinned already stay unless `--upgrade` is given.
     """
@@ -78,6 +79,7 @@ def lock(rest: Sequence[str]) -> int:
         return 1
     files = [
         ("requirements.txt", ["--extra", "suite"]),
+        ("docker/requirements.txt", ["-c", "requirements.txt"]),
         ("tests/requirements.txt", ["--extra", "dev", "-c", "requirements.txt"]),
     ]
     compile_one = [str(project.VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *LOCK_OPTIONS, *rest]
@@ -96,6 +98,13 @@ def bare(rest: Sequence[str]) -> int:
     return subprocess.run([sys.executable, str(script), *rest], check=False).returncode
 
 
+def drill(rest: Sequence[str]) -> int:
+    """Make real changes on a system of its own, and print what it found."""
+    if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
+        return 1
+    return _become("-m", "tests.end_to_end.drill", *rest)
+
+
 def _become(*arguments: str) -> int:
     sys.stdout.flush()
-    os.execv(project.VENV_PYTHON, [str(project.VENV_PYTHON), *arguments])    # noqa: S606
+    os.execv(project.VENV_PYTHON, [str(project.VENV_PYTHON), *arguments])  # noqa: S606

@@ -1,0 +1,147 @@
+"""What the drill does on the running system: measure as a schedule would, change the build, look at the alerts."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+
+from dashboard.models import (
+    AlertGroup,
+    AlertState,
+    Channel,
+    Delivery,
+    DetectorState,
+    Kind,
+    Purpose,
+    Rule,
+    Run,
+    TorchBuild,
+    Track,
+)
+from dashboard.services.builds import add_variant
+from dashboard.services.run_state import is_over
+from dashboard.services.runs import cancel_run, trigger_run
+
+if TYPE_CHECKING:
+    from tests.end_to_end.drill import Injection
+
+QUICK = {"budget_s": 1, "single_steps": 0}
+PATIENCE_S = 3600
+BACK_ROUNDS = 6
+SETTLED = (AlertState.SUSPECTED, AlertState.CONFIRMING)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was told of an injection. points: rounds until the first alert; 0 where none came."""
+
+    title: str = ""
+    metric: str = "nothing"
+    points: int = 0
+    cause: str = "-"
+    state: str = "-"
+    group: int | None = None
+
+
+class DrillSite:
+    """The machine and track that `make up` made, measured as a schedule would."""
+
+    def __init__(self, benchmark: str, canary: str, starts: list[str]) -> None:
+        self.benchmark, self.canary, self.quick = benchmark, canary, {**QUICK, "starts": starts}
+        self.track = Track.objects.select_related("build").get(key="local")
+        assert self.track.build is not None
+        self.base: TorchBuild = self.track.build
+        first = Run.objects.order_by("pk").first()
+        assert first is not None
+        self.machine = first.machine
+        for run in Run.objects.filter(purpose=Purpose.MANUAL):
+            cancel_run(run=run)  # the first run that `make up` triggers measures what the drill does not need
+
+    @property
+    def rounds(self) -> int:
+        """How often the track was measured."""
+        return Run.objects.filter(purpose=Purpose.SCHEDULED, label="drill").count()
+
+    def tell(self, *urls: str) -> None:
+        """Have every event sent to these channels at once."""
+        rule, _ = Rule.objects.get_or_create(name="Drill", defaults={"states": ["confirmed", "recovered"]})
+        Channel.objects.filter(name__startswith="drill").delete()
+        for number, url in enumerate(urls):
+            rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
+
+    def measure_until(self, rounds: int) -> None:
+        """Measure the plain build until it has been measured so often."""
+        while self.rounds < rounds:
+            self.measure(self.base)
+
+    def measure(self, build: TorchBuild) -> None:
+        """One round on a build: eager and compiled, and the canary. Returns when everything is judged."""
+        cases = {"drill": (self.benchmark, ["eager", "inductor"]), "canary": (self.canary, ["eager"])}
+        runs = [
+            trigger_run(
+                build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=[benchmark],
+                configs=configs, purpose=Purpose.SCHEDULED, label=label, measure=self.quick,
+            )
+            for label, (benchmark, configs) in cases.items()
+        ]  # fmt: skip
+        started = time.monotonic()
+        wait_for(lambda: all(is_over(Run.objects.get(pk=run.pk).state) for run in runs))
+        wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
+        print(f"  round {self.rounds} on {build}: {time.monotonic() - started:.0f} s", flush=True)
+
+    def inject(self, injection: "Injection") -> Found:
+        """Measure with the change until it is told and measured again; what was told."""
+        since, build = timezone.now(), self.base
+        if injection.inductor or injection.env:
+            build = add_variant(
+                base=self.base, name=f"drill-{injection.name}", inductor=injection.inductor, env=injection.env
+            )
+        for points in range(1, injection.rounds + 1):
+            self.measure(build)
+            groups = self.told_since(since)
+            if groups:
+                return self.found(groups, injection.metrics, points)
+        return Found()
+
+    def told_since(self, since: object) -> list[AlertGroup]:
+        """Groups that were opened since, silence apart, oldest first."""
+        groups = AlertGroup.objects.filter(created_at__gte=since, track=self.track).exclude(kind=Kind.SILENCE)
+        return list(groups.order_by("pk"))
+
+    def found(self, groups: list[AlertGroup], metrics: tuple[str, ...], points: int) -> Found:
+        """What became of the group that tells one of the metrics, once it is measured again and told."""
+        fitting = [group for group in groups if group.alerts.filter(series__metric__in=metrics).exists()]
+        group = (fitting or groups)[0]
+        wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
+        waiting = Delivery.objects.filter(state__in=("waiting", "sending"), event__group=group)
+        wait_for(lambda: not waiting.exists(), 120)
+        group.refresh_from_db()
+        told = ", ".join(sorted({f"{alert.series.metric} {alert.series.config.name}" for alert in group.alerts.all()}))
+        return Found(group.title, told, points, group.cause, group.state, group.pk)
+
+    def set_back(self, found: Found) -> str:
+        """Measure the plain build until the alert has recovered; in words."""
+        if found.group is None:
+            return "nothing to set back"
+        for points in range(1, BACK_ROUNDS + 1):
+            self.measure(self.base)
+            group = AlertGroup.objects.get(pk=found.group)
+            if group.state == AlertState.RECOVERED:
+                return f"recovered after {points} points"
+        return f"{group.state} after {BACK_ROUNDS} points"
+
+    def control(self, rounds: int) -> list[str]:
+        """Measure the plain build without any change; the titles of what was told."""
+        since = timezone.now()
+        for _ in range(rounds):
+            self.measure(self.base)
+        return [group.title for group in self.told_since(since)]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
+    """Until it is so, or for so long; what is not so by then shows in the report."""
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.5)
