@@ -17,6 +17,7 @@ from benchmarks_suite.harness.job import Job
 
 PRELOADED = 4  # so many processes wait for jobs, the latest; each keeps some hundred MB
 IMPORTS_S = 600  # an import that takes longer hangs
+ENDING_S = 10  # then it is killed
 GONE = {"unfit": "the process that was to be forked gave no answer; preloaded.log may say why"}
 
 _Key = tuple[frozenset[tuple[str, str]], str | None]
@@ -63,7 +64,9 @@ class Preloaded:
         return int(answer["code"])
 
     def close(self) -> None:
-        self._requests.close()
+        self._requests.close()  # it ends when it reads that, after its branches
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(ENDING_S)
         self._process.kill()
         self._process.wait()
 

@@ -82,6 +82,7 @@ def import_harmless_part_of_compiler(backend: str) -> None:
     """
     if backend == "inductor" and Path("/dev/nvidiactl").exists():  # is_available() would make NVML start a thread
         importlib.import_module("torch._inductor.codecache")
+        importlib.import_module("functorch.compile")  # AOTAutograd and its partitioners
     else:
         import_compiler(backend)
 

@@ -55,14 +55,16 @@ def test_a_wrong_line_is_named_before_anything_runs(tmp_path: Path) -> None:
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.WRONG_INPUT
 
 
-def test_jobs_of_one_environment_are_forked_from_one_process(tmp_path: Path) -> None:
+def test_jobs_of_one_environment_are_forked_from_one_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     compiled = {**EAGER, "config": "dynamo_only"}
     path, out = listed(tmp_path, EAGER, compiled, compiled), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
     results = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
     assert [result["status"] for result in results] == ["pass"] * 3
     assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [None, "forked", "forked"]
-    assert all(result["wall_s"]["import"] < 1 for result in results)
+    assert "run in fresh processes" not in capsys.readouterr().err
     assert (out / "preloaded.log").read_text() == ""
 
 
