@@ -24,6 +24,7 @@ from kombu.exceptions import OperationalError
 
 from runner import environments, folder, gpu, logs, settings
 from runner.celery import create_app
+from runner.environments.room import tidy
 from runner.keeper import Keeper
 from runner.outbox import Outbox
 from runner.shared import Flag
@@ -68,7 +69,7 @@ def _make_worker(ours: settings.Settings) -> Worker:
     environment = environments.adopt(ours)
     further = environments.adopt_also(ours)
     worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping, further)
-    worker.store.remove_leftovers()
+    tidy(worker.store, ours.environments_gb)
     for each in worker.adopted:
         logger.info("adopted", python=each.command[0], torch=each.label, device=str(ours.device))
     return worker

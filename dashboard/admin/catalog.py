@@ -16,7 +16,7 @@ from dashboard.admin.versions import compare
 from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
 from dashboard.services.builds import discover_builds
 
-CHANGEABLE = ("git_sha", "released_on", "index_url")  # of a build: where it comes from
+CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: where it comes from
 
 
 @admin.register(Benchmark)

@@ -120,7 +120,8 @@ def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:
         raise CatalogError(f"builds: {build!r} needs a label and a version")
     known = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
     _checked(TorchBuild(label=build["label"], **known), "builds")
-    known["channel"] = channel_of(str(build["version"]))
+    if (channel := channel_of(str(build["version"]))) != TorchBuild.Channel.RELEASE:  # which is what nobody has told
+        known["channel"] = channel
     return TorchBuild.objects.update_or_create(label=build["label"], defaults=known)[0]
 
 

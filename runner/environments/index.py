@@ -1,6 +1,6 @@
 """Where packages come from: PACKAGE_INDEX_URL, or what pip is configured with on this machine, told to uv as well."""
 
-import shlex
+import ast
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -56,5 +56,5 @@ def pips() -> Index:
     found: dict[str, tuple[str, ...]] = {}
     for line in sorted(done.stdout.splitlines(), key=lambda line: not line.startswith("global.")):
         name, _, value = line.partition("=")
-        found[name.rpartition(".")[2]] = tuple(" ".join(shlex.split(value)).split())
+        found[name.rpartition(".")[2]] = tuple(str(ast.literal_eval(value)).split())
     return Index("".join(found.get("index-url", ())), found.get("extra-index-url", ()), found.get("find-links", ()))

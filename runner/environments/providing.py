@@ -34,6 +34,10 @@ class NotProvided(Exception):
     """There is no environment for this job here, and none can be made. The text says why."""
 
 
+class FailedBefore(CannotMake):
+    """The same was tried in vain within the last minutes."""
+
+
 @contextmanager
 def provided(worker: Worker, ticket: Ticket, why_stop: Callable[[], str]) -> Iterator[Environment]:
     """The environment for the job, which nobody removes in the `with` block.
@@ -74,7 +78,7 @@ class _Provision:
     def __post_init__(self) -> None:
         settings, folder = self.worker.settings, self.ticket.folder
         self._store = self.worker.store
-        self._tools = find_tools(self._store.folder / ".cache")
+        self._tools = find_tools(self._store.folder)
         self._steps = Steps(
             folder / "steps", jobfolder.temporary(folder), self.ticket.log, folder.name, self.why_stop
         )  # fmt: skip
@@ -101,17 +105,28 @@ class _Provision:
 
     def _agreed(self) -> str:
         """The pinned set that counts for this build, these libraries and this platform: the first that was found."""
+        key = f"unresolved-{_digest(self.wanted.packages)}"
         try:
-            text = self.wanted.requirements or self._maker.resolve(self.wanted.packages)
+            text = self.wanted.requirements or self._resolve(key)
         except (CannotMake, OSError) as error:
-            raise self._told(f"unresolved-{_digest(self.wanted.packages)}", self._record(""), error) from error
+            raise self._told(key, self._record(""), error) from error
         where = platform_of(self.worker.settings.device.kind)
         try:
             return self.worker.site.requirements(self.ticket.job_id, self.ticket.attempt, where, text, FOREVER_S)
         except Refused as answer:
             raise NotProvided(f"The site refused the requirements that were resolved: {answer}") from answer
 
+    def _resolve(self, key: str) -> str:
+        self._unless_failed(key)
+        return self._maker.resolve(self.wanted.packages)
+
+    def _unless_failed(self, key: str) -> None:
+        """Raise CannotMake where it failed a moment ago; a job that was retried tries again."""
+        if self.ticket.attempt == 1 and (words := self._store.failure(key)):
+            raise FailedBefore(f"It failed a moment ago for another job; retry this job to try again. {words}")
+
     def _make(self, key: str, record: Record, new: Path, lock: int) -> Record:
+        self._unless_failed(key)
         logger.info("making an environment", key=key, packages=len(record.requirements.splitlines()))
         self.worker.tell_environment(key, "building", record)
         self._steps.keep_open = [lock]
@@ -128,6 +143,8 @@ class _Provision:
             self._store.folder if self._store.folder.exists() else self.worker.settings.worker_dir
         )
         words = f"{full}{error}"[-WORDS_CHARACTERS:]
+        if not isinstance(error, FailedBefore):
+            self._store.remember_failure(key, words)
         self.worker.tell_environment(key, "failed", record, words)
         return NotProvided(f"The environment of torch build {self.wanted.build} could not be made here. {words}")
 

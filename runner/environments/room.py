@@ -12,12 +12,19 @@ from pathlib import Path
 import structlog
 
 from runner.environments.store import Store
-from runner.environments.tools import Tool, Uv
+from runner.environments.tools import Tool, Uv, find_tools
 
 GB = 1e9
 PATIENCE_S = 300
 
 logger = structlog.get_logger(__name__)
+
+
+def tidy(store: Store, limit_gb: float) -> None:
+    """What a starting worker does: remove what was half made, and keep the limit, which may be a new one."""
+    store.remove_leftovers()
+    if store.all():
+        make_room(store, limit_gb, find_tools(store.folder))
 
 
 def make_room(store: Store, limit_gb: float, tools: list[Tool]) -> None:

@@ -2,6 +2,7 @@
 
 <key>/          a finished environment, with environment.json (what it is), manifest.txt and `used` (its time of use)
 <key>.lock      held shared by those that use it, alone by the one that makes or removes it
+<key>.failed    why it could not be made a moment ago
 .new-<key>/     one that is being made, or was when its maker was killed
 .old-<key>/     one that is being removed
 
@@ -25,6 +26,7 @@ from runner.environments import manifest
 from runner.locks import try_lock, wait_for_lock
 
 RECORD, USED = "environment.json", "used"
+FAILURE_LASTS_S = 300  # the other jobs of a run fail at once, instead of each installing gigabytes in vain
 MB = 1024**2
 
 logger = structlog.get_logger(__name__)
@@ -79,6 +81,20 @@ class Store:
             yield self.folder / key, record
         finally:
             os.close(lock)
+
+    def failure(self, key: str) -> str:
+        """Why this environment could not be made within the last minutes; empty where nobody tried, or it went well."""
+        note = self._note(key)
+        try:
+            age_s = time.time() - note.stat().st_mtime
+            return note.read_text() if age_s < FAILURE_LASTS_S else ""
+        except OSError:
+            return ""
+
+    def remember_failure(self, key: str, words: str) -> None:
+        with suppress(OSError):  # a disk that takes no note: the next job finds out for itself
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._note(key).write_text(words)
 
     def all(self) -> dict[str, tuple[Record, float]]:
         """What is there: key -> record and time of last use, seconds since 1970; the most recently used first."""
@@ -138,9 +154,13 @@ class Store:
             (new / RECORD).write_text(json.dumps(asdict(record), indent=1))
             (new / USED).touch()
             new.rename(self.folder / key)
+            self._note(key).unlink(missing_ok=True)
         finally:
             shutil.rmtree(new, ignore_errors=True)
         logger.info("environment made", key=key, size_mb=size_mb, seconds=round(time.monotonic() - began, 1))
+
+    def _note(self, key: str) -> Path:
+        return self.folder / f"{key}.failed"
 
     def _remove(self, key: str) -> None:
         """Out of sight at once, then file by file."""

@@ -73,10 +73,13 @@ class Pip:
 Tool = Uv | Pip
 
 
-def find_tools(cache: Path) -> list[Tool]:
-    """The installers of this computer, the better one first. cache: for uv, unless UV_CACHE_DIR names another."""
+def find_tools(environments: Path) -> list[Tool]:
+    """The installers of this computer, the better one first.
+
+    uv's cache lies beside the environments, on the disk on which it can link, unless UV_CACHE_DIR names another.
+    """
     program = _uv_program()
-    uv = [Uv(program, Path(os.environ.get("UV_CACHE_DIR") or cache))] if program else []
+    uv = [Uv(program, Path(os.environ.get("UV_CACHE_DIR") or environments / ".cache"))] if program else []
     return [*uv, *([Pip()] if find_spec("pip") else [])]
 
 

@@ -35,18 +35,23 @@ class Provider:
         return self.worker.settings.environments_dir
 
     def names(self) -> list[str]:
-        """What lies in the folder, locks and the installer's cache aside."""
-        return sorted(path.name for path in self.folder.iterdir() if path.suffix != ".lock" and path.name != ".cache")
+        """The environments in the folder, whole or not."""
+        beside = {".lock", ".failed"}
+        return sorted(
+            each.name for each in self.folder.iterdir() if each.suffix not in beside and each.name != ".cache"
+        )
 
     @contextmanager
-    def use(self, version: str = "0.0.1", why_stop: Callable[[], str] = str, **other: Any) -> Iterator[Environment]:
+    def use(
+        self, version: str = "0.0.1", *, why_stop: Callable[[], str] = str, attempt: int = 1, **other: Any
+    ) -> Iterator[Environment]:
         self._jobs += 1
         name = f"use{self._jobs}"
         job = self.site.add(name, environment=wanted(version, **other))
-        job.state = "running"
+        job.state, job.attempt = "running", attempt
         folder = self.worker.jobs / f"{name}.1"
         jobfolder.make(folder)
-        ticket = Ticket(name, 1, self._claim(job), folder, -1, JobLog(folder / "log.txt"))
+        ticket = Ticket(name, attempt, self._claim(job), folder, -1, JobLog(folder / "log.txt"))
         with provided(self.worker, ticket, why_stop) as environment:
             yield environment
 
