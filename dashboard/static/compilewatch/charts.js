@@ -72,6 +72,16 @@ function nothing(plot, text) {
   plot.append(note);
 }
 
+// Where the mark leads that lies on the clicked point: a mark has an address of its own, a point the id of its job.
+function markAt(plot, { data, pointNumber }) {
+  for (const { x, y, customdata } of plot.data) {
+    if (!customdata?.[0]?.startsWith?.("/")) continue;
+    const at = x.findIndex((moment, index) => moment === data.x[pointNumber] && y[index] === data.y[pointNumber]);
+    if (at >= 0) return customdata[at];
+  }
+  return null;
+}
+
 async function load(plot) {
   plot.dataset.loaded = "";
   try {
@@ -81,9 +91,8 @@ async function load(plot) {
     await draw(plot);
     plot.on("plotly_click", ({ points }) => {
       const job = points.find((point) => point.customdata)?.customdata;
-      if (!job) return;
-      // A mark leads to a page of its own; a point to its job.
-      location.assign(job.startsWith("/") ? job : plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
+      const page = markAt(plot, points[0]) ?? (job && plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
+      if (page) location.assign(page);
     });
   } catch (error) {
     nothing(plot, `The chart could not be drawn: ${error.message}. The numbers are in the table; reload the page to try again.`);

@@ -1,0 +1,159 @@
+"""Alerts in a real browser: looked at, chosen with the keyboard, triaged; in both themes and on a phone."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from pytest_django.live_server_helper import LiveServer
+
+from dashboard.models import Alert, AlertGroup, AlertState
+from tests.builders import pages
+from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = ViewportSize(width=390, height=844)
+DESK = ViewportSize(width=1440, height=900)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[Page]:
+    """A window in which an operator is signed in, on a site with a history and what the detector finds in it."""
+    pages.history()
+    pages.alerts()
+    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
+    made: BrowserContext = browser.new_context(base_url=live_server.url, viewport=DESK)
+    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    yield made.new_page()
+    made.close()
+
+
+def confirmed() -> AlertGroup:
+    found = AlertGroup.objects.filter(state=AlertState.CONFIRMED, alerts__confirmation="confirmed").first()
+    assert found
+    return found
+
+
+def addresses() -> list[str]:
+    alert = Alert.objects.select_related("series__benchmark").filter(group=confirmed()).first()
+    assert alert
+    series = f"/series/{alert.series.benchmark}/?metric={alert.series.metric}"
+    return ["/alerts/", "/alerts/?state=all&direction=all", confirmed().get_absolute_url(), "/alerts/quality/", series]
+
+
+def faults(page: Page, address: str) -> str:
+    page.goto(address)
+    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
+    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
+    page.emulate_media(color_scheme=theme)
+    assert "".join(faults(page, address) for address in addresses()) == ""
+
+
+def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
+    complaints = watch(page)
+    page.set_viewport_size(PHONE)
+    for address in addresses():
+        page.goto(address)
+        assert drawn(page).evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
+        assert policy_breaks(page) == [], address
+    assert complaints == []
+
+
+def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:
+    """The morning's work: inbox, evidence, command, verdict."""
+    group = confirmed()
+    page.goto("/alerts/?state=confirmed&direction=all")
+    page.get_by_role("link", name=group.title).click()
+    expect(page.get_by_role("heading", name="4. Whose fault")).to_be_visible()
+    assert drawn(page).locator(".plot").count() == 2
+    page.get_by_label("Note").fill("Seen on two machines")
+    page.get_by_role("button", name="Add the note").click()
+    page.get_by_label("Why").first.fill("looking at it")
+    page.get_by_role("button", name="Acknowledge").click()
+    expect(page.get_by_role("status")).to_contain_text("It is acknowledged now")
+    expect(page.locator(".events")).to_contain_text("looking at it")
+    page.get_by_role("button", name="To me").click()
+    expect(page.get_by_role("status")).to_contain_text("Assigned to operator")
+    assert AlertGroup.objects.get(pk=group.pk).state == "acknowledged"
+
+
+def test_the_inbox_is_worked_with_the_keyboard(page: Page) -> None:
+    page.goto("/alerts/?direction=all&state=confirmed")
+    count = AlertGroup.objects.filter(state="confirmed").count()
+    for key in ("j", "x", "j", "k", "k"):
+        page.keyboard.press(key)
+    expect(page.get_by_label("Choose alert").first).to_be_checked()
+    page.keyboard.press("a")
+    expect(page.get_by_role("status")).to_contain_text("Done with 1 of 1")
+    assert AlertGroup.objects.filter(state="confirmed").count() == count - 1
+
+
+def test_a_key_tells_the_keys_and_escape_puts_them_away(page: Page) -> None:
+    page.goto("/alerts/")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys of this page")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_letters_typed_into_a_field_are_no_keys(page: Page) -> None:
+    page.goto("/alerts/?direction=all")
+    page.get_by_label("Why").fill("")
+    page.get_by_label("Why").press_sequentially("axj?")
+    expect(page.get_by_label("Why")).to_have_value("axj?")
+
+
+def test_enter_opens_the_alert(page: Page) -> None:
+    page.goto("/alerts/?direction=all")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/alerts/\d+/$"))
+
+
+def test_one_box_chooses_all(page: Page) -> None:
+    page.goto("/alerts/?direction=all")
+    page.get_by_label("Choose all on this page").check()
+    for box in page.get_by_label(re.compile("^Choose alert")).all():
+        expect(box).to_be_checked()
+
+
+def test_a_filter_changes_the_list_and_back_undoes_it(page: Page) -> None:
+    page.goto("/alerts/?direction=all")
+    before = page.locator("[data-row]").count()
+    page.get_by_label("State").select_option("invalid")
+    page.wait_for_url(re.compile("state=invalid"))
+    page.go_back()
+    expect(page.locator("[data-row]")).to_have_count(before)
+
+
+def test_the_mark_on_a_trend_leads_to_its_alert(page: Page) -> None:
+    page.goto(addresses()[-1])
+    at = (
+        drawn(page)
+        .locator(".plot")
+        .evaluate(
+            """plot => {
+            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(({ name }) => name?.endsWith(" alert"));
+            return [xaxis._offset + xaxis.d2p(trace.x[0]), yaxis._offset + yaxis.d2p(trace.y[0]), trace.customdata[0]];
+        }"""
+        )
+    )
+    box = page.locator(".plot").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + at[0], box["y"] + at[1])
+    page.mouse.click(box["x"] + at[0], box["y"] + at[1])
+    page.wait_for_url(f"**{at[2]}")
