@@ -12,6 +12,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name='delivery',
+            options={'ordering': ['-created_at'], 'verbose_name_plural': 'deliveries'},
+        ),
         migrations.AddField(
             model_name='alertevent',
             name='considered_at',

@@ -76,6 +76,7 @@ class Delivery(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        verbose_name_plural = "deliveries"
         constraints = [
             models.UniqueConstraint(fields=["channel", "event", "digest"], name="delivery_once", nulls_distinct=False)
         ]
