@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from runner import evidence, gpu, jobfolder
+from runner.account import open_to
 from runner.environments import Environment
 from runner.environments.providing import NotProvided, provided
 from runner.environments.steps import Stopped
@@ -126,18 +127,28 @@ def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, A
     """Write the job's file, and start the suite. Raises OSError."""
     job_file = ticket.folder / "job.json"
     job_file.write_text(json.dumps(job, indent=1))
+    account, temporary = worker.settings.suite_account, jobfolder.temporary(ticket.folder)
+    open_to(account, ticket.folder, temporary)
     variables = environment(
         os.environ,
         ticket.folder.name,
         {
             "PYTHONPATH": within.python_path,
-            "TMPDIR": str(jobfolder.temporary(ticket.folder)),
+            "TMPDIR": str(temporary),
             "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
+            **(account.variables if account else {}),
         },
     )
     command = [*within.command, "run", str(job_file), str(ticket.folder / "result.json")]
-    return Suite(command, folder=ticket.folder, variables=variables, log=ticket.log, keep_open=[ticket.lock])
+    return Suite(
+        command,
+        folder=ticket.folder,
+        variables=variables,
+        log=ticket.log,
+        keep_open=[ticket.lock],
+        account=account,
+    )
 
 
 def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +174,8 @@ def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str,
 def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
     """What goes along: the suite's artifacts, a result that cannot be read, a log longer than its tail."""
     folder = ticket.folder / "artifacts"
-    files = sorted(folder.iterdir()) if folder.is_dir() else []
+    # a link that the suite made could show us files that we may read and it may not
+    files = sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
     files += [ticket.folder / "result.json"] if result.problem else []
     if ticket.log.is_longer_than_tail():
         files.append(ticket.log.path)

@@ -31,6 +31,8 @@ class Keeper(threading.Thread):
         """One round. What does not work is told once, and tried again in the next."""
         problem = ""
         try:
+            if alive := self._worker.settings.alive_file:
+                alive.touch()
             self._obey(self._alive())
             problem = self._worker.outbox.deliver(self._worker.site)
         except (SiteError, OSError) as error:

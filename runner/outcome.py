@@ -52,6 +52,8 @@ class Scene:
 def read_result(path: Path) -> ResultFile:
     """The result document; a `problem` when there is none, it is too large, or it is no JSON object."""
     try:
+        if path.is_symlink():
+            return ResultFile(problem="its result file is a link, and links are not followed")
         size = path.stat().st_size
         if size > RESULT_LIMIT_BYTES:
             return ResultFile(

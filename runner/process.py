@@ -16,6 +16,7 @@ import psutil
 import structlog
 
 from runner import launch
+from runner.account import Account, open_to
 from runner.joblog import JobLog
 
 MARK = "COMPILEWATCH_JOB"  # in the environment of every process of a job: finds those that left the process group
@@ -67,16 +68,22 @@ class Suite:
         variables: Mapping[str, str],
         log: JobLog,
         keep_open: Sequence[int] = (),
+        account: Account | None = None,
     ) -> None:
-        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it inherits."""
+        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it inherits.
+
+        account: whose process it becomes; None: ours.
+        """
         self._log = log
         self._marker = variables[MARK]
         self._started = time.monotonic()
         (folder / "work").mkdir()
+        open_to(account, folder / "work")
+        whom = account.name if account else launch.OURSELVES
         output = log.open()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", launch.__file__, str(os.getpid()), *command],
+                [sys.executable, "-I", launch.__file__, str(os.getpid()), whom, *command],
                 cwd=folder / "work", env=dict(variables), start_new_session=True, pass_fds=keep_open,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip

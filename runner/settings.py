@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from runner.account import Account, AccountError
 from runner.gpu import Device
 
 PROJECT = Path(__file__).resolve().parent.parent  # what PYTHONPATH needs so that `-m benchmarks_suite` is found
@@ -27,7 +28,8 @@ class Settings:
     lock_dir: where device locks lie; the same for all workers of one computer.
     environments_dir: where environments are made; workers of one computer may share it. environments_gb: the disk that
     they may take. suite_pythons: further interpreters that have torch. package_index_url, torch_index_url: where
-    packages come from, and torch where a build names no index; empty: what pip is configured with.
+    packages come from, and torch where a build names no index; empty: what pip is configured with. suite_account: who
+    runs the suite; None: who runs the worker. alive_file: touched at every heartbeat, for health checks.
     """
 
     site_url: str
@@ -43,6 +45,8 @@ class Settings:
     suite_pythons: tuple[str, ...] = ()
     package_index_url: str = ""
     torch_index_url: str = ""
+    suite_account: Account | None = None
+    alive_file: Path | None = None
 
 
 def read(environment: Mapping[str, str] | None = None) -> Settings:
@@ -69,6 +73,8 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
         suite_pythons=tuple(_interpreter("SUITE_PYTHONS", path) for path in _listed(values.get("SUITE_PYTHONS", ""))),
         package_index_url=_index("PACKAGE_INDEX_URL", values),
         torch_index_url=_index("TORCH_INDEX_URL", values),
+        suite_account=_account(values.get("SUITE_USER", "")),
+        alive_file=Path(values["ALIVE_FILE"]) if values.get("ALIVE_FILE") else None,
     )
 
 
@@ -106,6 +112,13 @@ def _device(name: str) -> Device:
         return Device.parse(name)
     except ValueError as error:
         raise SettingsError(f"WORKER_DEVICE is {name!r}: set it to cpu or to cuda:0, cuda:1, …") from error
+
+
+def _account(name: str) -> Account | None:
+    try:
+        return Account.of_another(name) if name else None
+    except AccountError as error:
+        raise SettingsError(f"SUITE_USER is {name!r}: {error}") from error
 
 
 def _interpreter(name: str, path: str) -> str:
