@@ -29,9 +29,9 @@ app.conf.update(
     task_acks_late=True,
     task_default_queue="dashboard",
     timezone=settings.TIME_ZONE,
-    beat_scheduler="django_celery_beat.schedulers:DatabaseScheduler",
+    beat_scheduler="dashboard.alive:Scheduler",
     worker_hijack_root_logger=False,
-    imports=["dashboard.tasks"],
+    imports=["dashboard.tasks", "dashboard.alive", "dashboard.log_context"],
 )
 
 

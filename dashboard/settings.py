@@ -88,6 +88,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "dashboard.log_context.RequestContext",
     "dashboard.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -163,7 +164,7 @@ BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tabl
 IS_HTTPS = urlsplit(SITE_URL).scheme == "https"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_HTTPS else None  # TLS ends in a proxy
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked from inside, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # asked from inside, without TLS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if IS_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_HTTPS
 SILENCED_SYSTEM_CHECKS = ["security.W021"]  # entering a browser's preload list is the domain owner's decision
@@ -200,6 +201,10 @@ ARTIFACTS_PER_JOB = 50
 
 # --- Telling people ----------------------------------------------------------------------------------------
 ALLOW_PRIVATE_WEBHOOKS = env.bool("ALLOW_PRIVATE_WEBHOOKS", default=False)  # webhooks to addresses that are not public
+
+# --- To be watched -----------------------------------------------------------------------------------------
+ALIVE_FILE = Path(alive) if (alive := env.str("ALIVE_FILE", default="")) else None  # dashboard/alive.py touches it
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")  # reads /metrics; without one signed-in staff alone may
 
 # --- Logs --------------------------------------------------------------------------------------------------
 LOGGING = logging_config(as_json=env.str("LOG_FORMAT", default="text") == "json")

@@ -1,9 +1,10 @@
-"""Every address of the site: the admin, the API, two health checks, and the pages."""
+"""Every address of the site: the admin, the API, two health checks, the metrics, and the pages."""
 
 from django.contrib import admin
 from django.urls import include, path
 
 from dashboard.api.health import healthz, readyz
+from dashboard.api.metrics import metrics
 from dashboard.api.root import api_urls
 
 urlpatterns = [
@@ -11,5 +12,6 @@ urlpatterns = [
     path("api/v1/", api_urls()),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("metrics", metrics, name="metrics"),
     path("", include("dashboard.views.urls")),
 ]
