@@ -16,7 +16,7 @@ from django.db import transaction
 
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.following import Follower, Reading, began, point, segment
-from dashboard.models import DetectorState, Series
+from dashboard.models import Alert, DetectorState, Series
 from dashboard.selectors import history
 from dashboard.services.alerting import raise_alert, reconsider
 from dashboard.services.changes import Change
@@ -31,7 +31,10 @@ def detect_due(*, most: int = 1000) -> int:
     """Judge the series that are due; how many. Call it until it returns 0."""
     done = 0
     for series_id in DetectorState.objects.filter(due=True).values_list("pk", flat=True)[:most]:
-        done += detect(series_id=series_id)
+        try:
+            done += detect(series_id=series_id)
+        except Exception:  # a series that cannot be judged stays due, and keeps no other from being judged
+            logger.exception("series could not be judged", series=series_id)
     return done
 
 
@@ -114,15 +117,23 @@ def _change(series: Series, follower: Follower, readings: list[Reading], told: _
     verdict, seen = told.verdict, len(points) - 1
     exact = verdict.cause == "step" and verdict.effect_low == verdict.effect_high
     index = max(seen - told.behind, 1)
-    first = index if verdict.cause == "drift" else began(points, index, exact)
+    drifts = verdict.cause == "drift"
+    first = index if drifts else began(points, index, exact)
     return Change(
         series=series,
         verdict=verdict,
         first=points[first][0],
-        before=points[first - 1][-1],
+        before=_drifted_from(series, points, first) if drifts else points[first - 1][-1],
         seen=told.reading,
         decision=_decision(follower, points, verdict, index),
     )
+
+
+def _drifted_from(series: Series, points: list[list[Reading]], index: int) -> Reading:
+    """The first datum of the level that drifted: after the last change that was told."""
+    told = Alert.objects.filter(series=series, planned_at__lt=points[index][0].at).order_by("-planned_at")
+    since = told.values_list("planned_at", flat=True).first()
+    return next(repeats[0] for repeats in points if since is None or repeats[0].at >= since)
 
 
 def _decision(follower: Follower, points: list[list[Reading]], verdict: Verdict, index: int) -> dict[str, Any]:

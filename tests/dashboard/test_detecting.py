@@ -1,9 +1,11 @@
 """Landed data become verdicts and alerts: once each, in order, whatever comes late or twice."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from dashboard.models import Alert, AlertGroup, DetectorState, Track
 from dashboard.services import detecting, triage
@@ -216,6 +218,30 @@ def test_two_judges_at_once_never_tell_a_change_twice() -> None:
     DetectorState.objects.update(due=True)
     detecting.detect_due()
     assert Alert.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_workers_at_once_tell_a_change_once() -> None:
+    series = measured([1.5] * 10, metric="peak_memory_gb")
+    measure({"peak_memory_gb": 1.8}, 10)
+    with ThreadPoolExecutor(2) as pool:
+        judged = list(pool.map(judge_in_a_thread, [series.pk] * 2))
+    assert sorted(judged) == [False, True]
+    assert (Alert.objects.count(), AlertGroup.objects.count()) == (1, 1)
+
+
+def judge_in_a_thread(series_id: int) -> bool:
+    try:
+        return detecting.detect(series_id=series_id)
+    finally:
+        connection.close()
+
+
+def test_a_series_that_cannot_be_judged_keeps_no_other_from_it() -> None:
+    measure({"latency_ms": 1.0}, 0).data.filter(series__metric="passed").update(status="a word of another version")
+    detecting.detect_due()
+    assert [state.series.metric for state in DetectorState.objects.filter(due=True)] == ["passed"]
+    assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 1
 
 
 def test_only_scheduled_landings_mark_series_as_due() -> None:
