@@ -1,12 +1,14 @@
 """What can be measured, with what, where. Benchmarks and configs come from the workers and are only shown."""
 
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import Model
-from django.http import HttpRequest, HttpResponseRedirect
+from django.db.models import Model, URLField
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
@@ -14,7 +16,7 @@ from dashboard.admin.base import ReadOnlyAdmin
 from dashboard.admin.builds import AddBuildForm
 from dashboard.admin.versions import compare
 from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
-from dashboard.services.builds import discover_builds
+from dashboard.services.builds import discover_builds, indexes
 
 CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: where it comes from
 
@@ -44,6 +46,7 @@ class TorchBuildAdmin(ModelAdmin):
     search_fields = ("label", "git_sha")
     actions = (compare,)
     actions_list = ("discover",)
+    formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}
     compressed_fields = True
 
     def get_form(self, request: HttpRequest, obj: TorchBuild | None = None, **options: Any) -> Any:
@@ -72,7 +75,15 @@ class TorchBuildAdmin(ModelAdmin):
         return ", ".join(f"{name}={value}" for name, value in told.items())
 
     @action(description="Look for new builds", url_path="discover", permissions=["add"])
-    def discover(self, request: HttpRequest) -> HttpResponseRedirect:
+    def discover(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "POST":
+            context = {
+                **self.admin_site.each_context(request),
+                "title": "Ask these package indexes for builds that are not known yet?",
+                "opts": self.model._meta,
+                "chosen": [urlsplit(address).netloc.rpartition("@")[2] for address in indexes()],
+            }
+            return TemplateResponse(request, "admin/confirm_action.html", context)
         found = discover_builds()
         for problem in found.problems:
             messages.error(request, problem)

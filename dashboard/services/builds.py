@@ -110,6 +110,11 @@ def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovered:
     return found
 
 
+def indexes() -> list[str]:
+    """The addresses that discover_builds asks."""
+    return [address for address in (default_index(), settings.NIGHTLY_INDEX_URL) if address]
+
+
 def discover_followed() -> Discovered | None:
     """Look for builds where a track follows the newest; None where there is none: then nobody is asked."""
     kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)

@@ -78,8 +78,10 @@ def test_what_was_measured_on_a_build_cannot_be_changed_into_another(admin_clien
 
 
 def test_new_builds_are_looked_for_at_the_press_of_a_button(admin_client: Client, index: PackageIndex) -> None:
-    told = admin_client.get(reverse("admin:dashboard_torchbuild_discover"), follow=True)
-    assert "Found 2.11.0." in text(told)
+    address = reverse("admin:dashboard_torchbuild_discover")
+    assert "Ask these package indexes" in text(admin_client.get(address))
+    assert index.calls == []
+    assert "Found 2.11.0." in text(admin_client.post(address, follow=True))
 
 
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
