@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.stats import false_discovery_control
@@ -22,8 +22,7 @@ SIGNIFICANT = 0.05  # the false discovery rate over the cases of one table
 _TONES: dict[Verdict, Tone] = {"better": "good", "worse": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One metric under one benchmark version and library set: n values, one from each process.
 
     level: None where a value is not positive, which logs cannot take. least, most, mean: of the plain values.
@@ -54,10 +53,20 @@ class Effect:
 
     base: Part
     new: Part
+    metric: Metric
     ratio: Ratio | None
     verdict: Verdict
-    change: Change
     q: float = math.nan
+
+    @property
+    def change(self) -> Change:
+        if self.ratio:
+            return in_words(self.ratio, self.verdict, self.metric)
+        return _toned(wording.effect(self.metric, self.difference, None, None, "difference"), self.verdict)
+
+    @property
+    def difference(self) -> float:
+        return self.new.mean - self.base.mean
 
     @property
     def is_significant(self) -> bool:
@@ -71,7 +80,7 @@ class Effect:
     @property
     def size(self) -> float:
         """By which tables are sorted."""
-        return abs(self.ratio.log) if self.ratio else abs(self.new.mean - self.base.mean)
+        return abs(self.ratio.log if self.ratio else self.difference)
 
 
 def pooled(parts: Sequence[Part]) -> Part:
@@ -112,14 +121,18 @@ def judged(old: Part, new: Part, ratio: Ratio, metric: Metric) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
     if not ratio.is_known and _repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
-    return Effect(old, new, ratio, *told(ratio, metric))
+    return Effect(old, new, metric, ratio, verdict_of(ratio, metric))
 
 
-def told(ratio: Ratio, metric: Metric) -> tuple[Verdict, Change]:
-    """What a ratio says by the metric's threshold, and in words with its interval."""
+def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
+    """What a ratio says by the metric's threshold."""
     judgement = decided(ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent")
-    verdict = _verdict(judgement.state, ratio.log, metric)
-    return verdict, _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
+    return _verdict(judgement.state, ratio.log, metric)
+
+
+def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> Change:
+    """A ratio with its interval, toned by its verdict."""
+    return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
 
 def _repeats_exactly(metric: Metric) -> bool:
@@ -132,10 +145,7 @@ def _counted(old: Part, new: Part, metric: Metric) -> Effect:
     difference = new.mean - old.mean
     apart = new.least > old.most or new.most < old.least
     state = "changed" if apart else "unchanged" if difference == 0 else "unknown"
-    verdict = _verdict(state, difference, metric)
-    return Effect(
-        old, new, None, verdict, _toned(wording.effect(metric, difference, None, None, "difference"), verdict)
-    )
+    return Effect(old, new, metric, None, _verdict(state, difference, metric))
 
 
 def _verdict(state: str, effect: float, metric: Metric) -> Verdict:

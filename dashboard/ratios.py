@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ _LEAST_SHARE = 1e-5  # of the median variance: two equal values are luck, not pr
 _BASES: tuple[Basis, ...] = ("repeats", "borrowed", "within", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(NamedTuple):
     """What n processes measured of one case in one metric: enough to compare it, and additive (`merged`).
 
     mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: mean squared standard error of

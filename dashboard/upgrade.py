@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dashboard.comparing import EAGER, Key, Row, Side, Table, compare, compare_latency
-from dashboard.effects import CHANGED, Effect, Verdict, told
+from dashboard.effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
 from dashboard.wording import Change, Tone
@@ -172,7 +172,8 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
     if ratio is None:
         return Summary(key, metric, None, "unknown", None, counts)
     finer = replace(metric, threshold_percent=metric.threshold_percent / 2)
-    return Summary(key, metric, ratio, *told(ratio, finer), counts)
+    verdict = verdict_of(ratio, finer)
+    return Summary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
 
 
 def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:

@@ -19,7 +19,7 @@ from dashboard.models.fleet import Worker
 from dashboard.models.results import Artifact, Datum, Environment, RefusedResult, Result, Samples, Series
 from dashboard.models.runs import Job, JobState, Purpose, Run, RunState, Schedule, Status
 from dashboard.models.telling import Channel, Delivery, Rule
-from dashboard.models.versions import Bisection, Comparison, InstalledEnvironment, Requirements
+from dashboard.models.versions import Bisection, BuildLevel, Comparison, InstalledEnvironment, Requirements
 
 __all__ = [
     "Alert",
@@ -30,6 +30,7 @@ __all__ = [
     "Artifact",
     "Benchmark",
     "Bisection",
+    "BuildLevel",
     "Cause",
     "Channel",
     "Comparison",

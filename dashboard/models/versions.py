@@ -120,3 +120,37 @@ class Bisection(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("bisection", args=[self.pk])
+
+
+class BuildLevel(models.Model):
+    """What one build measured in one series: the rollup that pages read which compare builds, kept at ingest.
+
+    A row for each benchmark version and set of model libraries. Statistics of data that passed: dashboard/ratios.py
+    says what they mean. services/levels.py writes it.
+    """
+
+    pk = models.CompositePrimaryKey("series_id", "build_id", "benchmark_version", "libraries")
+    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="levels", db_index=False)
+    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="+", db_index=False)
+    benchmark_version = models.PositiveIntegerField()
+    libraries = models.CharField(max_length=200)  # "diffusers 0.42.1, transformers 5.17.0"
+    # of the series, so that a page reads one range of one index
+    machine_id = models.BigIntegerField()
+    track_id = models.BigIntegerField()
+    benchmark_id = models.BigIntegerField()
+    config_id = models.BigIntegerField()
+    metric = models.CharField(max_length=60)
+    count = models.PositiveIntegerField()  # processes
+    log_mean = models.FloatField(null=True)  # NULL where a value is not positive
+    log_m2 = models.FloatField(null=True)
+    within = models.FloatField(null=True)
+    least = models.FloatField()
+    most = models.FloatField()
+    mean = models.FloatField()
+    job = models.UUIDField()  # the newest
+
+    class Meta:
+        indexes = [models.Index(fields=["machine_id", "build", "metric"], name="level_of_build")]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of series {self.series_id} on build {self.build_id}"

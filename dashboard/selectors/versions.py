@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import NamedTuple
+from functools import cache
 
 from django.db import connection
 from django.db.models import Max
@@ -15,9 +15,18 @@ from dashboard.effects import Libraries, Part
 from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.ratios import Level
 
-# From the runs to their jobs to the jobs' data, each by an index; planned_at keeps the data to their partitions.
-# 3.919928 is the width of a 95 % interval in standard errors. A value of a case that did not pass is no number to
-# compare. Of the libraries only those that make a benchmark's model: triton and others belong to the build.
+# Any runs of a build: from the rollup, one range of one index.
+_LEVELS = """
+    SELECT build_id, benchmark_id, config_id, metric, benchmark_version, libraries,
+           count, log_mean, log_m2, within, least, most, mean, job::text
+    FROM dashboard_buildlevel
+    WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
+          AND (%(track)s::bigint IS NULL OR track_id = %(track)s)
+          AND (%(config)s::bigint IS NULL OR config_id = %(config)s)
+          AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
+"""
+# The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an index; planned_at
+# keeps the data to their partitions. What the columns are, services/levels.py says.
 _RUNS = """
     FROM dashboard_run AS run
     JOIN dashboard_job AS job ON job.run_id = run.id
@@ -31,26 +40,25 @@ _WHERE = """
           AND (%(benchmark)s::bigint IS NULL OR job.benchmark_id = %(benchmark)s)
 """
 _MEASURED = f"""
-    WITH library AS MATERIALIZED (
-        SELECT id, document -> 'libraries' ->> 'diffusers' AS diffusers,
-               document -> 'libraries' ->> 'transformers' AS transformers
-        FROM dashboard_environment
-    )
-    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
-           library.diffusers, library.transformers,
-           count(*), bool_and(datum.value > 0),
-           avg(ln(datum.value)) FILTER (WHERE datum.value > 0),
-           var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*),
+    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version, library.names,
+           count(*),
+           CASE WHEN bool_and(datum.value > 0) THEN avg(ln(datum.value)) FILTER (WHERE datum.value > 0) END,
+           CASE WHEN bool_and(datum.value > 0)
+                THEN var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*) END,
            avg((ln(datum.high / datum.low) / 3.919928) ^ 2) FILTER (WHERE datum.low > 0 AND datum.high > datum.low),
            min(datum.value), max(datum.value), avg(datum.value),
            (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]::text
     {_RUNS}
     JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
     JOIN dashboard_series AS series ON series.id = datum.series_id
-    LEFT JOIN library ON library.id = datum.environment_id
+    LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
+    CROSS JOIN LATERAL (
+        SELECT concat_ws(', ', 'diffusers ' || (environment.document -> 'libraries' ->> 'diffusers'),
+                               'transformers ' || (environment.document -> 'libraries' ->> 'transformers')) AS names
+    ) AS library
     {_WHERE} AND series.metric = ANY(%(metrics)s) AND datum.status = 'pass' AND datum.value IS NOT NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
-"""  # noqa: S608 - of constants alone
+    GROUP BY 1, 2, 3, 4, 5, 6
+"""
 _FAILED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*)
     {_RUNS} {_WHERE} AND job.status NOT IN ('', 'pass') AND job.finished_at IS NOT NULL
@@ -68,6 +76,11 @@ class Source:
     benchmark: int | None = None
     comparison: int | None = None
     bisection: int | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether any run of a build counts."""
+        return self.comparison is None and self.bisection is None
 
 
 def sides(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> list[Side]:
@@ -98,9 +111,9 @@ def _read(
         return found[build][benchmark, config]
 
     with connection.cursor() as cursor:
-        cursor.execute(_MEASURED, given)
+        cursor.execute(_LEVELS if source.is_any else _MEASURED, given)
         for build, benchmark, config, metric, *part in cursor.fetchall():
-            measured(build, benchmark, config).parts.setdefault(metric, []).append(_part(_Columns(*part)))
+            measured(build, benchmark, config).parts.setdefault(metric, []).append(_part(*part))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count in cursor.fetchall():
             measured(build, benchmark, config).failures[status] = count
@@ -123,30 +136,21 @@ def _cases() -> Callable[[int, int], Case]:
     return case
 
 
-class _Columns(NamedTuple):
-    """The columns of _MEASURED after the metric."""
-
-    version: int
-    diffusers: str | None
-    transformers: str | None
-    n: int
-    is_positive: bool
-    mean: float | None
-    m2: float | None
-    within: float | None
-    least: float
-    most: float
-    plain: float
-    job: str
-
-
-def _part(row: _Columns) -> Part:
-    known = (("diffusers", row.diffusers), ("transformers", row.transformers))
-    libraries: Libraries = tuple((name, version) for name, version in known if version)
+def _part(  # noqa: PLR0913, PLR0917 - the columns of both statements
+    version: int, libraries: str, n: int, mean: float | None, m2: float | None, within: float | None,
+    least: float, most: float, plain: float, job: str,
+) -> Part:  # fmt: skip
     level = None
-    if row.is_positive and row.mean is not None and row.m2 is not None:
-        level = Level(row.n, row.mean, max(row.m2, 0.0), math.nan if row.within is None else row.within)
-    return Part(row.version, libraries, level, row.n, row.least, row.most, row.plain, row.job)
+    if mean is not None and m2 is not None:
+        level = Level(n, mean, max(m2, 0.0), math.nan if within is None else within)
+    return Part(version, _libraries(libraries), level, n, least, most, plain, job)
+
+
+@cache
+def _libraries(names: str) -> Libraries:
+    """As ``BuildLevel.libraries`` tells them: "diffusers 0.42.1, transformers 5.17.0"."""
+    split = (name.partition(" ") for name in names.split(", ") if name)
+    return tuple((library, version) for library, _, version in split)
 
 
 @dataclass(frozen=True, slots=True)

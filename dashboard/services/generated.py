@@ -31,6 +31,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
+from dashboard.services import levels
 from dashboard.services.landing import FAILED_LATENCY, roll_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.synthetic import METRICS, History
@@ -204,6 +205,7 @@ def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) ->
         _copy("dashboard_job", _JOB_COLUMNS, _job_rows(made, nights, token))
         _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(made, nights, token, lengths))
         roll_up(lengths)
+        levels.roll_up(series=lengths, builds={night.run.build_id for night in nights})
     return lengths.total()
 
 

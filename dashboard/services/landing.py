@@ -18,7 +18,7 @@ from django.utils import timezone
 from dashboard.metrics import METRICS
 from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
 from dashboard.result_format import Measurement, Outcome, ResultDocument, pack_samples
-from dashboard.services import due
+from dashboard.services import due, levels
 from dashboard.services.copying import copy_rows
 from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
@@ -87,6 +87,7 @@ def land(landings: Sequence[Landing]) -> None:
     changes = Counter(ids[series_key(point)] for point in points)
     changes.subtract(gone)
     roll_up(changes)
+    levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})
     scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
     due.request(series_ids=changes if scheduled else ())
 

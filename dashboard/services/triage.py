@@ -26,6 +26,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.selectors import evidence
+from dashboard.services import levels
 from dashboard.services.describing import describe
 from dashboard.services.due import request
 
@@ -211,6 +212,7 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         point, _ = InvalidPoint.objects.get_or_create(
             series=series, job=job, defaults={"reason": reason.strip(), "by_id": by.pk if by else None}
         )
+        levels.roll_up(series=[series.pk], builds=[job.run.build_id])
         request(series_ids=[series.pk])
         return point
 
@@ -218,8 +220,9 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
 def bring_back(*, point: InvalidPoint) -> None:
     """Undo `mark_invalid`; the series is judged anew."""
     with transaction.atomic():
-        series = point.series_id
+        series, build = point.series_id, point.job.run.build_id
         point.delete()
+        levels.roll_up(series=[series], builds=[build])
         request(series_ids=[series])
 
 

@@ -28,7 +28,7 @@ METHOD = (
     "Ratios are of geometric means over processes; intervals are 95 %, from the spread between processes, that of each "
     "case moderated by the others'. Significant: false discovery rate 5 % over the cases of one table.",
 )
-_MOST_ROWS = 250
+_MOST_ROWS = 100
 _LEAST_REACH, _MOST_REACH = 5.0, 60.0
 
 

@@ -7,11 +7,13 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from dashboard.management.commands.compare_builds import Command
-from dashboard.models import Comparison, Job, Machine, TorchBuild
+from dashboard.models import BuildLevel, Comparison, Config, Job, JobState, Machine, Series, TorchBuild
 from dashboard.plan import Selection
 from dashboard.services.comparisons import start_comparison
+from dashboard.services.runs import retry_failed_jobs
+from dashboard.services.triage import bring_back, mark_invalid
 from tests.builders import releases, site
-from tests.builders.comparing import comparison_jobs, land, started_comparison
+from tests.builders.comparing import BASE, NEW, comparison_jobs, land, started_comparison
 
 pytestmark = pytest.mark.django_db
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
@@ -163,3 +165,47 @@ def test_a_case_under_another_library_set_is_left_out_unless_asked_for(reader: C
     releases.import_two_releases(models=["gpt2"], environment=other)
     assert "other library set: diffusers 0.42.1, transformers 5.17.0 against" in text(reader, COMPARE)
     assert "gpt2" in text(reader, COMPARE + "&libraries=any&show=better")
+
+
+# --- The rollup -------------------------------------------------------------------------------------------------------
+def levels() -> dict[str, tuple[int, float]]:
+    """How many processes measured eager's latency on each build, and their mean."""
+    eager = Config.objects.get(name="eager").pk
+    found = BuildLevel.objects.filter(metric="latency_ms", config_id=eager).select_related("build")
+    return {level.build.label: (level.count, level.mean) for level in found}
+
+
+def landed() -> Comparison:
+    comparison = started_comparison()
+    for number, job in enumerate(comparison_jobs(comparison)):
+        land(job, 2.0 + number / 100)
+    return comparison
+
+
+def test_each_result_is_in_the_level_of_its_build() -> None:
+    landed()
+    assert {label: count for label, (count, _) in levels().items()} == {BASE: 2, NEW: 2}
+
+
+def test_an_invalid_point_leaves_the_level_and_comes_back() -> None:
+    comparison = landed()
+    series = Series.objects.get(metric="latency_ms", config__name="eager")
+    job = Job.objects.filter(run__comparison=comparison, run__build__label=BASE, config__name="eager").first()
+    assert job
+    before = levels()[BASE]
+    point = mark_invalid(series=series, job=job, reason="the machine was used", by=None)
+    assert levels()[BASE][0] == 1
+    bring_back(point=point)
+    assert levels()[BASE] == pytest.approx(before)
+
+
+def test_a_job_that_is_measured_again_counts_once() -> None:
+    comparison = landed()
+    run = comparison.runs.get(build__label=BASE)
+    job = run.jobs.filter(config__name="eager").first()
+    assert job
+    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED)
+    retry_failed_jobs(run=run)
+    land(job, 9.0)
+    assert levels()[BASE][0] == 2
+    assert levels()[BASE][1] > 4
