@@ -4,6 +4,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
+
+from django.db import connection
 
 from dashboard.local.embedded_postgres import EmbeddedPostgres
 
@@ -25,3 +28,11 @@ def running_postgres() -> Iterator[str]:
             yield server.start()
         finally:
             server.stop()
+
+
+def address(database: str = "") -> str:
+    """DATABASE_URL of a database on the server of the tests' own; without a name, of the tests' own."""
+    connection.ensure_connection()
+    info = connection.connection.info
+    secret = f":{quote(info.password, safe='')}" if info.password else ""
+    return f"postgresql://{info.user}{secret}@/{database or info.dbname}?host={quote(info.host)}&port={info.port}"

@@ -23,6 +23,7 @@ from dashboard.services import ingest
 from dashboard.tasks import trigger_schedule
 from tests.builders import site, telling
 from tests.builders.docker_files import ROOT, command
+from tests.builders.servers import address
 
 BEARER = {"Authorization": "Bearer the-token"}
 
@@ -199,14 +200,11 @@ def test_a_celery_program_shows_that_it_is_alive(target: str, broker: EmbeddedBr
 
 def start(target: str, broker: EmbeddedBroker, alive_file: Path) -> subprocess.Popen[bytes]:
     """A program of the images with this test's broker and database."""
-    from django.db import connection
-
-    given = connection.settings_dict
     variables = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "VAR_DIR": str(alive_file.parent),
         "SECRET_KEY": "only-for-this-test",
-        "DATABASE_URL": f"postgresql://{given['USER']}@/{given['NAME']}?host={given['HOST']}",
+        "DATABASE_URL": address(),
         "BROKER_URL": broker.url,
         "ALIVE_FILE": str(alive_file),
     }
