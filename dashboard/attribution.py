@@ -104,7 +104,6 @@ class Facts:
     alike: tuple[int, int] = (0, 0)
     pressure: tuple[float, float] = (0.0, 0.0)
     code: Code | None = None
-    code_diff: str = ""
     differences: Sequence[Difference] = ()
     suite: tuple[str, str] | None = None
     phases: Sequence[Moved] = ()
@@ -119,22 +118,17 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece of the argument. supports: a cause, or "" for what only narrows it down. proof: enough by itself.
-
-    diff: a text that shows it, as of the generated code.
-    """
+    """One piece of the argument. supports: a cause, or "" for what only narrows it down. proof: enough by itself."""
 
     fact: str
     says: str
     supports: Cause | Literal[""] = ""
     url: str = ""
     proof: bool = field(default=False, compare=False)
-    diff: str = ""
 
     def document(self) -> dict[str, str]:
         """As AlertGroup.evidence keeps it."""
-        told = {"fact": self.fact, "says": self.says, "supports": self.supports, "url": self.url}
-        return {**told, "diff": self.diff} if self.diff else told
+        return {"fact": self.fact, "says": self.says, "supports": self.supports, "url": self.url}
 
 
 def attribute(facts: Facts) -> tuple[Cause, list[Evidence]]:
@@ -246,7 +240,7 @@ def _code(facts: Facts) -> list[Evidence]:
         same = "The generated code is the same before and after." if facts.code.same() else ""
         return [Evidence("generated code", same)] if same else []
     says = f"The generated code differs ({', '.join(kinds)}), the same way in {facts.code.jobs} or more jobs a side."
-    return [Evidence("generated code", says, "compiler", proof=_only_compiled(facts), diff=facts.code_diff)]
+    return [Evidence("generated code", says, "compiler", proof=_only_compiled(facts))]
 
 
 def _only_compiled(facts: Facts) -> bool:

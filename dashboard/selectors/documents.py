@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.attribution import Code, Difference
-from dashboard.code_diff import Unreadable, difference
-from dashboard.models import Alert, Artifact, Result
+from dashboard.models import Alert, Result
 from dashboard.selectors import history
 
 LOOKED_AT = 5  # result documents on a side
-CODE = "generated-code.tar.xz"
 _OF_ONE_DEVICE = ("machine.host", "machine.device_id")
 _PRESSURE = ("cpu_pressure", "gpu_shared", "gpu_throttled")
 
@@ -105,15 +103,3 @@ def suite(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> tuple[str, str
 def stage(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> str:
     found = _known(documents, jobs.after, "document__ablation")
     return str(found[0].get("stage") or "") if found else ""
-
-
-def code_difference(jobs: Jobs) -> str:
-    """The difference of the generated code of the two jobs next to the change; "" where one of them kept none."""
-    kept = {str(one.job_id): one for one in Artifact.objects.filter(name=CODE, job__in=[*jobs.before, *jobs.after])}
-    sides = [next((kept[job] for job in side if job in kept), None) for side in (jobs.before, jobs.after)]
-    if None in sides:
-        return ""
-    try:
-        return difference(*(one.file.read() for one in sides if one is not None))
-    except (Unreadable, OSError) as error:
-        return f"The difference cannot be shown: {error}"

@@ -43,7 +43,7 @@ def facts_of(alert: Alert) -> Facts:
     jobs = documents.jobs_around(alert)
     found = documents.documents_of(jobs)
     confirmation = Confirmation.objects.filter(alerts=alert.pk).first() if alert.pk else None
-    change, code = _change(alert), documents.code(found, jobs)
+    change = _change(alert)
     return Facts(
         metric=series.metric,
         unit=METRICS[series.metric].unit,
@@ -56,8 +56,7 @@ def facts_of(alert: Alert) -> Facts:
         canary=_canary(alert),
         alike=_alike(alert, change),
         pressure=(documents.pressed(found, jobs.before), documents.pressed(found, jobs.after)),
-        code=code,
-        code_diff=documents.code_difference(jobs) if code and code.changed() else "",
+        code=documents.code(found, jobs),
         differences=documents.differences(found, jobs),
         suite=documents.suite(found, jobs),
         phases=_moved_series(alert, {metric: METRICS[metric].label for metric in PHASES}),

@@ -1,19 +1,14 @@
 """The facts around a change are found in what landed: controls, code, environments, suite, other tracks, canary."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.files.base import ContentFile
 
-from dashboard.models import Alert, AlertGroup, Artifact, Benchmark, Job, Track
-from dashboard.selectors.documents import CODE
+from dashboard.models import Alert, AlertGroup, Benchmark, Track
 from dashboard.selectors.facts import facts_of
 from dashboard.services import detecting
-from dashboard.services.alerting import reattribute
 from tests.builders import site
 from tests.builders.alerting import measure, noise
-from tests.dashboard.test_code_diff import packed
 
 pytestmark = pytest.mark.django_db
 NEW = "2.14.0"
@@ -105,18 +100,6 @@ def test_the_canary_speaks_for_the_machine_where_the_build_stayed() -> None:
     alert = Alert.objects.get(series__config__name="inductor")
     assert "machine canary" in {piece["fact"] for piece in alert.group.evidence}
     assert alert.group.cause == "machine"
-
-
-def test_the_difference_of_the_code_is_evidence(settings: Any, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path
-    history({"latency_ms": 115.0}, compile=code("aaaa"), then={"compile": code("bbbb")})
-    for job in Job.objects.all():
-        changed = job.planned_at >= Alert.objects.get().planned_at
-        kept = ContentFile(packed(kernels__0="slow()" if changed else "fast()"), name="code")
-        Artifact.objects.create(job=job, name=CODE, file=kept, size_bytes=1, digest="")
-    reattribute(group=AlertGroup.objects.get())
-    shown = next(piece["diff"] for piece in AlertGroup.objects.get().evidence if piece["fact"] == "generated code")
-    assert shown.splitlines()[-2:] == ["-fast()", "+slow()"]
 
 
 def test_what_a_variant_sets_is_told() -> None:
