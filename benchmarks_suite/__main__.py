@@ -4,7 +4,7 @@
   python -m benchmarks_suite run JOB_FILE RESULT_FILE   one job file (schema/job.v1.json) to one result file
   python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S] ...
                                                         one case, as a table: a number, reproduced by hand
-  python -m benchmarks_suite batch LIST OUT [--minutes N]   a list of jobs, unattended and resumable
+  python -m benchmarks_suite batch LIST OUT [--minutes N]   a list of jobs, unattended and resumable; - for stdin
   python -m benchmarks_suite compare BEFORE AFTER       two results, or two folders of them, case by case
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
                                                         how much each metric differs between fresh processes
