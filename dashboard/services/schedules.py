@@ -1,5 +1,7 @@
 """Schedules: what they trigger, and the django-celery-beat entries that say when."""
 
+from typing import Any
+
 import structlog
 from celery.schedules import crontab
 from django.conf import settings
@@ -7,8 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
 
-from dashboard.models import Machine, Purpose, Run, Schedule, Track
+from dashboard.models import Job, JobState, Machine, Purpose, Run, Schedule, TorchBuild, Track
+from dashboard.pins import needs_bridge
 from dashboard.plan import PlanError
+from dashboard.services.environments import libraries_of
 from dashboard.services.run_state import is_over
 from dashboard.services.runs import trigger_run
 from dashboard.services.tracks import MeasuredEnough, refuse_measured, resolve
@@ -67,17 +71,40 @@ def _trigger(schedule: Schedule) -> Run:
     if earlier is not None and not is_over(earlier.state):
         raise PlanError(f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or less often.")
     refuse_measured(schedule=schedule, build=build)
+    run = trigger_run(
+        build=build.label, track=schedule.track.key, purpose=Purpose.SCHEDULED, label=schedule.name, schedule=schedule,
+        **_selection(schedule),
+    )  # fmt: skip
+    bridge(schedule, build)
+    return run
+
+
+def bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
+    """Measure the build under the libraries of the last scheduled run, too, where its own differ from those.
+
+    So a step in the numbers can be told from a step in the libraries. None where nothing changed, or where it is not
+    known under which libraries the last run was: it ran in an adopted interpreter.
+    """
+    with_set = Job.objects.filter(run__schedule=schedule, requirements__isnull=False, state=JobState.DONE)
+    last = with_set.select_related("requirements").order_by("-run__created_at").first()
+    own = libraries_of(build=build, asked={})
+    if last is None or last.requirements is None or not own or not needs_bridge(last.requirements.libraries, own):
+        return None
     return trigger_run(
-        build=build.label,
-        machine=schedule.machine.key,
-        track=schedule.track.key,
-        families=schedule.families,
-        benchmarks=list(schedule.benchmarks.values_list("name", flat=True)),
-        configs=list(schedule.configs.values_list("name", flat=True)),
-        purpose=Purpose.SCHEDULED,
-        schedule=schedule,
-        label=schedule.name,
-    )
+        build=build.label, track=schedule.track.key, purpose=Purpose.CONFIRMATION,
+        label=f"{schedule.name}: under the libraries of before", libraries=last.requirements.libraries,
+        **_selection(schedule),
+    )  # fmt: skip
+
+
+def _selection(schedule: Schedule) -> dict[str, Any]:
+    """What a schedule measures, as trigger_run takes it."""
+    return {
+        "machine": schedule.machine.key,
+        "families": schedule.families,
+        "benchmarks": list(schedule.benchmarks.values_list("name", flat=True)),
+        "configs": list(schedule.configs.values_list("name", flat=True)),
+    }
 
 
 def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:

@@ -1,13 +1,15 @@
 """Builds are added by version and found on an index; a variant is its base with other settings."""
 
 import io
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.conf import settings
+from django.core.management import CommandError, call_command, get_commands
 
 from dashboard.models import TorchBuild, Track
 from dashboard.plan import PlanError
@@ -120,6 +122,12 @@ def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageI
     Track.objects.create(key="stable", kind=Track.Kind.STABLE)
     task_discover_builds()
     assert TorchBuild.objects.filter(channel="release", version="2.11.0").exists()
+
+
+def test_the_commands_of_the_docs_exist() -> None:
+    told = (Path(settings.BASE_DIR) / "docs" / "builds.md").read_text()
+    assert set(re.findall(r"manage\.py (\w+)", told)) == {"add_build", "discover_builds"}
+    assert set(re.findall(r"manage\.py (\w+)", told)) <= set(get_commands())
 
 
 def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:

@@ -5,7 +5,8 @@ from datetime import date, datetime
 import pytest
 from django.utils import timezone
 
-from dashboard.models import Job, JobState, Run, Schedule, TorchBuild, Track
+from dashboard.models import Job, JobState, Requirements, Run, Schedule, TorchBuild, Track
+from dashboard.pins import newest_set
 from dashboard.services.schedules import ensure_nightly, run_schedule
 from dashboard.services.tracks import NoBuild, resolve
 from tests.builders import site
@@ -113,3 +114,30 @@ def test_runs_that_brought_no_result_do_not_count() -> None:
     due = schedule("stable", repeats=1)
     trigger_and_finish(due, JobState.FAILED)
     assert trigger_and_finish(due)
+
+
+def pin_libraries(of: Run, **libraries: str) -> None:
+    """As if a worker had made this environment for the run's jobs."""
+    known = {**newest_set("2.11.0"), **libraries}
+    row = Requirements.objects.create(build=of.build, libraries=known, platform="linux_x86_64-cp311-cpu", text="a==1")
+    of.jobs.update(requirements=row)
+
+
+def test_after_a_change_of_pins_the_build_is_measured_under_both_sets() -> None:
+    due = schedule("stable", repeats=0)
+    first = trigger_and_finish(due)
+    assert first
+    pin_libraries(first, transformers="5.19.0")
+    trigger_and_finish(due)
+    bridging = Run.objects.get(purpose="confirmation")
+    assert bridging.libraries["transformers"] == "5.19.0"
+    assert bridging.jobs.count() == first.jobs.count()
+
+
+def test_without_a_change_of_pins_nothing_is_measured_twice() -> None:
+    due = schedule("stable", repeats=0)
+    first = trigger_and_finish(due)
+    assert first
+    pin_libraries(first)
+    trigger_and_finish(due)
+    assert Run.objects.count() == 2
