@@ -22,6 +22,7 @@ SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 GREAT = 5.0
 """An effect of so many thresholds is of high severity; half of it of medium."""
 MANY_CASES = 5
+EAGER = "eager"
 _NAMED = {  # metrics whose words alone do not say what changed
     "cold_start_s": "cold start",
     "drift": "output",
@@ -91,16 +92,27 @@ def counted(suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DIS
 def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
     """Key of the open group of the same build that the suspicion joins; None: it needs a new one.
 
-    The same case first: what changed at once in one case is told at once. Then the same cause and direction.
+    The same case first: what changed at once in one case is told at once. Then eager itself and the compiled cases of
+    the same benchmark whose eager control moved as much: that is one change. Then the same cause and direction.
     """
     known = list(groups)
     for group in known:
         if suspicion.case in group.cases:
             return group.key
     for group in known:
+        if group.direction == suspicion.direction and _is_its_eager(suspicion, group):
+            return group.key
+    for group in known:
         if (group.cause, group.direction) == (suspicion.cause, suspicion.direction):
             return group.key
     return None
+
+
+def _is_its_eager(suspicion: Suspicion, group: Place) -> bool:
+    """Whether one side is eager of a benchmark, and the other one its compiled case that eager is to blame for."""
+    if suspicion.config == EAGER:
+        return group.cause == "eager" and suspicion.benchmark in {benchmark for benchmark, _ in group.cases}
+    return suspicion.cause == "eager" and (suspicion.benchmark, EAGER) in group.cases
 
 
 def cause_of(suspicions: Sequence[Suspicion]) -> str:

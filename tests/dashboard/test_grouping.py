@@ -100,6 +100,15 @@ def test_the_same_cause_and_direction_join() -> None:
     assert place(replace(OTHER, cause="compiler"), groups) == 9
 
 
+def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
+    eager = replace(SLOWER, config="eager")
+    blamed = replace(SLOWER, cause="eager")
+    assert place(eager, [Place(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
+    assert place(blamed, [Place(7, "unknown", "regression", frozenset({eager.case}))]) == 7
+    other = replace(SLOWER, cause="compiler")
+    assert place(other, [Place(7, "unknown", "regression", frozenset({eager.case}))]) is None
+
+
 def test_another_cause_is_another_group() -> None:
     assert place(replace(OTHER, cause="eager"), [Place(7, "compiler", "regression", frozenset())]) is None
 
