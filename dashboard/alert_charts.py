@@ -49,9 +49,9 @@ def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) 
     """
     level = level_before(line, step)
     relative = step.unit == "percent" and bool(level)
-    shown = [_points(line, metric, level if relative else None, line.slot)]
+    shown = [_points(line, metric, level if relative else None, line.slot, "solid")]
     if control is not None and relative and (base := level_before(control, step)):
-        shown.append(_points(control, metric, base, _CONTROL_SLOT))
+        shown.append(_points(control, metric, base, _CONTROL_SLOT, "dot"))
     levels = _levels(line, step, 0.0 if relative else level)
     return {"data": [*levels, *shown], "layout": _layout(metric, step, relative=relative)}
 
@@ -63,7 +63,7 @@ def level_before(line: Line, step: Step) -> float | None:
     return float(np.median(values)) if len(values) else None
 
 
-def _points(line: Line, metric: Metric, level: float | None, slot: int) -> dict[str, Any]:
+def _points(line: Line, metric: Metric, level: float | None, slot: int, dash: str) -> dict[str, Any]:
     value = line.value if level is None else percent_of(line.value, level)
     own = [f"{number:.4g} {metric.unit}<br>{build}" for number, build in zip(line.value, line.build, strict=True)]
     return {
@@ -75,7 +75,7 @@ def _points(line: Line, metric: Metric, level: float | None, slot: int) -> dict[
         "customdata": list(line.job),
         "text": own,
         "connectgaps": False,
-        "line": {"width": 1.5, "dash": line.dash},
+        "line": {"width": 1.5, "dash": dash},
         "marker": {"size": 5},
         "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
         "meta": {"slot": slot, "role": "line"},

@@ -1,83 +1,107 @@
-"""The difference of two archives of generated code, as people read it: what is equal is left out. Pure.
+"""How the generated code of two jobs differs, for people to read. Pure: archives in, lines out.
 
-The archives come from workers and are not trusted: nothing is written to disk, and what is read is limited.
+The suite packs what the compiler wrote as `kind/number.suffix`, numbered by content: names say nothing. So files that
+are the same once comments, paths and hashes are out are dropped, and of the rest each new one is set against the old
+one that it is most like.
 """
 
+import difflib
 import io
 import lzma
 import re
 import tarfile
-from collections.abc import Iterator
-from difflib import SequenceMatcher, unified_diff
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-MOST_FILES, MOST_BYTES = 200, 4 * 1024 * 1024
-MOST_LINES = 400
-_NOISE = (  # what differs between two compilations of the same thing: comments, paths, hashes, addresses
+ARCHIVE = "generated-code.tar.xz"
+MOST_BYTES = 32 * 2**20  # unpacked, of each side
+_MOST_FILES = 24  # of each kind and side that are set against each other
+_MOST_LINES = 400  # of one file's difference
+_CONTEXT = 3
+_NOISE = (
     (re.compile(r"^\s*(#|//).*$", re.M), ""),
+    (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),
     (re.compile(r"/[\w.+-]+(?:/[\w.+-]+)+"), "PATH"),
     (re.compile(r"\bc[a-z2-7]{51}\b|\b[0-9a-fA-F]{32,64}\b|\b[A-Z2-7]{52}\b"), "HASH"),
     (re.compile(r"\b0x[0-9a-f]{8,}\b"), "ADDRESS"),
-    (re.compile(r"\s+$", re.M), ""),
-    (re.compile(r"\n+"), "\n"),
+    (re.compile(r"\n\s*\n+"), "\n"),
 )
 
 
 class Unreadable(ValueError):
-    """The archive is none, or larger than what is looked at."""
+    """The archive cannot be read; the text says why."""
 
 
-def difference(before: bytes, after: bytes) -> str:
-    """A unified diff of two `generated-code.tar.xz`; "" where they say the same. Raises Unreadable."""
-    old, new = files(before), files(after)
-    equal = set(old.values()) & set(new.values())
-    left = {name: text for name, text in old.items() if text not in equal}
-    right = {name: text for name, text in new.items() if text not in equal}
-    lines = [line for pair in _paired(left, right) for line in _lines(*pair)]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[:MOST_LINES], f"… and {len(lines) - MOST_LINES} more lines"]
-    return "\n".join(lines)
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One file that differs, is new or is gone. lines: a unified difference; left_out: how many more there are."""
+
+    kind: str
+    what: str  # changed, new, gone
+    lines: Sequence[str]
+    left_out: int
 
 
-def files(archive: bytes) -> dict[str, str]:
-    """Name -> text of the files, without what differs between two compilations of the same thing."""
-    found: dict[str, str] = {}
+def unpacked(archive: bytes) -> dict[str, str]:
+    """File name -> text of an archive of generated code, comments, paths and hashes left out. Raises Unreadable."""
+    texts: dict[str, str] = {}
     room = MOST_BYTES
     try:
-        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as packed:
-            for member in packed:
-                body = packed.extractfile(member) if member.isfile() else None
-                if body is None:
-                    continue
-                if member.size > room or len(found) >= MOST_FILES:
-                    raise Unreadable(f"more than {MOST_FILES} files or {MOST_BYTES} bytes: download the artifacts")
-                room -= member.size
-                found[member.name] = _plain(body.read(member.size).decode(errors="replace"))
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as files:
+            for entry in files:
+                room -= entry.size
+                if room < 0:
+                    raise Unreadable(f"The generated code is larger than {MOST_BYTES // 2**20} MiB.")
+                body = files.extractfile(entry) if entry.isfile() else None
+                if body is not None:
+                    texts[entry.name] = normal(body.read().decode(errors="replace"))
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise Unreadable(f"the archive cannot be read: {error}") from None
-    return found
+        raise Unreadable(f"The archive of generated code cannot be read: {error}") from None
+    return texts
 
 
-def _plain(text: str) -> str:
+def normal(text: str) -> str:
+    """The text without what differs between two compilations of the same thing."""
     for pattern, replacement in _NOISE:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
-def _paired(old: dict[str, str], new: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """(name, old text, new text): each file with the most similar one of its kind; "" where there is none."""
-    remaining = dict(new)
-    for name, text in old.items():
-        kind = name.partition("/")[0]
-        near = [(_alike(text, remaining[other]), other) for other in remaining if other.partition("/")[0] == kind]
-        partner = max(near)[1] if near else ""
-        yield name, text, remaining.pop(partner, "")
-    for name, text in remaining.items():
-        yield name, "", text
+def differences(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
+    """What differs between two sides, changed files first, wrappers before kernels."""
+    found: list[FileDiff] = []
+    for kind in sorted({name.partition("/")[0] for name in [*old, *new]}, key=lambda kind: (kind != "wrapper", kind)):
+        before, after = _of_kind(old, kind), _of_kind(new, kind)
+        same = Counter(before) & Counter(after)
+        found += _kind_diff(kind, list((Counter(before) - same).elements()), list((Counter(after) - same).elements()))
+    return sorted(found, key=lambda one: one.what != "changed")
 
 
-def _alike(one: str, other: str) -> float:
-    return SequenceMatcher(None, one.splitlines(), other.splitlines(), autojunk=False).quick_ratio()
+def _of_kind(texts: dict[str, str], kind: str) -> list[str]:
+    return [text for name, text in texts.items() if name.partition("/")[0] == kind]
 
 
-def _lines(name: str, old: str, new: str) -> list[str]:
-    return list(unified_diff(old.splitlines(), new.splitlines(), f"before/{name}", f"after/{name}", lineterm="", n=2))
+def _kind_diff(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:
+    found = []
+    left = old[:_MOST_FILES]
+    for text in new[:_MOST_FILES]:
+        nearest = max(left, key=lambda other: _likeness(other, text), default=None)
+        if nearest is None:
+            found.append(_file_diff(kind, "new", "", text))
+        else:
+            left.remove(nearest)
+            found.append(_file_diff(kind, "changed", nearest, text))
+    return [*found, *(_file_diff(kind, "gone", text, "") for text in left)]
+
+
+def _likeness(one: str, other: str) -> float:
+    """0 to 1: the share of lines that both have."""
+    lines, others = Counter(one.splitlines()), Counter(other.splitlines())
+    return 2 * (lines & others).total() / max(lines.total() + others.total(), 1)
+
+
+def _file_diff(kind: str, what: str, old: str, new: str) -> FileDiff:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "before", "after", lineterm="", n=_CONTEXT)
+    told = list(lines)[2:]  # without the two lines of file names
+    return FileDiff(kind, what, told[:_MOST_LINES], max(len(told) - _MOST_LINES, 0))

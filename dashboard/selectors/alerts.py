@@ -154,6 +154,7 @@ def alerts_of(groups: Iterable[int]) -> list[Told]:
         "job",
         "base",
         "new",
+        "group",
     )
     return sorted(map(told, found), key=lambda one: (not one.alert.confirmation, not one.words, -one.size))
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 from dashboard import alert_charts, charts
 from dashboard.models import AlertGroup, Confirmation
 from dashboard.selectors import alert_data, alert_page, alerts, verdicts
+from dashboard.selectors import code as code_selector
 from dashboard.selectors.alerts import Told
 from dashboard.services import triage
 from dashboard.views import parameters
@@ -112,6 +113,13 @@ def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     confirmation = get_object_or_404(Confirmation, group=pk)
     figure: charts.Figure = alert_charts.pairs_figure(alert_data.processes(confirmation, main.alert), main.metric)
     return figure_response(figure)
+
+
+def code(request: HttpRequest, pk: int) -> HttpResponse:
+    """How the generated code differs across the change of one alert of the group."""
+    main = _main_or_404(request, pk)
+    context = {"group": main.alert.group, "main": main, "code": code_selector.change_of(main.alert)}
+    return render(request, "alert_code.html", context)
 
 
 def _main_or_404(request: HttpRequest, pk: int) -> Told:

@@ -28,6 +28,7 @@ urlpatterns = [
     path("alerts/feed/", feeds.feed, name="alerts_feed"),
     path("alerts/quality/", alerts.quality, name="alert_quality"),
     path("alerts/<int:pk>/", alerts.show, name="alert"),
+    path("alerts/<int:pk>/code/", alerts.code, name="alert_code"),
     path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
     path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),
     path("alerts/<int:pk>/<slug:name>", triage.act, name="alert_act"),

@@ -1,54 +1,115 @@
-"""Generated code is compared as people read it, and untrusted archives do no harm."""
+"""How the generated code of two builds differs."""
 
 import io
 import tarfile
+from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.test import Client, override_settings
 
-from dashboard.code_diff import MOST_BYTES, Unreadable, difference
+from dashboard.code_diff import ARCHIVE, Unreadable, differences, normal, unpacked
+from dashboard.models import Artifact, Job
+from tests.builders import alerting
+
+KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
 
 
-def packed(**files: str) -> bytes:
-    body = io.BytesIO()
-    with tarfile.open(fileobj=body, mode="w:xz") as archive:
+def packed(files: dict[str, str]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:xz") as archive:
         for name, text in files.items():
-            entry = tarfile.TarInfo(name.replace("__", "/"))
-            entry.size = len(text)
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))
-    return body.getvalue()
+    return made.getvalue()
 
 
-def test_only_what_differs_is_shown() -> None:
-    before = packed(kernels__0="for i:\n  a = exp(b)\n", wrapper__0="call()")
-    after = packed(kernels__0="for i:\n  a = exp(b)\n  c = a + 1\n", wrapper__0="call()")
-    assert difference(before, after).splitlines() == [
-        "--- before/kernels/0",
-        "+++ after/kernels/0",
-        "@@ -1,2 +1,3 @@",
-        " for i:",
-        "   a = exp(b)",
-        "+  c = a + 1",
-    ]
+def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> None:
+    one = "# from /tmp/a\ncall('/root/cache/ab/x.py', 0x7f00deadbeef)\n"
+    other = "# from /tmp/b\ncall('/home/ada/cache/cd/y.py', 0x7f00deadbee0)\n"
+    assert normal(one) == normal(other)
 
 
-def test_comments_paths_and_hashes_are_no_difference() -> None:
-    one = f"# from /tmp/a/b.py\nload('/tmp/x/y.so', '{'a' * 64}')"
-    other = f"# from /tmp/c/d.py\nload('/tmp/z/w.so', '{'b' * 64}')"
-    assert difference(packed(kernels__0=one), packed(kernels__0=other)) == ""
+def test_equal_files_under_other_names_are_no_difference() -> None:
+    assert (
+        differences({"kernels/0000.py": "a", "kernels/0001.py": "b"}, {"kernels/0000.py": "b", "kernels/0007.py": "a"})
+        == []
+    )
 
 
-def test_files_are_paired_by_what_they_say_not_by_their_number() -> None:
-    before = packed(kernels__0="a\nb\nc\nd", kernels__1="w\nx\ny\nz")
-    after = packed(kernels__0="w\nx\ny\nZ", kernels__1="a\nb\nc\nd")
-    assert "-z\n+Z" in difference(before, after)
-    assert "-a" not in difference(before, after)
+def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
+    old = {"kernels/0000.py": "something\nelse\nentirely", "kernels/0001.py": KERNEL}
+    new = {"kernels/0000.py": KERNEL.replace("+ 1", "+ 2"), "kernels/0001.py": "something\nelse\nentirely"}
+    (found,) = differences(old, new)
+    assert found.what == "changed"
+    assert [line for line in found.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
 
 
-def test_what_is_no_archive_is_unreadable() -> None:
-    with pytest.raises(Unreadable, match="cannot be read"):
-        difference(b"nothing", b"nothing")
+def test_new_and_gone_files_come_after_changed_ones() -> None:
+    old = {"kernels/0.py": KERNEL, "ptx/0.ptx": "x"}
+    new = {"kernels/0.py": KERNEL.replace("1", "2"), "wrapper/0.py": "call()"}
+    assert [(one.kind, one.what) for one in differences(old, new)] == [
+        ("kernels", "changed"), ("wrapper", "new"), ("ptx", "gone"),
+    ]  # fmt: skip
 
 
-def test_what_unpacks_to_too_much_is_not_read() -> None:
-    with pytest.raises(Unreadable, match="download the artifacts"):
-        difference(packed(kernels__0="a" * (MOST_BYTES + 1)), packed())
+def test_a_long_difference_says_how_much_is_left_out() -> None:
+    old, new = ("\n".join(f"{word} {number}" for number in range(900)) for word in ("a", "b"))
+    (found,) = differences({"kernels/0": old}, {"kernels/0": new})
+    assert (len(found.lines), found.left_out > 0) == (400, True)
+
+
+@pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
+def test_an_archive_that_is_damaged_says_so(archive: bytes) -> None:
+    with pytest.raises(Unreadable):
+        unpacked(archive)
+
+
+def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
+    with pytest.raises(Unreadable, match="larger than 32 MiB"):
+        unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
+
+
+# --- The page ---------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def reader(client: Client, tmp_path: Any) -> Any:
+    client.force_login(User.objects.create_user("reader"))
+    with override_settings(MEDIA_ROOT=tmp_path):
+        yield client
+
+
+def keep(job: Job, text: str) -> None:
+    content = packed({"kernels/0000.py": text})
+    Artifact.objects.create(job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0")
+
+
+def shown(client: Client, *texts: str) -> str:
+    """The page of an alert between two jobs that left these files."""
+    series = alerting.measured([2.0, 2.2])
+    jobs = [datum.job for datum in series.data.select_related("job").order_by("planned_at")]
+    for job, text in zip(jobs, texts, strict=False):
+        keep(job, text)
+    group = alerting.group()
+    alerting.alert(group, planned_at=series.last_at)
+    response = client.get(f"/alerts/{group.pk}/code/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_page_shows_what_changed_escaped(reader: Client) -> None:
+    page = shown(reader, KERNEL, KERNEL.replace("+ 1", "< 2"))
+    assert '<span class="removed">-    b = a + 1</span>' in page
+    assert '<span class="added">+    b = a &lt; 2</span>' in page
+
+
+@pytest.mark.django_db
+def test_equal_code_is_told_as_such(reader: Client) -> None:
+    assert "The generated code is the same" in shown(reader, KERNEL, KERNEL)
+
+
+@pytest.mark.django_db
+def test_code_that_is_not_kept_is_told_as_such(reader: Client) -> None:
+    assert "There is no code to compare" in shown(reader, KERNEL)

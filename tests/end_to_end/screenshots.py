@@ -17,6 +17,8 @@ DOCS = Path(__file__).parents[2] / "docs" / "screenshots"
 DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 SHOWN = (  # page, width, theme
     ("overview", DESK, "light"),
+    ("alerts", DESK, "light"),
+    ("alert", DESK, "light"),
     ("benchmarks", DESK, "light"),
     ("series", DESK, "dark"),
     ("job", DESK, "light"),
@@ -30,6 +32,9 @@ SHOWN = (  # page, width, theme
 )
 LINKS = {  # page -> where a link to it is found, and which
     "overview": ("/", None),
+    "alerts": ("/alerts/?state=all&direction=all", None),
+    "alert": ("/alerts/?state=all&direction=all", "[data-row] th a"),
+    "alert_quality": ("/alerts/quality/", None),
     "benchmarks": ("/benchmarks/", None),
     "series": ("/benchmarks/", "table.matrix tbody th a"),
     "runs": ("/runs/", None),
@@ -43,12 +48,15 @@ LINKS = {  # page -> where a link to it is found, and which
 
 
 def addresses(page: Page) -> dict[str, str]:
-    """The address of each page, found by following links."""
+    """The address of each page, found by following links; a page that nothing leads to yet is left out."""
     found: dict[str, str] = {}
     for name, (start, link) in LINKS.items():
         page.goto(start.format(**found))
-        address = page.locator(link).first.get_attribute("href") if link else start
-        found[name] = address or start
+        links = page.locator(link) if link else None
+        if links is None:
+            found[name] = start
+        elif links.count():
+            found[name] = links.first.get_attribute("href") or start
     return found
 
 
