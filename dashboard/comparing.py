@@ -109,7 +109,7 @@ def _with_control(row: Row, eager: Effect | None, speedup: Effect | None) -> Row
     """latency = eager latency / speedup: in logs the two parts add up, and the speedup is paired within its process."""
     if row.case.config == EAGER or eager is None or speedup is None or speedup.ratio is None:
         return row
-    alone = judged(speedup.new, speedup.base, speedup.ratio.inverse, METRICS["latency_ms"])
+    alone = judged(speedup.new, speedup.base, speedup.ratio.inverse, speedup.q, METRICS["latency_ms"])
     return replace(row, eager=eager, alone=alone, share=_share(row.effect, eager, alone))
 
 
@@ -133,6 +133,8 @@ def _match(
     case, olds, news = either.case, _parts(base, metric), _parts(new, metric)
     if not olds or not news:
         return _absent(case, base, new, metric, is_base=not olds, is_new=not news)
+    if len(olds) == len(news) == 1 and _is_same(olds[0], news[0]):
+        return case, olds[0], news[0]
     versions = {part.version for part in olds} & {part.version for part in news}
     if not versions:
         return LeftOut(case, "benchmark", f"version {_versions(olds)} of the benchmark against {_versions(news)}")
@@ -146,6 +148,10 @@ def _match(
     libraries = max(shared, key=library_order)
     olds, news = ([part for part in parts if part.libraries == libraries] for parts in (olds, news))
     return case, pooled(olds), pooled(news)
+
+
+def _is_same(old: Part, new: Part) -> bool:
+    return old.version == new.version and old.libraries == new.libraries
 
 
 def _parts(measured: Measured | None, metric: Metric) -> list[Part]:

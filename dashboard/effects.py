@@ -85,6 +85,8 @@ class Effect:
 
 def pooled(parts: Sequence[Part]) -> Part:
     """One part of several of one benchmark version."""
+    if len(parts) == 1:
+        return parts[0]
     n = sum(part.n for part in parts)
     levels = [part.level for part in parts if part.level]
     return Part(
@@ -102,26 +104,22 @@ def pooled(parts: Sequence[Part]) -> Part:
 def judge_all(pairs: Sequence[tuple[Part, Part]], metric: Metric) -> list[Effect]:
     """The effects of one metric, in the order of `pairs`; together, because many cases tell how much processes differ
     and how many changes chance alone would show."""
-    continuous = [
-        (old.level, new.level) for old, new in pairs if not _is_plain(old, new, metric) and old.level and new.level
+    plain = wording.is_count(metric) or metric.aggregate == "share"
+    levels = [None if plain or not (old.level and new.level) else (old.level, new.level) for old, new in pairs]
+    known = [both for both in levels if both]
+    found = ratios([old for old, _ in known], [new for _, new in known])
+    judgements = iter(zip(found, _qs(found), strict=True))
+    return [
+        judged(old, new, *next(judgements), metric) if both else _counted(old, new, metric)
+        for (old, new), both in zip(pairs, levels, strict=True)
     ]
-    found = iter(ratios([old for old, _ in continuous], [new for _, new in continuous]))
-    effects = [
-        _counted(old, new, metric) if _is_plain(old, new, metric) else judged(old, new, next(found), metric)
-        for old, new in pairs
-    ]
-    return _with_q(effects)
 
 
-def _is_plain(old: Part, new: Part, metric: Metric) -> bool:
-    return wording.is_count(metric) or metric.aggregate == "share" or old.level is None or new.level is None
-
-
-def judged(old: Part, new: Part, ratio: Ratio, metric: Metric) -> Effect:
+def judged(old: Part, new: Part, ratio: Ratio, q: float, metric: Metric) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
     if not ratio.is_known and _repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
-    return Effect(old, new, metric, ratio, verdict_of(ratio, metric))
+    return Effect(old, new, metric, ratio, verdict_of(ratio, metric), q)
 
 
 def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
@@ -163,11 +161,11 @@ def _toned(change: Change | None, verdict: Verdict) -> Change:
     return replace(change, tone=_TONES.get(verdict, "none"))
 
 
-def _with_q(effects: list[Effect]) -> list[Effect]:
-    """Each effect that has repeats with its q: Benjamini-Hochberg over all of them."""
-    tested = [e for e in effects if e.ratio and not e.is_within and not math.isnan(e.ratio.p)]
-    if not tested:
-        return effects
-    adjusted = false_discovery_control(np.clip([e.ratio.p for e in tested if e.ratio], 0, 1)).tolist()
-    known = {id(effect): q for effect, q in zip(tested, adjusted, strict=True)}
-    return [replace(e, q=known[id(e)]) if id(e) in known else e for e in effects]
+def _qs(found: Sequence[Ratio]) -> list[float]:
+    """The q of each ratio: Benjamini-Hochberg over those that have repeats; NaN for the others."""
+    p = np.array([math.nan if ratio.basis in {"within", "none"} else ratio.p for ratio in found])
+    tested = ~np.isnan(p)
+    q = np.full(len(p), np.nan)
+    if tested.any():
+        q[tested] = false_discovery_control(p[tested])
+    return [float(value) for value in q]

@@ -1,16 +1,18 @@
 """Should we upgrade, and what will it cost? A comparison of two sides as an answer in words. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dashboard.comparing import EAGER, Key, Row, Side, Table, compare, compare_latency
+from dashboard.comparing import EAGER, Case, Row, Side, Table, compare, compare_latency
 from dashboard.effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
 from dashboard.wording import Change, Tone
 
 Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
+
+Name = tuple[str, str]  # of a group: a model, or a family and its mode
 
 COSTS = ("cold_start_s", "peak_memory_gb", "drift")  # beside the latency, in the order in which they are told
 READ = ("latency_ms", "eager_latency_ms", "speedup", *COSTS)  # what `report` needs of each side
@@ -100,56 +102,66 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
     """The whole answer. Sides must bring the metrics READ."""
     tables = {"latency_ms": compare_latency(base, new, any_libraries=any_libraries)}
     tables |= {key: compare(base, new, METRICS[key], any_libraries=any_libraries) for key in COSTS}
-    cases = {key: (base.get(key) or new[key]).case for key in {*base, *new}}
     breaks, repairs = _broken(base, new), _broken(new, base)
 
-    def group(name: str, mode: str, keys: Iterable[Key]) -> Group:
-        return _group(name, mode, tables, set(keys), breaks, repairs)
+    def groups(name_of: Callable[[Case], Name]) -> list[Group]:
+        rows = {key: _parted(table.rows, name_of) for key, table in tables.items()}
+        names = dict.fromkeys(name_of(case) for case in _cases(base, new))
+        found = (_of(name, name_of, breaks, repairs) for name in names)
+        return [
+            _group(*name, {key: parts.get(name, []) for key, parts in rows.items()}, *broken)
+            for name, broken in zip(names, found, strict=True)
+        ]
 
-    def groups(name_of: Callable[[Key], tuple[str, str]]) -> list[Group]:
-        ordered = sorted(cases, key=lambda key: cases[key].place)
-        names = dict.fromkeys(name_of(key) for key in ordered)
-        return [group(*name, (key for key in ordered if name_of(key) == name)) for name in names]
-
-    overall = group("all", "", cases)
+    [overall] = groups(lambda case: ("all", "")) or [_group("all", "", {key: [] for key in tables}, [], [])]
     return Report(
         tables,
         overall,
-        models=groups(lambda key: (cases[key].model, "")),
-        families=groups(lambda key: (cases[key].family, cases[key].mode)),
+        models=groups(lambda case: (case.model, "")),
+        families=groups(lambda case: (case.family, case.mode)),
         is_within=overall.of("latency_ms").is_within,
     )
 
 
-def _broken(passing: Side, failing: Side) -> dict[Key, str]:
+def _cases(base: Side, new: Side) -> list[Case]:
+    """Every case of either side, in registry order."""
+    return sorted({one.case for side in (base, new) for one in side.values()}, key=lambda case: case.place)
+
+
+def _parted(rows: Sequence[Row], name_of: Callable[[Case], Name]) -> dict[Name, list[Row]]:
+    parts: dict[Name, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(name_of(row.case), []).append(row)
+    return parts
+
+
+def _of(
+    name: Name, name_of: Callable[[Case], Name], *broken: Sequence[tuple[Case, str]]
+) -> tuple[list[str], list[str]]:
+    """What of the failures belongs to a group, in words."""
+    breaks, repairs = (
+        [f"{case.benchmark} {case.config} ({how})" for case, how in found if name_of(case) == name] for found in broken
+    )
+    return breaks, repairs
+
+
+def _broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
     """Cases that pass on one side and only fail on the other, with how they fail."""
-    return {
-        key: ", ".join(sorted(other.failures))
+    return [
+        (other.case, ", ".join(sorted(other.failures)))
         for key, other in failing.items()
         if other.failures and "latency_ms" not in other.parts and key in passing and passing[key].parts
-    }
+    ]
 
 
-def _group(
-    name: str, mode: str, tables: dict[str, Table], keys: set[Key], breaks: dict[Key, str], repairs: dict[Key, str]
-) -> Group:
-    rows = {key: [row for row in table.rows if _key(row) in keys] for key, table in tables.items()}
+def _group(name: str, mode: str, rows: dict[str, list[Row]], breaks: list[str], repairs: list[str]) -> Group:
     compiled = [row for row in rows["latency_ms"] if row.case.config != EAGER]
     summaries = [
         summarize("latency_ms", [row.effect for row in compiled]),
         summarize("eager", _controls(rows["latency_ms"])),
         *(summarize(key, [row.effect for row in rows[key] if row.case.config != EAGER]) for key in COSTS),
     ]
-    broken, repaired = ([_told(key, found[key]) for key in found if key in keys] for found in (breaks, repairs))
-    return Group(name, mode, summaries, broken, repaired, answer(summaries, broken, repaired))
-
-
-def _key(row: Row) -> Key:
-    return Key(row.case.benchmark, row.case.config)
-
-
-def _told(key: Key, how: str) -> str:
-    return f"{key.benchmark} {key.config} ({how})"
+    return Group(name, mode, summaries, breaks, repairs, answer(summaries, breaks, repairs))
 
 
 def _controls(rows: Sequence[Row]) -> list[Effect]:
@@ -183,9 +195,9 @@ def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequenc
     if same := [s.name for s in summaries if s.verdict == "same"]:
         parts.append(f"{_and(same)} unchanged")
     if breaks:
-        parts.insert(0, f"{_cases(len(breaks))} that passed now {_does(breaks)}: {_some(breaks)}")
+        parts.insert(0, f"{_count(len(breaks))} that passed now {_does(breaks)}: {_some(breaks)}")
     if repairs:
-        parts.append(f"{_cases(len(repairs))} that failed before now {'passes' if len(repairs) == 1 else 'pass'}")
+        parts.append(f"{_count(len(repairs))} that failed before now {'passes' if len(repairs) == 1 else 'pass'}")
     sentence = "; ".join(parts)
     return Answer(word, _WORDS.get(word, "none"), f"{sentence[:1].upper()}{sentence[1:]}." if parts else NOTHING)
 
@@ -210,7 +222,7 @@ def _range(ratio: Ratio) -> str:
     return f": between {ratio.low:+.1f} and {ratio.high:+.1f} %".replace("-", "−") if ratio.is_known else ""
 
 
-def _cases(count: int) -> str:
+def _count(count: int) -> str:
     return f"{count} case" if count == 1 else f"{count} cases"
 
 
