@@ -1,7 +1,7 @@
 """What was measured of one build on one machine, whatever tracks and runs it came from: the sides of a comparison."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cache
@@ -11,9 +11,10 @@ from django.db.models import Max
 from packaging.version import InvalidVersion, Version
 
 from dashboard.comparing import Case, Key, Measured, Side
-from dashboard.effects import Libraries, Part
-from dashboard.models import Benchmark, Config, Run, RunState
+from dashboard.effects import Libraries, Part, pooled
+from dashboard.models import Benchmark, Config, Run, RunState, TorchBuild
 from dashboard.ratios import Level
+from dashboard.release_charts import Release, ReleaseLine
 
 # Any runs of a build: from the rollup, one range of one index.
 _LEVELS = """
@@ -183,3 +184,34 @@ def version_order(version: str) -> tuple[bool, Version]:
         return True, Version(version)
     except InvalidVersion:
         return False, Version("0")
+
+
+def release_lines(
+    sides: Mapping[int, Side], builds: Sequence[tuple[int, str]], benchmark: str, metric: str
+) -> list[ReleaseLine]:
+    """The configs of one benchmark over builds, given as (id, label), oldest first; each in its newest benchmark
+    version."""
+    lines: dict[str, ReleaseLine] = {}
+    for build, label in builds:
+        for key, one in sides[build].items():
+            if key.benchmark != benchmark:
+                continue
+            line = lines.setdefault(key.config, ReleaseLine(key.config, one.case.place[1]))
+            parts = one.parts.get(metric, [])
+            newest = max((part.version for part in parts), default=0)
+            part = pooled([part for part in parts if part.version == newest]) if parts else None
+            status = ", ".join(sorted(one.failures))
+            line.releases.append(Release(label, part.level if part else None, part.job if part else "", status))
+    return sorted(lines.values(), key=lambda line: line.position)
+
+
+def releases_of(benchmark: Benchmark, machine: int, metric: str) -> tuple[list[ReleaseLine], list[str]]:
+    """Every config of a benchmark over all builds that were measured on a machine, and their labels. Five queries."""
+    found = TorchBuild.objects.filter(
+        pk__in=Run.objects.filter(machine=machine, jobs__benchmark=benchmark).values("build")
+    )
+    builds = sorted(found.values_list("pk", "label", "version"), key=lambda build: version_order(build[2]))
+    sides = by_build(Source(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric])
+    lines = release_lines(sides, [(pk, label) for pk, label, _ in builds], benchmark.name, metric)
+    shown = {release.build for line in lines for release in line.releases}
+    return lines, [label for _, label, _ in builds if label in shown]

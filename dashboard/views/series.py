@@ -17,7 +17,8 @@ from dashboard import charts, mark_charts
 from dashboard.charts import Line
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import Benchmark, Series
-from dashboard.selectors import marks, rollup, trend
+from dashboard.release_charts import release_figure
+from dashboard.selectors import marks, rollup, trend, versions
 from dashboard.views import parameters, series_marks
 
 _DEFAULT_METRIC = "latency_ms"
@@ -69,6 +70,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     measured = selection.known.metrics()
     context: dict[str, Any] = {
         "selection": selection,
+        "axis": _axis(request),
         "metrics": [metric for metric in METRICS.values() if metric.key in measured],
         "configs": selection.known.configs(selection.metric.key),
         "chosen": {one.config.name for one in selection.series},
@@ -88,10 +90,24 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
 def data(request: HttpRequest, name: str) -> HttpResponse:
     """The figure as JSON: {"data": [traces], "layout": {…}}."""
     selection = select(request, name)
+    if _axis(request) and selection.place:
+        return figure_response(_by_release(selection, selection.place))
     said = marks.read(selection.benchmark, selection.series, selection.metric)
     marked = series_marks.marked(selection.known.lines(selection.series), selection.series, said)
     figure = charts.series_figure([one.valid for one in marked], selection.metric)
     return figure_response(mark_charts.with_marks(figure, marked, series_marks.remarks(said)))
+
+
+def _axis(request: HttpRequest) -> str:
+    """ "release", or empty: by time."""
+    return parameters.one_of(request, "axis", ["release"])
+
+
+def _by_release(selection: Selection, place: rollup.Place) -> charts.Figure:
+    """The chosen configs over every build that the machine measured, on whatever track."""
+    lines, builds = versions.releases_of(selection.benchmark, place.machine.pk, selection.metric.key)
+    chosen = {one.config.name for one in selection.series}
+    return release_figure([line for line in lines if line.name in chosen], selection.metric, builds)
 
 
 def figure_response(body: Any) -> HttpResponse:

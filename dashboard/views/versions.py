@@ -10,11 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.comparing import Case, Key, LeftOut, Row, Side, Table, compare
-from dashboard.effects import CHANGED, Effect, pooled
+from dashboard.effects import CHANGED, Effect
 from dashboard.exports import csv_text
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import Benchmark
-from dashboard.release_charts import Release, ReleaseLine, release_figure
+from dashboard.release_charts import ReleaseLine, release_figure
 from dashboard.selectors import versions
 from dashboard.selectors.matrix import heat
 from dashboard.selectors.versions import Source, Tested
@@ -147,18 +147,8 @@ def _left_out(out: LeftOut) -> Cell:
 
 def lines_of(sides: Mapping[int, Side], chosen: Chosen, benchmark: str) -> list[ReleaseLine]:
     """The configs of one benchmark over the builds."""
-    lines: dict[str, ReleaseLine] = {}
-    for tested in chosen.builds:
-        for key, one in sides[tested.build].items():
-            if key.benchmark != benchmark:
-                continue
-            line = lines.setdefault(key.config, ReleaseLine(key.config, one.case.place[1]))
-            parts = one.parts.get(chosen.metric.key, [])
-            newest = max((part.version for part in parts), default=0)
-            part = pooled([part for part in parts if part.version == newest]) if parts else None
-            status = ", ".join(sorted(one.failures))
-            line.releases.append(Release(tested.label, part.level if part else None, part.job if part else "", status))
-    return sorted(lines.values(), key=lambda line: line.position)
+    builds = [(tested.build, tested.label) for tested in chosen.builds]
+    return versions.release_lines(sides, builds, benchmark, chosen.metric.key)
 
 
 def _table(lines: Sequence[ReleaseLine], metric: Metric) -> list[dict[str, Any]]:

@@ -173,3 +173,19 @@ def test_a_release_that_failed_is_in_the_lane_below(two_releases: None, reader: 
 def test_the_versions_export_has_every_case_on_every_build(two_releases: None, reader: Client) -> None:
     rows = list(csv.DictReader(io.StringIO(reader.get("/versions/export.csv?machine=h100").content.decode())))
     assert len(rows) == 6 * 2 * 2 * 2
+
+
+# --- Series by release ------------------------------------------------------------------------------------------------
+GPT2 = "gpt2.standard.training.bfloat16.static.b16"
+
+
+def test_a_series_is_drawn_by_release_with_the_chosen_configs_alone(two_releases: None, reader: Client) -> None:
+    figure = reader.get(f"/series/{GPT2}/data.json?axis=release&config=inductor").json()
+    assert [trace["name"] for trace in figure["data"]] == ["inductor"]
+    assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
+
+
+def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
+    shown = text(reader, f"/series/{GPT2}/?axis=release")
+    assert '<option value="release" selected>' in shown
+    assert "axis=release" in shown.partition("data-figure=")[2][:200]
