@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind, Severity
 from dashboard.selectors import silence
@@ -17,6 +17,8 @@ _HIGH = ("worker", "schedule", "pass_rate")  # kinds of subjects: with these, no
 def look(*, now: datetime, up_since: datetime) -> tuple[int, int]:
     """Open what fell silent and close what speaks again; how many of each. One look at a time."""
     with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [__name__])
         found = {one.subject: one for one in silence.find(now=now, up_since=up_since)}
         told = _told()
         opened = [_open(one) for subject, one in found.items() if subject not in told]
