@@ -37,7 +37,8 @@ BURN = "while True: pass"
 class Injection:
     """One real change. inductor, env: what the variant sets; burn: processes that burn a core each. cause: whose fault.
 
-    metrics, benchmark: where it shows. rounds: measured at most before it counts as missed.
+    metrics, benchmark: where it shows. witnesses: what is measured beside it, "eager" and "canary". rounds: measured at
+    most before it counts as missed.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Injection:
     cause: str
     metrics: tuple[str, ...]
     benchmark: str = MLP
+    witnesses: tuple[str, ...] = ()
     inductor: dict[str, Any] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     burn: int = 0
@@ -58,7 +60,7 @@ INJECTIONS = (
     ),
     Injection(
         "eager", "the matrix library may not use what this CPU can do", "eager", ("latency_ms",),
-        env={"MKL_CBWR": "COMPATIBLE"},
+        witnesses=("eager",), env={"MKL_CBWR": "COMPATIBLE"},
     ),
     Injection(
         "memory", "Inductor keeps folded copies of the weights", "compiler", ("peak_memory_gb",),
@@ -66,9 +68,13 @@ INJECTIONS = (
     ),
     Injection(
         "numerics", "Inductor computes relu wrongly", "compiler", ("passed", "drift"), benchmark=CNN,
+        witnesses=("eager",),
         inductor={"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"},
     ),
-    Injection("machine", "other processes burn every core", "machine", ("latency_ms",), burn=2 * (os.cpu_count() or 1)),
+    Injection(
+        "machine", "other processes burn every core", "machine", ("latency_ms",), witnesses=("eager", "canary"),
+        burn=2 * (os.cpu_count() or 1),
+    ),
 )  # fmt: skip
 
 
@@ -113,7 +119,13 @@ def drill(options: argparse.Namespace, mails: Mailbox, hooks: Receiver) -> None:
 
     chosen = [one for one in INJECTIONS if not options.only or one.name in options.only]
     benchmarks = sorted({one.benchmark for one in chosen}) or [MLP]
-    site = DrillSite(benchmarks, CANARY, starts=[] if options.no_starts else ["cold"])
+    witnesses = {witness for one in chosen for witness in one.witnesses}
+    site = DrillSite(
+        benchmarks,
+        configs=["eager", "inductor"] if "eager" in witnesses else ["inductor"],
+        canary=CANARY if "canary" in witnesses else "",
+        starts=[] if options.no_starts else ["cold"],
+    )
     site.tell(mails.url, hooks.url)
     site.measure_until(options.rounds)
     print(f"{'injected':58} {'found':34} {'points':>6} {'cause':9} {'state':14} mails hooks", flush=True)

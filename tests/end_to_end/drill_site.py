@@ -48,8 +48,9 @@ class Found:
 class DrillSite:
     """The machine and track that `make up` made, measured as a schedule would."""
 
-    def __init__(self, benchmarks: list[str], canary: str, starts: list[str]) -> None:
-        self.benchmarks, self.canary, self.quick = benchmarks, canary, {**QUICK, "starts": starts}
+    def __init__(self, benchmarks: list[str], configs: list[str], canary: str, starts: list[str]) -> None:
+        self.cases = {"drill": (benchmarks, configs), **({"canary": ([canary], ["eager"])} if canary else {})}
+        self.quick = {**QUICK, "starts": starts}
         self.track = Track.objects.select_related("build").get(key="local")
         assert self.track.build is not None
         self.base: TorchBuild = self.track.build
@@ -77,14 +78,13 @@ class DrillSite:
             self.measure(self.base)
 
     def measure(self, build: TorchBuild) -> None:
-        """One round on a build: eager and compiled, and the canary. Returns when everything is judged."""
-        cases = {"drill": (self.benchmarks, ["eager", "inductor"]), "canary": ([self.canary], ["eager"])}
+        """One round on a build. Returns when everything is judged."""
         runs = [
             trigger_run(
                 build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=benchmarks,
                 configs=configs, purpose=Purpose.SCHEDULED, label=label, measure=self.quick,
             )
-            for label, (benchmarks, configs) in cases.items()
+            for label, (benchmarks, configs) in self.cases.items()
         ]  # fmt: skip
         started = time.monotonic()
         wait_for(lambda: all(is_over(Run.objects.get(pk=run.pk).state) for run in runs))
