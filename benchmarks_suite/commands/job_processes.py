@@ -24,7 +24,11 @@ _Key = tuple[frozenset[tuple[str, str]], str | None]
 
 
 class Unfit(Exception):
-    """The process that was asked must not be forked; the text says why."""
+    """The process that was asked must not be forked; the text says why. of_model: only what this model imported."""
+
+    def __init__(self, why: str, of_model: bool) -> None:
+        super().__init__(why)
+        self.of_model = of_model
 
 
 class Preloaded:
@@ -58,7 +62,7 @@ class Preloaded:
         }
         answer = asked(self._requests, request, limit_s + IMPORTS_S)
         if "unfit" in answer:
-            raise Unfit(answer["unfit"])
+            raise Unfit(answer["unfit"], answer.get("of_model", False))
         if answer["code"] is None:
             raise TimeoutError
         return int(answer["code"])
@@ -77,6 +81,7 @@ class JobProcesses:
     def __init__(self, log: Path) -> None:
         self._log = log
         self._preloaded: dict[_Key, Preloaded | None] = {}  # None: such a process is not fit to be forked
+        self._unfit_models: set[str] = set()  # whose libraries touch the device when they are imported
 
     def run(self, job: Job, folder: Path, limit_s: float) -> outcome.Outcome | None:
         """Runs folder/job.json; how it ended where it left no result by itself."""
@@ -103,17 +108,25 @@ class JobProcesses:
 
     def _forked(self, job: Job, folder: Path, limit_s: float) -> int | None:
         """The exit code of a job in a forked process; None where it has to be a fresh one. Raises TimeoutError."""
-        if ranks.spans_processes(job) or os.environ.get(forks.SWITCH) == "fresh":
+        model = job.benchmark.model
+        if ranks.spans_processes(job) or model in self._unfit_models or os.environ.get(forks.SWITCH) == "fresh":
             return None
         process = self.preload(job)
         try:
             return process.run(job, folder, limit_s) if process else None
         except Unfit as error:
             progress.note(f"jobs like {folder.name} run in fresh processes: {error}")
-            if process:
-                process.close()
-            self._preloaded[_key(job)] = None
+            if error.of_model:
+                self._unfit_models.add(model)
+            else:
+                self._give_up(job)
             return None
+
+    def _give_up(self, job: Job) -> None:
+        process = self._preloaded[_key(job)]
+        if process:
+            process.close()
+        self._preloaded[_key(job)] = None
 
     def _end_the_oldest(self) -> None:
         waiting = {key: process for key, process in self._preloaded.items() if process}

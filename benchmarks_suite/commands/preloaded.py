@@ -59,8 +59,8 @@ def _branch(model: str, foreign: list[Connection], requests: Connection) -> None
 
 def _ended(request: dict[str, Any], requests: Connection) -> dict[str, Any]:
     why = forks.why_unfit()
-    if why:
-        return {"unfit": why}
+    if why:  # the trunk was fit: it is what the model's libraries did
+        return {"unfit": why, "of_model": True}
     try:
         code = forks.run(partial(_job, Path(request["folder"]), requests), request["limit_s"], own_group=True)
     except TimeoutError:

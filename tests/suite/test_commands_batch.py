@@ -12,9 +12,9 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
-from benchmarks_suite.commands.job_processes import JobProcesses
+from benchmarks_suite.commands.job_processes import JobProcesses, Preloaded, Unfit
 from benchmarks_suite.harness import forks
-from benchmarks_suite.harness.job import JobError
+from benchmarks_suite.harness.job import Job, JobError
 
 EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
 
@@ -79,6 +79,30 @@ def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: p
     processes.close()
     assert queued.status == "pass"
     assert "run in fresh processes" in capsys.readouterr().err
+
+
+def test_a_model_whose_libraries_must_not_be_forked_spoils_it_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its import does to a GPU is known where there is one; here the answer of its branch stands for that."""
+    asked = []
+
+    def answered(self: object, wanted: Job, folder: Path, limit_s: float) -> int:
+        asked.append(wanted.benchmark.model)
+        if wanted.benchmark.model == "mlp":
+            raise Unfit("its imports touched the GPU", of_model=True)
+        return 0
+
+    monkeypatch.setattr(Preloaded, "run", answered)
+    other = {**EAGER, "benchmark": "tiny_cnn.smoke.inference.float32.static.b32"}
+    processes = JobProcesses(tmp_path / "preloaded.log")
+    for number, queued in enumerate(batch.read(listed(tmp_path, EAGER, EAGER, other), tmp_path / "out")):
+        queued.folder.mkdir(parents=True)
+        (queued.folder / "job.json").write_text(json.dumps(queued.job.document))
+        assert processes.run(queued.job, queued.folder, 300) is None
+        assert (queued.folder / "result.json").exists() == (number < 2)  # by a fresh process
+    processes.close()
+    assert asked == ["mlp", "tiny_cnn"]
 
 
 def test_a_driver_feeds_lines_and_is_answered_line_by_line(

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from benchmarks_suite.configs import CONFIGS
 from benchmarks_suite.harness import environment, nvml, report, torch_versions
+from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job, parse
@@ -99,6 +100,13 @@ def test_the_peak_of_the_resident_set_holds_what_was_freed_again() -> None:
     assert memory.peak_gb() - before == pytest.approx(0.1, abs=0.02)
     memory.reset()
     assert memory.peak_gb() - before == pytest.approx(0, abs=0.02)
+
+
+def test_what_a_cuda_graph_keeps_for_its_replays_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = {"segment_pool_id": (0, 0), "total_size": 10, "allocated_size": 1}
+    of_graph = {"segment_pool_id": (0, 1), "total_size": 7, "allocated_size": 2}
+    monkeypatch.setattr(torch.cuda, "memory_snapshot", lambda: [shared, of_graph])
+    assert memory_of_process._kept_by_graphs() == 5
 
 
 def test_a_busy_machine_is_marked() -> None:
