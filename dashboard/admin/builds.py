@@ -23,7 +23,7 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         required=False, widget=UnfoldAdminTextInputWidget(), help_text="Of torch, as 2.13.0. Empty for a variant."
     )
     index_url = forms.URLField(
-        required=False, assume_scheme="https", widget=UnfoldAdminURLInputWidget(),
+        required=False, assume_scheme="https", widget=UnfoldAdminURLInputWidget(), label="Index URL",
         help_text="Where it is installed from. Empty: the workers' own package index.",
     )  # fmt: skip
     base = forms.ModelChoiceField(
@@ -32,11 +32,11 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
     )  # fmt: skip
     name = forms.CharField(required=False, widget=UnfoldAdminTextInputWidget(), label="Name of the variant")
     env = forms.JSONField(
-        required=False, widget=UnfoldAdminTextareaWidget(), label="Environment variables",
+        required=False, initial=dict, widget=UnfoldAdminTextareaWidget({"rows": 3}), label="Environment variables",
         help_text='As {"TORCHINDUCTOR_MAX_AUTOTUNE": "1"}',
     )  # fmt: skip
     inductor = forms.JSONField(
-        required=False, widget=UnfoldAdminTextareaWidget(), label="Inductor settings",
+        required=False, initial=dict, widget=UnfoldAdminTextareaWidget({"rows": 3}), label="Inductor settings",
         help_text='Attributes of torch._inductor.config, as {"max_fusion_size": 1}',
     )  # fmt: skip
     added: TorchBuild

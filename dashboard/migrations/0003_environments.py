@@ -10,6 +10,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(
+            name='requirements',
+            options={'verbose_name_plural': 'requirements'},
+        ),
         migrations.AddField(
             model_name='job',
             name='requirements',

@@ -20,6 +20,7 @@ class Requirements(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name_plural = "requirements"
         constraints = [
             models.UniqueConstraint(fields=["build", "libraries", "platform"], name="requirements_one_per_platform")
         ]

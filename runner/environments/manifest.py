@@ -1,6 +1,6 @@
 """What files an environment had when it was made: a look at each file's size and time tells whether it still has them.
 
-A fifth of a second for torch with its libraries (20,000 files); contents are not read. Compiled bytecode is left out:
+A third of a second for torch with its libraries (20,000 files); contents are not read. Compiled bytecode is left out:
 Python itself writes it anew. Files that were added are no damage.
 """
 
