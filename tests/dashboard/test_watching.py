@@ -151,7 +151,7 @@ def test_a_refused_claim_is_logged_with_its_job(caplog: pytest.LogCaptureFixture
     monkeypatch.setattr(log_context, "SLOW_S", 0.0)  # every request is told of
     caplog.set_level(logging.INFO)
     Client().post("/api/v1/worker/jobs/7f0c2ad8-0000-4000-8000-000000000000/claim")
-    fields = next(record.msg for record in caplog.records if "slow request" in str(record.msg))
+    fields: Any = next(record.msg for record in caplog.records if "slow request" in str(record.msg))
     assert (fields["job"], fields["status"]) == ("7f0c2ad8-0000-4000-8000-000000000000", 401)
     assert len(fields["request"]) == 12
 
