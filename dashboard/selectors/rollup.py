@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from django.db import connection
 from django.db.models import Max
 
-from dashboard.models import Benchmark, Series
+from dashboard.models import Benchmark, Series, Track
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
 EAGER = "eager"
@@ -104,11 +104,16 @@ class Geomean:
 
 
 def places(benchmark: Benchmark | None = None) -> list[Place]:
-    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query."""
+    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query.
+
+    Builds side by side come after every track that is followed: no page should begin with them.
+    """
     found = Series.objects.filter(benchmark=benchmark) if benchmark else Series.objects.all()
     machine, track = ("machine", "machine__key", "machine__label"), ("track", "track__key", "track__label")
-    rows = found.filter(count__gt=0).values_list(*machine, *track, "track__build__label").annotate(at=Max("last_at"))
-    return [Place(Named(*row[:3]), Named(*row[3:6]), row[6] or "", row[7]) for row in rows.order_by("-at")]
+    rows = found.filter(count__gt=0).values_list(*machine, *track, "track__build__label", "track__kind")
+    newest_first = rows.annotate(at=Max("last_at")).order_by("-at")
+    followed_first = sorted(newest_first, key=lambda row: row[7] == Track.Kind.VERSIONS)
+    return [Place(Named(*row[:3]), Named(*row[3:6]), row[6] or "", row[8]) for row in followed_first]
 
 
 def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
