@@ -12,6 +12,7 @@ drill of that folder stopped. Beside other load the noise of wall-clock is found
 """
 
 import argparse
+import logging
 import os
 import subprocess
 import sys
@@ -111,6 +112,7 @@ def connect(folder: Path) -> None:
     import django
 
     django.setup()
+    logging.getLogger("mail.log").setLevel(logging.WARNING)  # the mail server's own chatter
 
 
 def drill(options: argparse.Namespace, mails: Mailbox, hooks: Receiver) -> None:
