@@ -28,7 +28,7 @@ from dashboard.services import fleet
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
-H100 = Path(__file__).parents[1] / "data" / "h100_first"
+H100 = [Path(__file__).parents[1] / "data" / name for name in ("h100_first", "h100_second")]
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 
 
@@ -132,10 +132,12 @@ def test_result_files_of_the_suite_are_taken_in_once() -> None:
 
 
 def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
-    assert call("import_results", H100).strip() == "6 added, 0 here already, 0 refused"
+    assert call("import_results", *H100).strip() == "14 added, 0 here already, 0 refused"
     speedups = Datum.objects.filter(series__metric="speedup", series__machine__device_kind="cuda").order_by("value")
     shown = [f"{value:.2f}" for value in speedups.values_list("value", flat=True)]
-    assert shown == ["0.96", "1.46", "1.51", "2.40", "2.55", "2.73"]
+    assert shown == [
+        "0.96", "0.99", "1.26", "1.30", "1.46", "1.51", "1.58", "1.88", "2.40", "2.55", "2.57", "2.73", "11.65",
+    ]  # fmt: skip
     assert TorchBuild.objects.get().label == "2.11.0+cu130"
 
 
