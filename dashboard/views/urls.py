@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
-from dashboard.views import alerts, benchmarks, feeds, fleet, jobs, overview, runs, series, series_marks, triage
+from dashboard.views import benchmarks, fleet, jobs, overview, runs, series, series_marks
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -23,15 +23,7 @@ urlpatterns = [
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
     path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
     path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
-    path("alerts/", alerts.listing, name="alerts"),
-    path("alerts/bulk", triage.bulk, name="alerts_bulk"),
-    path("alerts/feed/", feeds.feed, name="alerts_feed"),
-    path("alerts/quality/", alerts.quality, name="alert_quality"),
-    path("alerts/<int:pk>/", alerts.show, name="alert"),
-    path("alerts/<int:pk>/code/", alerts.code, name="alert_code"),
-    path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
-    path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),
-    path("alerts/<int:pk>/<slug:name>", triage.act, name="alert_act"),
+    path("alerts/", include("dashboard.views.alert_urls")),
     path("fleet/", fleet.show, name="fleet"),
     path("glossary/", fleet.glossary, name="glossary"),
     path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign_in"),

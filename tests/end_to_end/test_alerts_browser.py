@@ -48,7 +48,9 @@ def addresses() -> list[str]:
     alert = Alert.objects.select_related("series__benchmark").filter(group=confirmed()).first()
     assert alert
     series = f"/series/{alert.series.benchmark}/?metric={alert.series.metric}"
-    return ["/alerts/", "/alerts/?state=all&direction=all", confirmed().get_absolute_url(), "/alerts/quality/", series]
+    lists = ["/alerts/", "/alerts/?state=all&direction=all", "/alerts/quality/", "/alerts/rules/"]
+    page = confirmed().get_absolute_url()
+    return [*lists, page, f"{page}code/", series]
 
 
 def faults(page: Page, address: str) -> str:
