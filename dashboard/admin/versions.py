@@ -14,7 +14,7 @@ from unfold.admin import ModelAdmin
 
 from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
 from dashboard.metrics import METRICS
-from dashboard.models import Bisection, Comparison, Machine, TorchBuild
+from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
 from dashboard.plan import budget
 from dashboard.selectors.versions import version_order
 from dashboard.services.bisections import start_bisection, why_not
@@ -119,6 +119,13 @@ class BisectionAdmin(ModelAdmin):
     list_select_related = ("base", "new", "low", "high", "machine", "benchmark", "config", "created_by")
     fields = ("base", "new", "machine", "benchmark", "config", "metric")
     compressed_fields = True
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Links of other pages name the benchmark and the config."""
+        asked: dict[str, Any] = super().get_changeform_initial_data(request)
+        case = {"benchmark": Benchmark.objects.filter(name=asked.get("benchmark", "")).first(),
+                "config": Config.objects.filter(name=asked.get("config", "")).first()}  # fmt: skip
+        return {**asked, **{name: found for name, found in case.items() if found}}
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -58,9 +59,18 @@ def show(request: HttpRequest) -> HttpResponse:
         "machines": sorted({tested.machine_key for tested in found.known}),
         "builds": labels(found.known),
         "tracks": sorted({tested.track_key for tested in found.known}),
+        "search": _search(found.choice),
         **report_pages.context(request, found.report, found.table),
     }
     return render(request, "compare.html", context)
+
+
+def _search(choice: Choice) -> str:
+    """What a search between both builds begins with; empty where the sides differ in something else too."""
+    if choice.differs != ["build"]:
+        return ""
+    base, new = choice.base.tested, choice.new.tested
+    return urlencode({"base": base.build, "new": new.build, "machine": new.machine})
 
 
 def labels(known: list[versions.Tested]) -> list[str]:

@@ -42,6 +42,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "comparison": found,
         "progress": progress,
         "has_data": bool(base or new),
+        "search": f"base={found.base_id}&new={found.new_id}&machine={found.machine_id}",
         "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),
         **report_pages.context(request, answered, table),
     }

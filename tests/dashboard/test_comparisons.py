@@ -209,3 +209,14 @@ def test_a_job_that_is_measured_again_counts_once() -> None:
     land(job, 9.0)
     assert levels()[BASE][0] == 2
     assert levels()[BASE][1] > 4
+
+
+def test_a_significant_change_leads_to_the_search_for_its_build(operator: Client) -> None:
+    releases.import_two_releases(models=["gpt2", "resnet50"])
+    shown = text(operator, COMPARE)
+    [link] = {
+        part.partition('"')[0] for part in shown.split('href="') if "bisection/add" in part and "inference" in part
+    }
+    form = text(operator, link.replace("&amp;", "&"))
+    assert "selected>gpt2.standard.inference.bfloat16.static.b16" in form
+    assert "selected>inductor" in form
