@@ -78,10 +78,11 @@ def _consider(group_id: int, now: datetime) -> bool:
 
 
 def is_settled(*, group: AlertGroup) -> bool:
-    """Whether the scheduled runs of the group's place are over, so that what belongs to it has been seen."""
+    """Whether the scheduled runs that had begun when it was seen are over, so that what belongs to it has been seen."""
     active = Job.objects.filter(
-        run__machine=group.machine_id, run__track=group.track_id, run__purpose=Purpose.SCHEDULED, state__in=ACTIVE
-    )
+        run__machine=group.machine_id, run__track=group.track_id, run__purpose=Purpose.SCHEDULED, state__in=ACTIVE,
+        run__created_at__lte=group.created_at,
+    )  # fmt: skip
     return not active.exists()
 
 

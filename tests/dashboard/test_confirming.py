@@ -125,10 +125,16 @@ def test_what_passed_by_itself_is_not_confirmed() -> None:
     assert group.state == "not_reproduced"
 
 
-def test_nothing_is_started_while_the_scheduled_run_goes_on() -> None:
+def test_nothing_is_started_while_the_run_that_showed_it_goes_on() -> None:
+    site.run(purpose="scheduled")
+    suspected()
+    assert confirming.start_due(now=NOW) == 0
+
+
+def test_later_runs_are_not_waited_for() -> None:
     suspected()
     site.run(purpose="scheduled")
-    assert confirming.start_due(now=NOW) == 0
+    assert confirming.start_due(now=NOW) == 1
 
 
 def test_a_deep_queue_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
