@@ -1,6 +1,5 @@
 """What the alert pages, the feed and the messages read: the inbox, its counts, and one group with its evidence."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -165,9 +164,3 @@ def sides(rows: Iterable[Told]) -> dict[str, list[Told]]:
     for row in rows:
         by_direction.setdefault(row.alert.direction, []).append(row)
     return {direction: found for direction, found in by_direction.items() if found}
-
-
-def open_numbers() -> Counter[str]:
-    """How many groups are open, by state, improvements left out: what the navigation tells. One query."""
-    found = AlertGroup.objects.filter(state__in=OPEN).exclude(direction=Direction.IMPROVEMENT)
-    return Counter(dict(found.order_by().values_list("state").annotate(Count("pk"))))

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.urls import reverse
 
 from dashboard.models import AlertEvent, Channel, Delivery, Rule
@@ -200,5 +199,5 @@ def send_test(*, channel: Channel, now: datetime) -> Delivery:
 def send_again(*, deliveries: Iterable[Delivery], now: datetime) -> int:
     """Let deliveries that failed be tried anew, by a person who knows that they did not arrive."""
     keys = [delivery.pk for delivery in deliveries]
-    failed = Delivery.objects.filter(Q(state=Delivery.State.FAILED), pk__in=keys)
+    failed = Delivery.objects.filter(state=Delivery.State.FAILED, pk__in=keys)
     return failed.update(state=Delivery.State.WAITING, attempts=0, next_at=now)
