@@ -221,7 +221,7 @@ def _measure(bisection: Bisection) -> None:
     """One round: both ends and the middle build in turn, under the newest libraries that the ends take."""
     machine: Machine = bisection.machine
     builds = [bisection.base, middle(between(bisection)), bisection.new]
-    libraries = common_libraries([bisection.base, bisection.new])
+    libraries = common_libraries([bisection.base, bisection.new], machine)
     request = {"families": [], "benchmarks": [bisection.benchmark.name], "configs": [bisection.config.name],
                "measure": {}}  # fmt: skip
     runs = [

@@ -13,6 +13,7 @@ from dashboard.models import (
     Benchmark,
     Comparison,
     Config,
+    InstalledEnvironment,
     Job,
     Machine,
     Purpose,
@@ -20,7 +21,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.pins import PinError, shared_set
+from dashboard.pins import ALWAYS, PinError, shared_set
 from dashboard.plan import Case, PlanError, Selection, budget, hint
 from dashboard.services.builds import add_build
 from dashboard.services.dispatch import dispatch
@@ -63,7 +64,7 @@ def start_comparison(
     cases = plan_run(machine=machine, selection=selection)
     comparison = Comparison(
         label=label, base=old, new=fresh, machine=on, repeats=repeats, created_by_id=user.pk if user else None,
-        libraries=common_libraries([old, fresh]) if libraries is None else dict(libraries),
+        libraries=common_libraries([old, fresh], on) if libraries is None else dict(libraries),
         request={"families": [*selection.families], "benchmarks": [*selection.benchmarks],
                  "configs": [*selection.configs], "measure": {}},
     )  # fmt: skip
@@ -95,8 +96,17 @@ def expected_s(*, machine: str, selection: Selection, repeats: int) -> float:
     return budget(plan_run(machine=machine, selection=selection), {}).expected_s * 2 * repeats
 
 
-def common_libraries(builds: Sequence[TorchBuild]) -> dict[str, str]:
-    """The newest library set that these builds take; empty (each build's own) where the table of pins knows none."""
+def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str, str]:
+    """The newest library set that these builds take, so that only torch differs.
+
+    An adopted environment of the machine is what it is: the others are made with its libraries. Empty (each build's
+    own) where adopted ones differ, or the table of pins knows no set.
+    """
+    bases = [build.base or build for build in builds]
+    adopted = InstalledEnvironment.objects.filter(build__in=bases, worker__machine=machine, adopted=True)
+    sets = [{name: has[name] for name in ALWAYS if name in has} for has in adopted.values_list("libraries", flat=True)]
+    if sets:
+        return sets[0] if all(one == sets[0] for one in sets) else {}
     try:
         return shared_set(*(build.version for build in builds))
     except PinError:

@@ -7,7 +7,17 @@ from django.core.management.base import CommandError
 from django.test import Client
 
 from dashboard.management.commands.compare_builds import Command
-from dashboard.models import BuildLevel, Comparison, Config, Job, JobState, Machine, Series, TorchBuild
+from dashboard.models import (
+    BuildLevel,
+    Comparison,
+    Config,
+    InstalledEnvironment,
+    Job,
+    JobState,
+    Machine,
+    Series,
+    TorchBuild,
+)
 from dashboard.plan import Selection
 from dashboard.services.comparisons import start_comparison
 from dashboard.services.runs import retry_failed_jobs
@@ -146,6 +156,22 @@ def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
         base="2.5.1", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
     )
     assert {run.libraries["transformers"] for run in older.runs.all()} == {"5.19.0"}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "asked"),
+    [({"transformers": "5.17.0"}, {"transformers": "5.17.0"}), ({"transformers": "5.14.1"}, {})],
+)
+def test_adopted_environments_are_compared_as_they_are(theirs: dict[str, str], asked: dict[str, str]) -> None:
+    worker = site.worker()
+    for label, libraries in ((BASE, {"transformers": "5.17.0"}), (NEW, theirs)):
+        InstalledEnvironment.objects.create(
+            worker=worker, key=label, build=site.build(label), libraries=libraries, state="ready", adopted=True
+        )
+    comparison = start_comparison(
+        base=BASE, new=NEW, machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
+    )
+    assert comparison.libraries == asked
 
 
 def test_a_build_of_another_kind_of_machine_is_not_meant() -> None:
