@@ -17,6 +17,8 @@ AS_MUCH = 0.5
 TIMED = ("ms", "s")  # units of metrics that a slower machine changes
 DYNAMO_COUNTS = ("graph_breaks", "recompiles")
 PRESSURE_AFTER, PRESSURE_BEFORE = 0.5, 0.2
+REPRODUCED = 2
+"""Jobs on each side that must agree before the code is said to differ."""
 ALIKE, FEWEST_ALIKE = 2 / 3, 2
 
 
@@ -72,8 +74,8 @@ class Code:
     stable: bool = True
 
     def changed(self) -> list[str]:
-        """The kinds that differ reproducibly: one value on each side, another one."""
-        if not self.stable:
+        """The kinds that differ reproducibly: one value in several jobs of each side, another one."""
+        if not self.stable or self.jobs < REPRODUCED:
             return []
         kinds = [kind for kind in self.before if kind in self.after]
         return [k for k in kinds if len(self.before[k]) == len(self.after[k]) == 1 and self.before[k] != self.after[k]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.attribution import Code, Difference
-from dashboard.models import Alert, Result
+from dashboard.models import Alert, Job, Result
 from dashboard.selectors import history
 
 LOOKED_AT = 5  # result documents on a side
@@ -23,11 +23,23 @@ class Jobs:
 
 
 def jobs_around(alert: Alert) -> Jobs:
-    """The scheduled jobs of the alert's series next to its change."""
+    """The scheduled jobs of the alert's series next to its change, and those that measured its builds in turn."""
     found = history.scheduled([alert.series_id])
     before = found.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")[:LOOKED_AT]
     after = found.filter(planned_at__gte=alert.planned_at)[:LOOKED_AT]
-    return Jobs(*([str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after)))
+    old, new = ([str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after))
+    return Jobs([*old, *_confirming(alert, alert.base_id)], [*new, *_confirming(alert, alert.new_id)])
+
+
+def _confirming(alert: Alert, build: int | None) -> list[str]:
+    """The jobs of the case that its confirmation ran on a build; none where the build did not change."""
+    if alert.pk is None or alert.base_id == alert.new_id:
+        return []
+    jobs = Job.objects.filter(
+        run__confirmation__group=alert.group_id, run__build=build, benchmark=alert.series.benchmark_id,
+        config=alert.series.config_id,
+    )  # fmt: skip
+    return [str(job) for job in jobs.order_by("position").values_list("pk", flat=True)[:LOOKED_AT]]
 
 
 def documents_of(jobs: Jobs) -> dict[str, dict[str, Any]]:

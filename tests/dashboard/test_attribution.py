@@ -57,6 +57,7 @@ def test_positive_evidence_names_the_cause(facts: Facts, blamed: str) -> None:
         replace(COMPILED, code=OTHER_CODE),
         replace(COMPILED, control=STEADY, code=replace(OTHER_CODE, stable=False)),
         replace(COMPILED, control=STEADY, code=Code({"kernels": frozenset("ab")}, {"kernels": frozenset("b")}, 4)),
+        replace(COMPILED, control=STEADY, code=replace(OTHER_CODE, jobs=1)),
         replace(COMPILED, eager=True),
         replace(SAME_BUILD, control=AS_MUCH),
         replace(COMPILED, differences=[LIBRARY]),

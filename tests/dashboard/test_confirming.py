@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -219,3 +220,25 @@ def test_at_most_three_cases_stand_for_a_group() -> None:
     chosen = confirming.representatives(group=group)
     assert {alert.series.config.name for alert in chosen} == {"eager", "inductor", "regional"}
     assert len(chosen) == 3
+
+
+def test_the_processes_of_the_confirmation_show_that_the_code_differs_reproducibly() -> None:
+    def brought(new: bool) -> dict[str, float]:
+        return {"peak_memory_gb": 1.8 if new else 1.5, "eager_peak_memory_gb": 1.0}
+
+    def compiled(new: bool) -> dict[str, Any]:
+        return {"fingerprints": {"kernels": "bbbb" if new else "aaaa"}}
+
+    for hour in range(10):
+        measure(brought(new=False), hour, compile=compiled(new=False))
+    measure(brought(new=True), 10, build=NEW, compile=compiled(new=True))
+    detecting.detect_due()
+    assert AlertGroup.objects.get().cause == "unknown"
+    confirming.start_due(now=NOW)
+    for job in planned():
+        new = job.run.build.label == NEW
+        land(job, brought(new), compile=compiled(new))
+    concluding.advance_all(now=NOW)
+    group = AlertGroup.objects.get()
+    assert (group.state, group.cause) == ("confirmed", "compiler")
+    assert group.events.filter(action="cause", text="Compiler").exists()

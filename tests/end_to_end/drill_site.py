@@ -102,9 +102,13 @@ class DrillSite:
         for points in range(1, injection.rounds + 1):
             self.measure(build)
             groups = self.told_since(since)
-            if groups:
+            if any(self.tells(group, injection.metrics) for group in groups):
                 return self.found(groups, injection.metrics, points)
         return Found()
+
+    def tells(self, group: AlertGroup, metrics: tuple[str, ...]) -> bool:
+        """Whether one of the metrics is among the group's alerts."""
+        return group.alerts.filter(series__metric__in=metrics).exists()
 
     def told_since(self, since: object) -> list[AlertGroup]:
         """Groups that were opened since, silence apart, oldest first."""
@@ -113,8 +117,7 @@ class DrillSite:
 
     def found(self, groups: list[AlertGroup], metrics: tuple[str, ...], points: int) -> Found:
         """What became of the group that tells one of the metrics, once it is measured again and told."""
-        fitting = [group for group in groups if group.alerts.filter(series__metric__in=metrics).exists()]
-        group = (fitting or groups)[0]
+        group = next(group for group in groups if self.tells(group, metrics))
         wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
         group.refresh_from_db()
         if group.state == AlertState.CONFIRMED:
