@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib import metadata
 from pathlib import Path
 
 from runner.environments.index import Index
@@ -80,7 +80,16 @@ def find_tools(environments: Path) -> list[Tool]:
     """
     program = _uv_program()
     uv = [Uv(program, Path(os.environ.get("UV_CACHE_DIR") or environments / ".cache"))] if program else []
-    return [*uv, *([Pip()] if find_spec("pip") else [])]
+    return [*uv, *([Pip()] if _pip_is_here() else [])]
+
+
+def _pip_is_here() -> bool:
+    """Asked of the metadata: a look for the module makes setuptools stand back from distutils in this process."""
+    try:
+        metadata.distribution("pip")
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _uv_program() -> str:
