@@ -72,7 +72,6 @@ class Prepared:
         original alone.
 
         A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
-        A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
         dropout: False sets every dropout rate in it to 0.
         """
         tensors = [*self.module.parameters(), *self.module.buffers()]
