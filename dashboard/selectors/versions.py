@@ -12,6 +12,7 @@ from packaging.version import InvalidVersion, Version
 
 from dashboard.comparing import Case, Key, Measured, Side
 from dashboard.effects import Libraries, Part, pooled
+from dashboard.level_sql import COUNTED, LEVEL, OF_LIBRARIES
 from dashboard.models import Benchmark, Config, Run, RunState, TorchBuild
 from dashboard.ratios import Level
 from dashboard.release_charts import Release, ReleaseLine
@@ -27,7 +28,7 @@ _LEVELS = """
           AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
 """
 # The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an index; planned_at
-# keeps the data to their partitions. What the columns are, services/levels.py says.
+# keeps the data to their partitions. What the columns are, level_sql.py says.
 _RUNS = """
     FROM dashboard_run AS run
     JOIN dashboard_job AS job ON job.run_id = run.id
@@ -42,22 +43,12 @@ _WHERE = """
 """
 _MEASURED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version, library.names,
-           count(*),
-           CASE WHEN bool_and(datum.value > 0) THEN avg(ln(datum.value)) FILTER (WHERE datum.value > 0) END,
-           CASE WHEN bool_and(datum.value > 0)
-                THEN var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*) END,
-           avg((ln(datum.high / datum.low) / 3.919928) ^ 2) FILTER (WHERE datum.low > 0 AND datum.high > datum.low),
-           min(datum.value), max(datum.value), avg(datum.value),
-           (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]::text
+           {LEVEL}::text
     {_RUNS}
     JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
     JOIN dashboard_series AS series ON series.id = datum.series_id
-    LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
-    CROSS JOIN LATERAL (
-        SELECT concat_ws(', ', 'diffusers ' || (environment.document -> 'libraries' ->> 'diffusers'),
-                               'transformers ' || (environment.document -> 'libraries' ->> 'transformers')) AS names
-    ) AS library
-    {_WHERE} AND series.metric = ANY(%(metrics)s) AND datum.status = 'pass' AND datum.value IS NOT NULL
+    {OF_LIBRARIES}
+    {_WHERE} AND series.metric = ANY(%(metrics)s) AND {COUNTED}
     GROUP BY 1, 2, 3, 4, 5, 6
 """
 _FAILED = f"""

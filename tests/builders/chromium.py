@@ -7,8 +7,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
+DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 QUIET = (
     "--headless",
     "--no-sandbox",
@@ -58,3 +60,10 @@ def policy_breaks(page: Page) -> list[str]:
     """Breaks of the content security policy on the page that is open; watch must have been called before."""
     found: list[str] = page.evaluate("window.policyBreaks")
     return found
+
+
+def faults(page: Page, address: str) -> str:
+    """What axe finds on the page, in words; empty when it finds nothing."""
+    page.goto(address)
+    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
+    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""

@@ -18,6 +18,7 @@ from dashboard.ratios import level
 from dashboard.services.bisections import advance, advance_all, between, cancel_bisection, start_bisection
 from dashboard.services.ingest import ingest
 from tests.builders import site
+from tests.builders.reading import text
 
 LATENCY = METRICS["latency_ms"]
 VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
@@ -198,18 +199,6 @@ def test_what_cannot_be_searched_is_refused_with_the_reason(worker: Worker, aske
 
 
 # --- Pages and the command --------------------------------------------------------------------------------------------
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
-
-
 def test_the_page_of_a_search_at_work_polls_and_says_what_is_left(worker: Worker, operator: Client) -> None:
     shown = text(operator, started().get_absolute_url())
     assert "at most 4" in shown

@@ -1,11 +1,11 @@
 """A comparison from its start to its report, and the two ways to start one: the admin and the command line."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 
+from dashboard.comparing import Key
 from dashboard.management.commands.compare_builds import Command
 from dashboard.models import (
     BuildLevel,
@@ -19,33 +19,16 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.plan import Selection
+from dashboard.selectors import comparisons
 from dashboard.services.comparisons import start_comparison
 from dashboard.services.runs import retry_failed_jobs
 from dashboard.services.triage import bring_back, mark_invalid
 from tests.builders import releases, site
 from tests.builders.comparing import BASE, NEW, comparison_jobs, land, started_comparison
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    """Somebody who may look at everything and change nothing."""
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
 
 
 # --- A comparison -----------------------------------------------------------------------------------------------------
@@ -223,6 +206,16 @@ def test_an_invalid_point_leaves_the_level_and_comes_back() -> None:
     assert levels()[BASE][0] == 1
     bring_back(point=point)
     assert levels()[BASE] == pytest.approx(before)
+
+
+def test_an_invalid_point_is_left_out_where_one_comparison_is_read_by_itself() -> None:
+    comparison = landed()
+    series = Series.objects.get(metric="latency_ms", config__name="eager")
+    job = Job.objects.filter(run__comparison=comparison, run__build__label=BASE, config__name="eager").first()
+    assert job
+    mark_invalid(series=series, job=job, reason="the machine was used", by=None)
+    base, new = comparisons.sides(comparison, ["latency_ms"])
+    assert [side[Key(site.MLP, "eager")].parts["latency_ms"][0].n for side in (base, new)] == [1, 2]
 
 
 def test_a_job_that_is_measured_again_counts_once() -> None:

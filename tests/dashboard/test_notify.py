@@ -18,7 +18,7 @@ from dashboard.alert_charts import Step
 from dashboard.notify import addresses, channels, compose, picture, webhook
 from dashboard.notify.compose import Change, Entry
 from dashboard.notify.message import Address, NotSent
-from tests.builders.receivers import Mailbox, Receiver, mailbox, receiver
+from tests.builders.receivers import Mailbox, Receiver, receiver
 from tests.dashboard.test_pages_charts import line
 
 AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
@@ -35,12 +35,6 @@ ENTRY = Entry(
     machine="h200", track="nightly", base="2.13", new="2.14", commits="", reproduce="python -m benchmarks_suite run",
     series=[CHANGED],
 )  # fmt: skip
-
-
-@pytest.fixture
-def inbox() -> Iterator[Mailbox]:
-    with mailbox() as box:
-        yield box
 
 
 @pytest.fixture

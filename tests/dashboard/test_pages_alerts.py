@@ -11,22 +11,11 @@ from django.test import Client, override_settings
 from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from dashboard.selectors import alerts
 from tests.builders import alerting
+from tests.builders.reading import text
 from tests.builders.telling import channel
 
 pytestmark = pytest.mark.django_db
 ATOM = "{http://www.w3.org/2005/Atom}"
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
 
 
 # --- The inbox --------------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.models import AlertGroup
 from tests.builders import pages
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[Any]]
@@ -25,24 +25,6 @@ def history(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
     yield
     with django_db_blocker.unblock():
         pages.remove()
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
 
 
 def confirmed() -> AlertGroup:

@@ -7,29 +7,19 @@ from django.utils import timezone
 
 from dashboard.models import Delivery
 from dashboard.selectors.channels import wishes
+from tests.builders.reading import text
 from tests.builders.telling import channel, confirmed, rule
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-def page(client: Client) -> str:
-    response = client.get("/alerts/rules/")
-    assert response.status_code == 200
-    return response.content.decode()
+RULES = "/alerts/rules/"
 
 
 def test_without_rules_it_says_how_to_begin(reader: Client) -> None:
-    assert "An administrator makes both" in page(reader)
+    assert "An administrator makes both" in text(reader, RULES)
 
 
 def test_who_may_is_led_to_the_first_channel(admin_client: Client) -> None:
-    assert "/admin/dashboard/channel/add/" in page(admin_client)
+    assert "/admin/dashboard/channel/add/" in text(admin_client, RULES)
 
 
 def test_a_rule_is_told_in_words() -> None:
@@ -44,7 +34,7 @@ def test_a_rule_without_choices_wants_what_is_confirmed_or_recovered() -> None:
 def test_a_channel_that_is_off_and_a_rule_for_nobody_stand_out(reader: Client) -> None:
     rule(channel(name="ops", enabled=False))
     rule()
-    shown = page(reader)
+    shown = text(reader, RULES)
     assert 'ops <b class="bad">off</b>' in shown
     assert '<b class="bad">nobody</b>' in shown
 
@@ -53,7 +43,7 @@ def test_answers_are_for_who_may_see_the_log(reader: Client, admin_user: User) -
     made = channel(name="ops", url="mailto://user:hunter2@smtp.example.org?to=a@example.org")
     rule(made)
     Delivery.objects.create(channel=made, event=confirmed(), next_at=timezone.now(), answer="the box is full")
-    assert "the box is full" not in page(reader)
+    assert "the box is full" not in text(reader, RULES)
     reader.force_login(admin_user)
-    assert "the box is full" in page(reader)
-    assert "hunter2" not in page(reader)
+    assert "the box is full" in text(reader, RULES)
+    assert "hunter2" not in text(reader, RULES)

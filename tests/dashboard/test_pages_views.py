@@ -8,28 +8,15 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
 from dashboard.models import Job, JobState, Run, Samples
 from tests.builders import pages, site
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[Any]]
 PLAIN_PAGES = ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/"]
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    """Somebody who may look at everything and change nothing."""
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-@pytest.fixture
-def operator(client: Client) -> Client:
-    client.force_login(User.objects.create_superuser("operator"))
-    return client
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +33,6 @@ def busy_site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Run]:
 
 def full_job() -> Job:
     return Job.objects.select_related("benchmark").get(result__isnull=False)
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
 
 
 # --- An empty site ------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -15,6 +14,7 @@ from dashboard.mark_charts import At, Marked, with_marks
 from dashboard.metrics import METRICS
 from dashboard.models import Annotation, Benchmark, DetectorState
 from tests.builders import alerting, site
+from tests.builders.reading import text
 from tests.dashboard.test_pages_charts import line
 
 LATENCY = METRICS["latency_ms"]
@@ -68,18 +68,6 @@ def test_a_remark_is_a_line_with_its_beginning_and_no_mark_up() -> None:
 
 
 # --- On the page ----------------------------------------------------------------------------------------------------
-@pytest.fixture
-def reader(client: Client) -> Client:
-    client.force_login(User.objects.create_user("reader"))
-    return client
-
-
-def page(client: Client) -> str:
-    response = client.get(URL)
-    assert response.status_code == 200
-    return response.content.decode()
-
-
 @pytest.mark.django_db
 def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
@@ -87,7 +75,7 @@ def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client
     alerting.alert(group, planned_at=series.last_at)
     series.mutes.create(until=timezone.now() + timedelta(days=2), reason="known")
     DetectorState.objects.update_or_create(series=series, defaults={"can_show_percent": 1.84})
-    shown = page(reader)
+    shown = text(reader, URL)
     assert f'href="/alerts/{group.pk}/"' in shown
     assert "6.2 % slower (5.1 to 7.4 %)" in shown
     assert "≥ 1.8 %" in shown
@@ -98,7 +86,7 @@ def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client
 def test_an_alert_that_proved_wrong_is_no_mark(reader: Client) -> None:
     series = alerting.measured([2.0, 2.2])
     alerting.alert(alerting.group(state="invalid"), planned_at=series.last_at)
-    assert "No change of level has been found" in page(reader)
+    assert "No change of level has been found" in text(reader, URL)
 
 
 @pytest.mark.django_db
@@ -107,7 +95,7 @@ def test_the_figure_has_marks_and_leaves_invalid_points_out(reader: Client) -> N
     series.invalid_points.create(job=series.data.get(value=9.0).job, reason="shared")
     figure = json.loads(reader.get(f"{URL}data.json").content)
     assert trace(figure, " invalid")
-    assert "left out: shared" in page(reader)
+    assert "left out: shared" in text(reader, URL)
 
 
 @pytest.mark.django_db
@@ -116,7 +104,7 @@ def test_anyone_signed_in_adds_a_remark_and_takes_it_away(reader: Client) -> Non
     reader.post(f"{URL}remarks", {"text": "new driver", "at": "2026-11-02"})
     remark = Annotation.objects.get()
     assert (str(remark.by), timezone.localtime(remark.at).date().isoformat()) == ("reader", "2026-11-02")
-    assert "new driver" in page(reader)
+    assert "new driver" in text(reader, URL)
     reader.post(f"{URL}remarks/{remark.pk}/remove")
     assert not Annotation.objects.exists()
 

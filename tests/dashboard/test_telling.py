@@ -16,17 +16,11 @@ from dashboard.models import AlertEvent, AlertState, Channel, Delivery, Rule
 from dashboard.notify.message import Address, Message, NotSent
 from dashboard.services import telling, triage
 from tests.builders import alerting
-from tests.builders.receivers import Mailbox, Receiver, mailbox, receiver
+from tests.builders.receivers import Mailbox, Receiver, receiver
 from tests.builders.telling import channel, confirmed, rule
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
-
-
-@pytest.fixture
-def inbox() -> Iterator[Mailbox]:
-    with mailbox() as box:
-        yield box
 
 
 @pytest.fixture

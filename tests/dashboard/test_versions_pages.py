@@ -7,22 +7,15 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.exports import csv_text
 from tests.builders import pages, releases
+from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[Any]]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
-
-
-@pytest.fixture
-def reader(client: Client) -> Client:
-    """Somebody who may look at everything and change nothing."""
-    client.force_login(User.objects.create_user("reader"))
-    return client
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +26,6 @@ def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
     yield
     with django_db_blocker.unblock():
         pages.remove()
-
-
-def text(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return response.content.decode()
 
 
 # --- Empty --------------------------------------------------------------------------------------------------------

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from tests.builders.chromium import chromium, drawn
+from tests.builders.chromium import DESK, PHONE, chromium, drawn
 
 DOCS = Path(__file__).parents[2] / "docs" / "screenshots"
-DESK, PHONE = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 SHOWN = (  # page, width, theme
     ("overview", DESK, "light"),
     ("alerts", DESK, "light"),

@@ -1,41 +1,24 @@
 """Alerts in a real browser: looked at, chosen with the keyboard, triaged; in both themes and on a phone."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
-from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Alert, AlertGroup, AlertState
 from tests.builders import pages
-from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PHONE = ViewportSize(width=390, height=844)
-DESK = ViewportSize(width=1440, height=900)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[Page]:
+def page(context: BrowserContext) -> Page:
     """A window in which an operator is signed in, on a site with a history and what the detector finds in it."""
     pages.history()
     pages.alerts()
-    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
-    made: BrowserContext = browser.new_context(base_url=live_server.url, viewport=DESK)
-    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
-    yield made.new_page()
-    made.close()
+    return context.new_page()
 
 
 def confirmed() -> AlertGroup:
@@ -51,12 +34,6 @@ def addresses() -> list[str]:
     lists = ["/alerts/", "/alerts/?state=all&direction=all", "/alerts/quality/", "/alerts/rules/"]
     page = confirmed().get_absolute_url()
     return [*lists, page, f"{page}code/", series]
-
-
-def faults(page: Page, address: str) -> str:
-    page.goto(address)
-    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
-    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,11 +1,10 @@
 """The main job as a new user meets it: everything started, real models measured, the numbers in a browser.
 
 One story in the order of the tests; they share one running system. Nothing here is faked: embedded Postgres and Valkey,
-the Celery worker, torch, Chromium. The browser's fixture is not called `page`: pytest-playwright gives tests that use
-that name a parameter, and pytest would run them apart from the others.
+the Celery worker, torch, Chromium. No fixture is called `page` or `browser`: pytest-playwright gives tests that use
+such a name a parameter, and pytest would run them apart from the others.
 """
 
-import os
 import re
 import shutil
 import tempfile
@@ -14,18 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
+from tests.builders.chromium import DESK, chromium
 from tests.builders.local_site import LocalSite, local_site
 
 pytestmark = [pytest.mark.browser, pytest.mark.compiles, pytest.mark.timeout(1500)]
 GPT2 = "gpt2.smoke.inference.float32.static.b2"
 MLP = "mlp.smoke.inference.float32.static.b64"
 PATIENCE_S = 900  # for minutes of work on two cores that others use too
-QUIET = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +39,9 @@ def site(var: Path) -> Iterator[LocalSite]:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM"), args=QUIET)
-        yield browser
-        browser.close()
+def window() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +51,12 @@ def complaints() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def tab(chromium: Browser, site: LocalSite, complaints: list[str]) -> Page:
+def tab(window: Browser, site: LocalSite, complaints: list[str]) -> Page:
     def note_error(said: ConsoleMessage) -> None:
         if said.type == "error":
             complaints.append(said.text)
 
-    opened = chromium.new_page(base_url=site.url, viewport={"width": 1440, "height": 900})
+    opened = window.new_page(base_url=site.url, viewport=DESK)
     opened.on("console", note_error)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     return opened
@@ -146,9 +140,9 @@ def test_no_page_complained_in_the_browser_on_the_way(complaints: list[str]) -> 
     assert complaints == []
 
 
-def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, chromium: Browser) -> None:
+def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, window: Browser) -> None:
     assert site.stop() == 0
     with local_site(var) as again:
         assert not any("password" in line for line in again.lines), "\n".join([*site.lines[-20:], *again.lines])
-        later = chromium.new_page(base_url=again.url)
+        later = window.new_page(base_url=again.url)
         assert points(later, MLP, "eager") == 2, later.request.get(f"/series/{MLP}/export.json").text()

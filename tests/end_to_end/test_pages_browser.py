@@ -1,31 +1,20 @@
 """The pages in a real browser: charts, themes, keyboard, phone, and what changes while one looks."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.models import Job, JobState, Run, Status
 from dashboard.services.run_state import refresh_runs
 from tests.builders import pages
-from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PHONE = ViewportSize(width=390, height=844)
-DESK = ViewportSize(width=1440, height=900)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture
@@ -35,16 +24,6 @@ def run(db: None) -> Run:
     working = pages.fleet_at_work()
     pages.job_with_everything()
     return working
-
-
-@pytest.fixture
-def context(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[BrowserContext]:
-    """A window in which an operator is signed in."""
-    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
-    made = browser.new_context(base_url=live_server.url, viewport=DESK)
-    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
-    yield made
-    made.close()
 
 
 @pytest.fixture
@@ -61,13 +40,6 @@ def addresses(run: Run) -> list[str]:
         f"/series/{job.benchmark}/?metric=drift",
     ]
     return ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/", *of_one]
-
-
-def faults(page: Page, address: str) -> str:
-    """What axe finds on the page, in words; empty when it finds nothing."""
-    page.goto(address)
-    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
-    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
 
 
 def full_job() -> Job:

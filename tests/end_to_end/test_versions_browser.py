@@ -1,43 +1,26 @@
 """Comparisons, versions and searches in a real browser: themes, phone, keyboard, and what changes while one looks."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.contrib.auth.models import User
-from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Comparison
 from tests.builders import releases
-from tests.builders.chromium import chromium, drawn, policy_breaks, watch
+from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
 from tests.builders.comparing import comparison_jobs, land, started_bisection, started_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PHONE = ViewportSize(width=390, height=844)
-DESK = ViewportSize(width=1440, height=900)
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.static.b16"
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[Page]:
+def page(context: BrowserContext) -> Page:
     """A window in which an operator is signed in, on a site with two releases, and two more being compared."""
     releases.import_two_releases()
-    client.force_login(User.objects.create_superuser("operator", password="rather-long-word"))
-    made: BrowserContext = browser.new_context(base_url=live_server.url, viewport=DESK)
-    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
-    yield made.new_page()
-    made.close()
+    return context.new_page()
 
 
 @pytest.fixture
@@ -54,12 +37,6 @@ def addresses(comparison: Comparison) -> list[str]:
     search = started_bisection()
     lists = ["/comparisons/", "/bisections/"]
     return [COMPARE, VERSIONS, *lists, comparison.get_absolute_url(), search.get_absolute_url()]
-
-
-def faults(page: Page, address: str) -> str:
-    page.goto(address)
-    found = Axe().run(drawn(page), options={"resultTypes": ["violations"]})
-    return f"\n{address}\n{found.generate_report()}" if found.violations_count else ""
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

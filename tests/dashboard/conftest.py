@@ -1,0 +1,33 @@
+"""Who opens the pages, and where mail goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from django.test import Client
+
+from tests.builders.receivers import Mailbox, mailbox
+
+if TYPE_CHECKING:  # pytest reads this file before Django is set up
+    from django.contrib.auth.models import User
+
+
+@pytest.fixture
+def reader(client: Client, django_user_model: type[User]) -> Client:
+    """Somebody who may look at everything and change nothing."""
+    client.force_login(django_user_model.objects.create_user("reader"))
+    return client
+
+
+@pytest.fixture
+def operator(client: Client, django_user_model: type[User]) -> Client:
+    client.force_login(django_user_model.objects.create_superuser("operator"))
+    return client
+
+
+@pytest.fixture
+def inbox() -> Iterator[Mailbox]:
+    with mailbox() as box:
+        yield box
