@@ -5,6 +5,8 @@
   python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S] ...
                                                         one case, as a table: a number, reproduced by hand
   python -m benchmarks_suite batch LIST OUT [--minutes N]   a list of jobs, unattended and resumable; - for stdin
+  python -m benchmarks_suite interleave LIST OUT --build LABEL=PYTHON --build LABEL=PYTHON
+                                                        the same in several torch builds in turn, A B A B
   python -m benchmarks_suite compare BEFORE AFTER       two results, or two folders of them, case by case
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
                                                         how much each metric differs between fresh processes

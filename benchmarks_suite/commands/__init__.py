@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks_suite.commands import batch, ceilings, compare, coverage, listing, noise, run
+from benchmarks_suite.commands import batch, ceilings, compare, coverage, interleave, listing, noise, run
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ COMMANDS = {
     "list": Command("what can be measured, and with which configs", listing.declare, listing.run),
     "run": Command("measure one case", run.declare, run.run),
     "batch": Command("measure a list of cases, unattended and resumable", batch.declare, batch.run),
+    "interleave": Command("measure a list of cases in several builds, in turn", interleave.declare, interleave.run),
     "compare": Command("two results, or two folders of them, case by case", compare.declare, compare.run),
     "coverage": Command("every benchmark x config with its status, from result files", coverage.declare, coverage.run),
     "noise": Command("how much each metric differs between fresh processes", noise.declare, noise.run),

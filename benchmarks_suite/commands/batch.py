@@ -6,7 +6,7 @@ result is there is not run again: the same command after an interruption goes on
 
 ``-`` reads the list from stdin, and answers each line on stdout as soon as its job is done, as one line of JSON:
 {"line", "folder", "status", "wall_s"}, status null where the minutes are over; {"line", "error"} for a line that is
-wrong. So a driver can feed two of them, of two torch builds, in turn.
+wrong. So ``interleave`` feeds two of them, of two torch builds, in turn.
 """
 
 import json

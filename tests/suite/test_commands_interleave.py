@@ -1,0 +1,48 @@
+"""A list in several builds: whose turn it is, where results go, an interpreter that does not work."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks_suite.__main__ import main
+from benchmarks_suite.commands import interleave
+
+EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Path:
+    path = tmp_path / "list.jsonl"
+    path.write_text(f"{json.dumps(EAGER)}\n\n{json.dumps(EAGER)}\n")
+    return path
+
+
+def test_each_line_is_measured_in_each_build_before_the_next_line(line: Path, tmp_path: Path) -> None:
+    builds = [f"--build={label}={sys.executable}" for label in ("a", "b")]
+    assert main(["interleave", str(line), str(tmp_path), *builds]) == interleave.OK
+    in_order = sorted(tmp_path.glob("*/*/result.json"), key=lambda path: path.stat().st_mtime_ns)
+    assert [path.relative_to(tmp_path).parts[0] for path in in_order] == ["a", "b", "a", "b"]
+    assert {json.loads(path.read_text())["status"] for path in in_order} == {"pass"}
+
+
+def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(line: Path, tmp_path: Path) -> None:
+    left = main(["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--minutes", "0"])
+    assert left == interleave.SOMETHING_LEFT
+    assert not list(tmp_path.glob("a/*/result.json"))
+
+
+def test_an_interpreter_without_the_suite_is_named(
+    line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["interleave", str(line), str(tmp_path), "--build=broken=/bin/false"]) == interleave.WRONG_INPUT
+    assert "broken: its interpreter ended with exit code 1" in capsys.readouterr().err
+
+
+def test_a_build_without_an_interpreter_is_refused(
+    line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["interleave", str(line), str(tmp_path), "--build=2.13.0"])
+    assert "'2.13.0' is not LABEL=PYTHON" in capsys.readouterr().err
