@@ -1,5 +1,17 @@
 """The admin: runs are triggered here, and what they run on is described here. One file per kind of thing."""
 
-from dashboard.admin import accounts, alerts, beat, catalog, fleet, jobs, runs, schedules, telling, versions
+from dashboard.admin import accounts, alerts, beat, catalog, fleet, jobs, runs, schedules, telling, tokens, versions
 
-__all__ = ["accounts", "alerts", "beat", "catalog", "fleet", "jobs", "runs", "schedules", "telling", "versions"]
+__all__ = [
+    "accounts",
+    "alerts",
+    "beat",
+    "catalog",
+    "fleet",
+    "jobs",
+    "runs",
+    "schedules",
+    "telling",
+    "tokens",
+    "versions",
+]

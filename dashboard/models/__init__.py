@@ -1,3 +1,4 @@
+from dashboard.models.access import ApiToken, Scope
 from dashboard.models.alerts import (
     Alert,
     AlertEvent,
@@ -27,6 +28,7 @@ __all__ = [
     "AlertGroup",
     "AlertState",
     "Annotation",
+    "ApiToken",
     "Artifact",
     "Benchmark",
     "Bisection",
@@ -58,6 +60,7 @@ __all__ = [
     "RunState",
     "Samples",
     "Schedule",
+    "Scope",
     "Series",
     "Severity",
     "Status",

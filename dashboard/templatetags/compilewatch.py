@@ -64,6 +64,10 @@ _SIGNS = {
     "sent": ("good", "✓"),
     "waiting": ("quiet", "○"),
     "sending": ("active", "●"),
+    # tokens
+    "active": ("good", "✓"),
+    "revoked": ("quiet", "–"),
+    "expired": ("quiet", "–"),
 }
 
 _SPACED = {"trade_off", "not_reproduced"}  # status words stay as the suite writes them

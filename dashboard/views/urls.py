@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
-from dashboard.views import benchmarks, fleet, jobs, overview, runs, series, series_marks
+from dashboard.views import benchmarks, fleet, jobs, overview, runs, series, series_marks, tokens
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -26,6 +26,8 @@ urlpatterns = [
     path("alerts/", include("dashboard.views.alert_urls")),
     path("fleet/", fleet.show, name="fleet"),
     path("glossary/", fleet.glossary, name="glossary"),
+    path("tokens/", tokens.listing, name="tokens"),
+    path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
     path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign_in"),
     path("sign-out/", LogoutView.as_view(next_page="/"), name="sign_out"),
 ]
