@@ -117,7 +117,7 @@ def judge_all(pairs: Sequence[tuple[Part, Part]], metric: Metric) -> list[Effect
 
 def judged(old: Part, new: Part, ratio: Ratio, q: float, metric: Metric) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
-    if not ratio.is_known and _repeats_exactly(metric):
+    if not ratio.is_known and repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
     return Effect(old, new, metric, ratio, verdict_of(ratio, metric), q)
 
@@ -133,7 +133,7 @@ def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> Change:
     return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
 
-def _repeats_exactly(metric: Metric) -> bool:
+def repeats_exactly(metric: Metric) -> bool:
     """Memory and drift of one build are the same in every process, nearly: one value each can be compared."""
     return metric.unit in {"GB", "MB"} or "drift" in metric.key
 

@@ -130,7 +130,12 @@ STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
     "dashboard.staticfiles.PackageFileFinder",
 ]
-PACKAGE_FILES = {"plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js")}  # URL: package, its file
+PACKAGE_FILES = {  # URL: package, its file
+    "plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js"),
+    "swagger/swagger-ui-bundle.js": ("ninja", "static/ninja/swagger-ui-bundle.js"),
+    "swagger/swagger-ui.css": ("ninja", "static/ninja/swagger-ui.css"),
+    "swagger/swagger-ui.css.map": ("ninja", "static/ninja/swagger-ui.css.map"),  # which the stylesheet names
+}
 # Compressing takes half a minute and gains nothing on one's own machine: `make up` turns it off.
 HASHED_STATIC = (
     "dashboard.staticfiles.HashedStaticFiles"

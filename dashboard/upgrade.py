@@ -102,15 +102,15 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
     """The whole answer. Sides must bring the metrics READ."""
     tables = {"latency_ms": compare_latency(base, new, any_libraries=any_libraries)}
     tables |= {key: compare(base, new, METRICS[key], any_libraries=any_libraries) for key in COSTS}
-    breaks, repairs = _broken(base, new), _broken(new, base)
+    breaks, repairs = broken(base, new), broken(new, base)
 
     def groups(name_of: Callable[[Case], Name]) -> list[Group]:
         rows = {key: _parted(table.rows, name_of) for key, table in tables.items()}
         names = dict.fromkeys(name_of(case) for case in _cases(base, new))
         found = (_of(name, name_of, breaks, repairs) for name in names)
         return [
-            _group(*name, {key: parts.get(name, []) for key, parts in rows.items()}, *broken)
-            for name, broken in zip(names, found, strict=True)
+            _group(*name, {key: parts.get(name, []) for key, parts in rows.items()}, *fails)
+            for name, fails in zip(names, found, strict=True)
         ]
 
     [overall] = groups(lambda case: ("all", "")) or [_group("all", "", {key: [] for key in tables}, [], [])]
@@ -145,7 +145,7 @@ def _of(
     return breaks, repairs
 
 
-def _broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
+def broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
     """Cases that pass on one side and only fail on the other, with how they fail."""
     return [
         (other.case, ", ".join(sorted(other.failures)))

@@ -16,6 +16,10 @@ FIELDS = (
     "high_percent", "verdict", "significant", "q", "base_processes", "new_processes", "spread_from",
     "in_eager_percent", "compiled_only_percent", "left_out",
 )  # fmt: skip
+METHOD = (
+    "Ratios are of geometric means over processes; intervals are 95 %, from the spread between processes, that of each "
+    "case moderated by the others'. Significant: false discovery rate 5 % over the cases of one table.",
+)
 _MOST_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 
@@ -28,6 +32,18 @@ def rows(report: Report) -> Iterator[tuple[Any, ...]]:
             case = out.case
             yield (case.benchmark, case.config, case.family, case.mode, table.metric.key, table.metric.unit,
                    *[None] * 13, f"{out.why}: {out.text}")  # fmt: skip
+
+
+def document(report: Report, *, question: str, address: str) -> dict[str, Any]:
+    """The whole report for programs: the answer, that of each model, and every case in every metric."""
+    answer = report.overall.answer
+    return {
+        "question": question, "answer": answer.word, "sentence": answer.sentence, "address": address,
+        "models": {
+            group.name: {"answer": group.answer.word, "sentence": group.answer.sentence} for group in report.models
+        },
+        "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
+    }  # fmt: skip
 
 
 def _head(table: Table, row: Row) -> tuple[Any, ...]:

@@ -3,16 +3,20 @@
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern
+from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
 from ninja.errors import ValidationError
 from ninja.parser import Parser
 
-from dashboard.api.worker import router
+from dashboard.api import alerts, catalog, comparisons, jobs, results, runs, series, worker
+from dashboard.api.pages import SitePage
+from dashboard.plan import PlanError
 from dashboard.result_format import Refused, TooLarge, parse_json
 from dashboard.services.fleet import CatalogError
 from dashboard.services.leases import Stale
+from dashboard.services.triage import NotPossible
 
 
 class StrictParser(Parser):
@@ -22,18 +26,32 @@ class StrictParser(Parser):
         return parse_json(request.body)
 
 
+ABOUT = """Everything that the pages show and do. Send `Authorization: Bearer cw_…`.
+
+Lists come in pages: follow `next` until it is null. Answers carry an `ETag`; send it back as `If-None-Match`, and what
+has not changed is answered 304 without a body. Errors are `{"detail": "what, where, what to do"}`."""
 WORKERS = "worker/"
-api = NinjaAPI(title="Compilewatch", version="1", urls_namespace="api", parser=StrictParser(), docs_url=None)
-api.add_router(WORKERS, router)
-STATUS: dict[type[Exception], int] = {Stale: 409, TooLarge: 413, Refused: 422, CatalogError: 422}
+SITE_PAGES = ("docs",)  # a page of the site, for whom the pages are
+api = NinjaAPI(
+    title="Compilewatch", version="1", description=ABOUT, urls_namespace="api", parser=StrictParser(), docs=SitePage()
+)
+api.add_router(WORKERS, worker.router)
+for one in (catalog, series, jobs, runs, comparisons, alerts, results):
+    api.add_router("", one.router)
+STATUS: dict[type[Exception], int] = {
+    Stale: 409, NotPossible: 409, TooLarge: 413, Refused: 422, CatalogError: 422, PlanError: 422, Http404: 404,
+}  # fmt: skip
 
 
 def api_urls() -> Any:
-    """What `path()` mounts. Tokens, not sessions, protect the workers' addresses, which need no sign-in."""
+    """What `path()` mounts. The API asks for itself who calls, and answers programs; no address leads to a sign-in.
+
+    Each answer to GET gets an ETag, of its content.
+    """
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
-        if isinstance(pattern, URLPattern) and str(pattern.pattern).startswith(WORKERS):
-            pattern.callback = login_not_required(pattern.callback)
+        if isinstance(pattern, URLPattern) and str(pattern.pattern) not in SITE_PAGES:
+            pattern.callback = login_not_required(conditional_page(pattern.callback))
     return patterns, app_name, namespace
 
 

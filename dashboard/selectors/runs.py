@@ -42,6 +42,24 @@ class RunRow:
     counts: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is. seconds_left: None while nothing is known or nobody works, and once it has ended."""
+
+    counts: Counts
+    is_active: bool
+    seconds_left: float | None
+
+
+def progress(run: Run, now: datetime) -> Progress:
+    """How far it is. One query of a run that has ended, three of an active one."""
+    jobs = jobs_of(run)
+    if run.state not in ACTIVE_RUNS:
+        return Progress(count_jobs(jobs), False, None)
+    left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
+    return Progress(count_jobs(jobs), True, left)
+
+
 def counts(runs: Iterable[int]) -> dict[int, Counts]:
     """Counts by run id; a run without jobs is missing. One query."""
     passed = Q(state=JobState.DONE, status=Status.PASS)

@@ -12,7 +12,7 @@ from dashboard.exports import csv_text
 from dashboard.metrics import METRICS
 from dashboard.ratios import Ratio
 from dashboard.upgrade import Report
-from dashboard.upgrade_text import FIELDS, markdown, rows
+from dashboard.upgrade_text import FIELDS, METHOD, document, markdown, rows
 from dashboard.views import parameters
 
 SORTS = {"effect": "largest effect", "better": "best first", "worse": "worst first", "name": "name"}
@@ -24,10 +24,6 @@ SHOWS = {
     "unknown": "not known yet",
 }
 FILTERS = ("family", "mode", "model", "config")
-METHOD = (
-    "Ratios are of geometric means over processes; intervals are 95 %, from the spread between processes, that of each "
-    "case moderated by the others'. Significant: false discovery rate 5 % over the cases of one table.",
-)
 _MOST_ROWS = 100
 _LEAST_REACH, _MOST_REACH = 5.0, 60.0
 
@@ -99,12 +95,8 @@ def export(report: Report, form: str, *, name: str, question: str, address: str)
     if form == "md":
         text = markdown(report, question=question, address=address, notes=METHOD)
         return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
-    answer = report.overall.answer
-    document = {
-        "question": question, "answer": answer.word, "sentence": answer.sentence, "address": address,
-        "models": {
-            group.name: {"answer": group.answer.word, "sentence": group.answer.sentence} for group in report.models
-        },
-        "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
-    }  # fmt: skip
-    return HttpResponse(orjson.dumps(document), content_type="application/json", headers=headers)
+    return HttpResponse(
+        orjson.dumps(document(report, question=question, address=address)),
+        content_type="application/json",
+        headers=headers,
+    )

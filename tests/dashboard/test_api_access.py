@@ -1,0 +1,113 @@
+"""Who the API lets in, and what every answer of it has in common."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from tests.builders import alerting, site
+from tests.builders.api import API, Caller, token
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller(token())
+
+
+def test_a_stranger_is_told_to_send_a_token(client: Client) -> None:
+    answer = client.get(API + "machines")
+    assert (answer.status_code, "Bearer" in answer.json()["detail"]) == (401, True)
+
+
+def test_on_a_site_that_everybody_may_read_no_token_is_needed(client: Client, settings: Any) -> None:
+    settings.PUBLIC_READ = True
+    assert client.get(API + "machines").status_code == 200
+    assert client.post(API + "runs", {}, content_type="application/json").status_code == 401
+
+
+def test_a_token_that_does_not_count_is_refused_even_where_none_is_needed(settings: Any) -> None:
+    settings.PUBLIC_READ = True
+    assert "revoked" in Caller("cw_nobodys").get("machines", expect=401)["detail"]
+
+
+def test_a_token_without_the_scope_is_refused_with_its_name() -> None:
+    assert "scope trigger" in Caller(token("read")).post("runs", {"build": "x"}, expect=403)["detail"]
+
+
+def test_a_token_allows_no_more_than_its_owner_may(django_user_model: type[User]) -> None:
+    bob = django_user_model.objects.create_user("bob")
+    assert "dashboard.add_run" in Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)["detail"]
+
+
+def test_somebody_signed_in_reads_without_a_token(reader: Client) -> None:
+    assert reader.get(API + "machines").status_code == 200
+
+
+def test_a_browser_needs_the_csrf_token_to_change_something(django_user_model: type[User]) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(django_user_model.objects.create_superuser("operator"))
+    answer = browser.post(API + "runs", {"build": "x"}, content_type="application/json")
+    assert (answer.status_code, "CSRF" in answer.json()["detail"]) == (403, True)
+
+
+def test_what_has_not_changed_is_answered_without_a_body(caller: Caller) -> None:
+    site.machine()
+    first = caller.client.get(API + "machines")
+    again = caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    site.machine("h100")
+    assert caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]}).status_code == 200
+
+
+def test_a_list_is_followed_page_by_page_to_its_end(caller: Caller) -> None:
+    keys = [f"m{number}" for number in range(7)]
+    for key in keys:
+        site.machine(key)
+    assert [row["key"] for row in caller.all("machines", page_size=3)] == keys
+
+
+def test_what_is_added_while_somebody_reads_repeats_no_row(caller: Caller) -> None:
+    for number in range(4):
+        alerting.group(title=f"{number}")
+    first = caller.get("alerts", page_size=2)
+    alerting.group(title="new")
+    rest = caller.client.get(first["next"].removeprefix("http://testserver")).json()
+    assert [row["title"] for row in [*first["results"], *rest["results"]]] == ["3", "2", "1", "0"]
+
+
+@pytest.mark.parametrize("cursor", ["x", "cD1hYmM=", "bz05OTk5OTk5", "cD0lMDA=", "ü"])
+def test_a_cursor_that_the_list_never_gave_is_refused(caller: Caller, cursor: str) -> None:
+    assert "query.cursor" in caller.get("runs", expect=422, cursor=cursor)["detail"]
+
+
+@pytest.mark.parametrize(
+    "path", ["runs/99", "jobs/00000000-0000-4000-8000-000000000000", "alerts/99", "series/99", "builds/none",
+             "benchmarks/none", "comparisons/00000000-0000-4000-8000-000000000000", "runs/99999999999999999999"],
+)  # fmt: skip
+def test_what_is_not_there_is_told_by_its_name(caller: Caller, path: str) -> None:
+    assert caller.get(path, expect=404)["detail"].startswith("There is no ")
+
+
+def test_a_filter_that_holds_no_text_is_refused_with_its_place(caller: Caller) -> None:
+    assert caller.get("series", expect=422, metric="\x00")["detail"].startswith("query.")
+
+
+def test_the_description_is_openapi_3_1_and_everybodys(client: Client) -> None:
+    schema = client.get(API + "openapi.json").json()
+    assert schema["openapi"].startswith("3.1")
+    assert {"/api/v1/runs", "/api/v1/series/{pk}/data", "/api/v1/results"} <= schema["paths"].keys()
+
+
+def test_every_call_but_the_description_has_a_summary_of_its_own(client: Client) -> None:
+    schema = client.get(API + "openapi.json").json()
+    calls = [call for path in schema["paths"].values() for call in path.values()]
+    assert all(call.get("description") for call in calls)
+
+
+def test_the_description_as_a_page_is_read_like_the_other_pages(client: Client, reader: Client) -> None:
+    assert Client().get(API + "docs").headers["Location"].startswith("/sign-in/")
+    page = reader.get(API + "docs").content.decode()
+    assert 'data-schema="/api/v1/openapi.json"' in page
