@@ -6,7 +6,11 @@ Stdlib only, so that the list can be read where no torch is installed; ``load`` 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ class Benchmark:
     item: the unit of throughput.
     default_configs: the configs that a run measures when it is not told which; none: not in the default run.
     version: raise it when the model's file changes what is measured; its series start a new segment.
+    source: of an own model (own.py) its file, or the installed module; empty: models/<model>.py.
     """
 
     model: str
@@ -37,6 +42,12 @@ class Benchmark:
     item: str
     default_configs: tuple[str, ...] = ()
     version: int = 1
+    source: str = ""
+
+    @property
+    def module(self) -> str:
+        """What is imported to build it, as ``imported`` takes it."""
+        return self.source or f"benchmarks_suite.models.{self.model}"
 
     @property
     def name(self) -> str:
@@ -203,9 +214,36 @@ def load(benchmark: Benchmark) -> Workload:
     Its random weights are not drawn but empty memory (``workload.weights_not_drawn``): fill them before use.
     Raises workload.Unsupported where a library, device or version that the model needs is missing.
     """
+    if benchmark.source:
+        from benchmarks_suite import own_workload
+
+        return own_workload.build(benchmark)
     from benchmarks_suite.workload import weights_not_drawn
 
-    module = importlib.import_module(f"benchmarks_suite.models.{benchmark.model}")
+    module = imported(benchmark.module)
     with weights_not_drawn():
         workload: Workload = module.build(benchmark.size, benchmark.mode, benchmark.shapes, benchmark.batch_size)
     return workload
+
+
+def imported(module: str) -> ModuleType:
+    """A module by its name, or a Python file by its absolute path; what lies beside that file can be imported by it.
+
+    Raises whatever its code raises.
+    """
+    if not module.endswith(".py"):
+        return importlib.import_module(module)
+    if module in sys.modules:
+        return sys.modules[module]
+    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
+    assert spec is not None  # its suffix is known
+    assert spec.loader is not None
+    made = sys.modules[module] = importlib.util.module_from_spec(spec)
+    folder = str(Path(module).parent)
+    sys.path += [] if folder in sys.path else [folder]  # at the end: its files never hide a library
+    try:
+        spec.loader.exec_module(made)
+    except BaseException:
+        del sys.modules[module]
+        raise
+    return made

@@ -58,7 +58,7 @@ class Preloaded:
             "folder": str(folder.absolute()),
             "limit_s": limit_s,
             "backend": preload.compiler(wanted),
-            "model": wanted.benchmark.model,
+            "model": wanted.benchmark.module,
         }
         answer = asked(self._requests, request, limit_s + IMPORTS_S)
         if "unfit" in answer:
@@ -108,7 +108,7 @@ class JobProcesses:
 
     def _forked(self, job: Job, folder: Path, limit_s: float) -> int | None:
         """The exit code of a job in a forked process; None where it has to be a fresh one. Raises TimeoutError."""
-        model = job.benchmark.model
+        model = job.benchmark.module
         if ranks.spans_processes(job) or model in self._unfit_models or os.environ.get(forks.SWITCH) == "fresh":
             return None
         process = self.preload(job)

@@ -1,44 +1,78 @@
-"""``list``: every benchmark and config. Imports no torch."""
+"""``list``: every benchmark and config. Imports no torch.
+
+Own models are read, not run; each of their files is then imported once, in a process of its own, to show what fails.
+"""
 
 import json
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from benchmarks_suite import __version__, configs
-from benchmarks_suite.registry import BENCHMARKS
+from benchmarks_suite import __version__, configs, own
+from benchmarks_suite.commands.run import declare_sources
+from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
 _FIELDS = ("name", "model", "family", "size", "mode", "dtype", "shapes", "batch_size", "version", "item")
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for machines: benchmarks, configs, suite_version")
+    parser.add_argument("--json", action="store_true", help="for machines: benchmarks, configs, suite_version, sources")
+    parser.add_argument("--out", type=Path, help="write it to this file")
+    declare_sources(parser)
 
 
 def run(options: Namespace) -> int:
-    print(json.dumps(catalog(), indent=1) if options.json else _text())  # noqa: T201
+    sources = own.every(options.sources)
+    for source in sources:
+        if source.benchmarks and (problem := own.problem_of_import(source.module)):
+            source.problems.append(problem)
+    text = json.dumps(catalog(sources), indent=1) if options.json else _text(sources)
+    if options.out:
+        options.out.write_text(text)
+    else:
+        print(text)  # noqa: T201
     return 0
 
 
-def catalog() -> dict[str, Any]:
+def catalog(sources: Sequence[own.Source] = ()) -> dict[str, Any]:
     """What the worker tells the site that this suite can do."""
-    benchmarks = [
-        {field: getattr(benchmark, field) for field in _FIELDS}
-        | {"position": position, "default_configs": list(benchmark.default_configs)}
-        for position, benchmark in enumerate(BENCHMARKS.values())
-    ]
-    return {"benchmarks": benchmarks, "configs": list(configs.listed()), "suite_version": __version__}
+    offered = [*BENCHMARKS.values(), *(each for source in sources for each in source.benchmarks)]
+    return {
+        "benchmarks": [_entry(benchmark, position) for position, benchmark in enumerate(offered)],
+        "configs": list(configs.listed()),
+        "suite_version": __version__,
+        "sources": [
+            {
+                "source": source.module,
+                "benchmarks": len(source.benchmarks),
+                "problem": "\n".join(source.problems)[-4000:],
+            }
+            for source in sources
+        ],
+    }
 
 
-def _text() -> str:
-    width = max(map(len, BENCHMARKS))
-    lines = [
-        f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default configs",
-        "",
-    ]
-    lines += [
-        f"  {name:<{width}}  {benchmark.family:<12} {', '.join(benchmark.default_configs)}".rstrip()
-        for name, benchmark in BENCHMARKS.items()
-    ]
+def _entry(benchmark: Benchmark, position: int) -> dict[str, Any]:
+    entry = {field: getattr(benchmark, field) for field in _FIELDS}
+    entry |= {"position": position, "default_configs": list(benchmark.default_configs)}
+    return entry | ({"source": benchmark.source} if benchmark.source else {})
+
+
+def _text(sources: Sequence[own.Source]) -> str:
+    lines = [f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default configs", ""]
+    lines += _table(list(BENCHMARKS.values()))
+    for source in sources:
+        lines += ["", f"{len(source.benchmarks)} own benchmarks in {source.module}", ""]
+        lines += _table(source.benchmarks)
+        lines += [f"  problem: {line}" for problem in source.problems for line in problem.splitlines()]
     lines += ["", f"{len(configs.CONFIGS)} configs, and backend_<name> for any other registered backend", ""]
     width = max(map(len, configs.CONFIGS))
     return "\n".join([*lines, *(f"  {config.name:<{width}}  {config.about}" for config in configs.CONFIGS.values())])
+
+
+def _table(benchmarks: Sequence[Benchmark]) -> list[str]:
+    width = max((len(benchmark.name) for benchmark in benchmarks), default=0)
+    return [
+        f"  {each.name:<{width}}  {each.family:<12} {', '.join(each.default_configs)}".rstrip() for each in benchmarks
+    ]

@@ -24,6 +24,7 @@ def declare_case(parser: ArgumentParser) -> None:
     """The options that say what to measure and how."""
     parser.add_argument("--benchmark", help="name of the benchmark, as `list` shows it")
     parser.add_argument("--config", help="name of the config")
+    declare_sources(parser)
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
     parser.add_argument(
         "--inductor",
@@ -41,6 +42,18 @@ def declare_case(parser: ArgumentParser) -> None:
             metavar="VALUE",
             help=f"{rule['title']} (default: {shown})".replace("%", "%%"),  # argparse formats it
         )
+
+
+def declare_sources(parser: ArgumentParser) -> None:
+    """The option that names files of own models."""
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a Python file of your own models, or a folder of them; repeatable",
+    )
 
 
 def run(options: Namespace) -> int:
@@ -87,6 +100,7 @@ def document(options: Namespace) -> dict[str, Any]:
         "attempt": 1,
         "benchmark": options.benchmark,
         "config": options.config,
+        "sources": options.sources,
         "device": options.device,
         "measure": given,
         "variant": {"inductor": dict(map(_setting, options.inductor))},

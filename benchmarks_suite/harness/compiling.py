@@ -49,10 +49,10 @@ def check_supported(prepared: Prepared, config: Config) -> None:
     if config.gpu_only and prepared.device.type != "cuda":
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     if (config.target == "blocks" or config.disable_blocks) and not blocks:
-        raise Unsupported(f"{config.name} needs repeated blocks, and models/{benchmark.model}.py names none")
+        raise Unsupported(f"{config.name} needs repeated blocks, and {benchmark.module} names none")
     if config.target == "parts" and len(parts) != len(config.part_modes):
         raise Unsupported(
-            f"{config.name} needs {len(config.part_modes)} parts, and models/{benchmark.model}.py names {len(parts)}"
+            f"{config.name} needs {len(config.part_modes)} parts, and {benchmark.module} names {len(parts)}"
         )
     if config.target == "aot_inductor" and benchmark.shapes != "static":
         raise Unsupported(f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary")

@@ -60,7 +60,7 @@ def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, 
     for key, rule in rules.get("properties", {}).items():
         if "default" in rule:
             filled.setdefault(key, rule["default"])
-        elif rule.get("type") == "object" and "properties" in rule:
+        elif rule.get("type") == "object" and "properties" in rule and (key in filled or "required" not in rule):
             filled[key] = with_defaults(filled.get(key, {}), rule)
     return filled
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite import configs, registry
+from benchmarks_suite import configs, own, registry
 from benchmarks_suite.harness import contract
 
 
@@ -73,11 +73,12 @@ def parse(document: Any) -> Job:
     except contract.ContractError as error:
         raise JobError(str(error)) from error
     filled = contract.with_defaults(document, contract.schema("job.v1"))
+    filled["sources"] = [str(Path(path).absolute()) for path in filled["sources"]]  # other folders are worked in
     measure = filled["measure"]
     variant = filled["variant"]
     return Job(
         document=filled,
-        benchmark=registry.BENCHMARKS[_known("benchmark", filled["benchmark"], registry.BENCHMARKS)],
+        benchmark=_benchmark(filled),
         config=configs.CONFIGS[_known("config", filled["config"], configs.CONFIGS)],
         device="cuda:0" if filled["device"] == "cuda" else filled["device"],
         env=variant.get("env", {}),
@@ -85,6 +86,23 @@ def parse(document: Any) -> Job:
         measure=Measure(**{**_integers(measure), "starts": tuple(measure["starts"])}),
         timeout_s=filled["timeout_s"],
     )
+
+
+def _benchmark(document: dict[str, Any]) -> registry.Benchmark:
+    """The line of the registry, or the own model. Raises JobError naming what is near it."""
+    name, paths = document["benchmark"], document["sources"]
+    if name in registry.BENCHMARKS:
+        return registry.BENCHMARKS[name]
+    if found := own.find(name, paths, document.get("repository", {}).get("revision")):
+        return found
+    sources = own.every(paths)
+    problems = [f"; {source.module}: {text}" for source in sources for text in source.problems]
+    offered = [each.name for source in sources for each in source.benchmarks]
+    try:
+        _known("benchmark", name, [*registry.BENCHMARKS, *offered])
+    except JobError as error:
+        raise JobError(f"{error}{''.join(problems)}") from None
+    raise AssertionError(f"{name} is offered, and was not found")
 
 
 def _integers(measure: dict[str, Any]) -> dict[str, Any]:

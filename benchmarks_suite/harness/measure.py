@@ -68,7 +68,7 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, dea
     if not ranks.spans_processes(job):
         with result.in_stage("import"):
             preload.import_torch(preload.compiler(job))
-            preload.import_model(job.benchmark.model)
+            preload.import_model(job.benchmark.module)
     with result.in_stage("starts"):
         answers = _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
     cold = answers.get("cold", {"status": "pass"})

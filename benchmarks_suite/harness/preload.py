@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from benchmarks_suite import registry
 from benchmarks_suite.harness import caches
 from benchmarks_suite.harness.job import Job
 
@@ -59,10 +60,12 @@ def import_torch(backend: str | None) -> None:
             torch_versions.import_harmless_part_of_compiler(backend)
 
 
-def import_model(model: str) -> None:
-    """The model's libraries. A missing one is told when the model is built; workload.Unsupported passes through."""
+def import_model(module: str) -> None:
+    """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is built;
+    workload.Unsupported passes through.
+    """
     with _no_compile_workers(), suppress(ImportError):
-        importlib.import_module(f"benchmarks_suite.models.{model}")
+        registry.imported(module)
 
 
 @contextmanager

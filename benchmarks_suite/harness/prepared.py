@@ -43,7 +43,7 @@ class Prepared:
         self.training = benchmark.mode == "training"
         self.dtype, self.autocast_dtype = DTYPES[benchmark.dtype], AUTOCAST.get(benchmark.dtype)
         if self.training and workload.loss is None:
-            raise ValueError(f"{benchmark.name}: the workload of models/{benchmark.model}.py has no loss to train with")
+            raise ValueError(f"{benchmark.name}: {benchmark.module} gives no loss to train with")
         cpu_batches = [self._drawn(index, seed) for index in range(BATCHES[benchmark.shapes])]
         self.items_per_step = sum(workload.items(batch) for batch in cpu_batches) / len(cpu_batches)
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]

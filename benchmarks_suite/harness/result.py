@@ -175,6 +175,7 @@ def reproduce_command(job: dict[str, Any]) -> str:
         "--device",
         job["device"],
     ]
+    words += [word for path in job.get("sources", []) for word in ("--from", shlex.quote(path))]
     for key, value in sorted(job["variant"].get("inductor", {}).items()):
         words += ["--inductor", shlex.quote(f"{key}={json.dumps(value)}")]
     defaults = contract.schema("job.v1")["properties"]["measure"]["properties"]

@@ -53,7 +53,7 @@ def answer(spec_file: Path, answer_file: Path) -> None:
 def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     """Steps 1 to 7; see the module's docstring. The answer without status."""
     preload.import_torch(job.config.backend)
-    preload.import_model(job.benchmark.model)
+    preload.import_model(job.benchmark.module)
     import torch
 
     from benchmarks_suite.harness import compiling, torch_versions

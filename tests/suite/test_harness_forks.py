@@ -111,7 +111,7 @@ wanted = job.parse(json.loads(sys.argv[1]))
 preload.set_variables(wanted)
 preload.import_torch("inductor")
 for model in ("gpt2", "captioning", "resnet50", "sd_unet", "granite_moe", "sliding_window"):
-    preload.import_model(model)
+    preload.import_model(f"benchmarks_suite.models.{model}")
 print(forks.why_unfit())
 """
     case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
@@ -125,7 +125,7 @@ def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
     script = """
 from benchmarks_suite.harness import forks, preload
 preload.import_torch("inductor")
-preload.import_model("gpt2")
+preload.import_model("benchmarks_suite.models.gpt2")
 import torch
 draw = lambda: print(torch.rand(3).tolist(), torch.nn.Linear(2, 2).weight.tolist(), flush=True)
 for _ in range(2):
