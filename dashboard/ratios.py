@@ -145,12 +145,19 @@ def spans(levels: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[tu
 
     The variance between processes is pooled over all of them; NaN where neither it nor that within a process is known.
     """
+    found, freedom = errors(levels)
+    means = np.array([one.mean for one in levels])
+    reach = student.ppf(0.5 + confidence / 2, np.where(freedom > 0, freedom, 1)) * found
+    return list(zip(np.exp(means - reach).tolist(), np.exp(means + reach).tolist(), strict=True))
+
+
+def errors(levels: Sequence[Level]) -> tuple[Floats, Floats]:
+    """(standard errors of ln(value), their degrees of freedom) of alike levels, which share one variance between
+    processes; errors are NaN where neither it nor that within a process is known."""
     own = sum(one.n - 1 for one in levels)
     pooled = math.fsum(one.m2 for one in levels) / own if own else math.nan
-    n, means, within = np.array([(one.n, one.mean, one.within) for one in levels], dtype=float).T
-    errors, freedom = _error(pooled / n, within / n, np.full(len(levels), float(own)))
-    reach = student.ppf(0.5 + confidence / 2, np.where(freedom > 0, freedom, 1)) * errors
-    return list(zip(np.exp(means - reach).tolist(), np.exp(means + reach).tolist(), strict=True))
+    n, within = np.array([(one.n, one.within) for one in levels], dtype=float).T
+    return _error(pooled / n, within / n, np.full(len(levels), float(own)))
 
 
 def moderation(variances: Floats, freedom: Floats) -> tuple[float, float]:

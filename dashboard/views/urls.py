@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
-from dashboard.views import benchmarks, fleet, jobs, overview, runs, series, series_marks, tokens
+from dashboard.views import advisor, benchmarks, fleet, jobs, overview, runs, series, series_marks, tokens
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -24,6 +24,10 @@ urlpatterns = [
     path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
     path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
     path("alerts/", include("dashboard.views.alert_urls")),
+    path("advisor/", advisor.listing, name="advisor_list"),
+    path("advisor/<str:name>/", advisor.show, name="advisor"),
+    path("advisor/<str:name>/data.json", advisor.data, name="advisor_data"),
+    re_path(r"^advisor/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", advisor.export, name="advisor_export"),
     path("fleet/", fleet.show, name="fleet"),
     path("glossary/", fleet.glossary, name="glossary"),
     path("tokens/", tokens.listing, name="tokens"),
