@@ -17,7 +17,8 @@ from dashboard.models.alerts import (
 )
 from dashboard.models.catalog import Benchmark, Config, Machine, TorchBuild, Track
 from dashboard.models.fleet import Worker
-from dashboard.models.results import Artifact, Datum, Environment, RefusedResult, Result, Samples, Series
+from dashboard.models.people import SavedView
+from dashboard.models.results import Artifact, Datum, DayLevel, Environment, RefusedResult, Result, Samples, Series
 from dashboard.models.runs import Job, JobState, Purpose, Run, RunState, Schedule, Status
 from dashboard.models.telling import Channel, Delivery, Rule
 from dashboard.models.versions import Bisection, BuildLevel, Comparison, InstalledEnvironment, Requirements
@@ -39,6 +40,7 @@ __all__ = [
     "Config",
     "Confirmation",
     "Datum",
+    "DayLevel",
     "Delivery",
     "DetectorState",
     "Direction",
@@ -59,6 +61,7 @@ __all__ = [
     "Run",
     "RunState",
     "Samples",
+    "SavedView",
     "Schedule",
     "Scope",
     "Series",

@@ -81,6 +81,7 @@ class Series(models.Model):
                 fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity"
             )
         ]
+        indexes = [models.Index(fields=["machine", "track", "metric"], name="series_of_place")]  # pages read a place
 
     def __str__(self) -> str:
         return f"{self.metric} of series {self.pk}"
@@ -111,6 +112,32 @@ class Datum(models.Model):
 
     def __str__(self) -> str:
         return f"{self.value} at {self.planned_at:%Y-%m-%d %H:%M}"
+
+
+class DayLevel(models.Model):
+    """What the cases of one config, family and mode brought at one place on one day (UTC) with one build, in one
+    metric: the rollup behind the overview's changes, kept at ingest.
+
+    A level is ln(value); of `passed` the value itself. services/days.py writes it.
+    """
+
+    pk = models.CompositePrimaryKey(
+        "machine_id", "track_id", "day", "build_id", "family", "mode", "config_id", "metric"
+    )  # in the order in which the overview reads
+    machine_id = models.BigIntegerField()
+    track_id = models.BigIntegerField()
+    day = models.DateField()
+    build_id = models.BigIntegerField()
+    family = models.CharField(max_length=40)
+    mode = models.CharField(max_length=40)
+    config_id = models.BigIntegerField()
+    metric = models.CharField(max_length=60)
+    count = models.PositiveIntegerField()  # data
+    linked = models.PositiveIntegerField()  # of them, those whose case had a datum before
+    moved = models.FloatField()  # sum over those of: level minus the same case's level before
+
+    def __str__(self) -> str:
+        return f"{self.metric} of {self.family} {self.mode} on {self.day}"
 
 
 class Artifact(models.Model):

@@ -123,6 +123,9 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["state", "lease_until"], name="job_lease"),
             models.Index(fields=["run", "state"], name="job_run_state"),
+            models.Index(  # how the cases of a build failed
+                fields=["run"], condition=~models.Q(status__in=["", Status.PASS]), name="job_failed"
+            ),
         ]
 
     def __str__(self) -> str:

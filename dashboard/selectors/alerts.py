@@ -19,7 +19,7 @@ OPEN = (
 )
 EVERYTHING = "all"
 NOBODY = "nobody"
-_RANK = {severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))}
+RANK: dict[str, int] = {severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))}
 _PLAIN = {  # filter -> the field that it compares
     "severity": "severity",
     "cause": "cause",
@@ -36,7 +36,7 @@ def choices() -> dict[str, list[str]]:
     assigned = get_user_model().objects.filter(alert_groups__isnull=False).values_list("username", flat=True)
     return {
         "state": [EVERYTHING, *AlertState.values],
-        "severity": list(_RANK),
+        "severity": [*RANK],
         "cause": Cause.values,
         "direction": [EVERYTHING, *Direction.values],
         "kind": Kind.values,
@@ -95,9 +95,13 @@ class Tally:
 def tally(found: QuerySet[AlertGroup]) -> Tally:
     """The groups of ``found`` by severity and cause. One query."""
     rows = found.order_by().values_list("severity", "cause").annotate(number=Count("pk", distinct=True))
-    counts = {(severity, cause): number for severity, cause, number in rows}
+    return tallied({(severity, cause): number for severity, cause, number in rows})
+
+
+def tallied(counts: Mapping[tuple[str, str], int]) -> Tally:
+    """The tally of numbers by (severity, cause)."""
     causes = [cause for cause in Cause.values if any(cause == known for _, known in counts)]
-    severities = [severity for severity in _RANK if any(severity == known for known, _ in counts)]
+    severities = [severity for severity in RANK if any(severity == known for known, _ in counts)]
     table = []
     for severity in severities:
         by_cause = [(cause, counts.get((severity, cause), 0)) for cause in causes]

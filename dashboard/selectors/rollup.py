@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models import Max
@@ -11,6 +12,7 @@ from django.db.models import Max
 from dashboard.models import Benchmark, Series, Track
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
+_OF_EVERY_JOB = (STATUS_METRIC, "latency_ms")  # an unsupported one has none of the former
 EAGER = "eager"
 
 
@@ -106,11 +108,15 @@ class Geomean:
 def places(benchmark: Benchmark | None = None) -> list[Place]:
     """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query.
 
+    Read from the two metrics of which every job that ended has one.
+
     Builds side by side come after every track that is followed: no page should begin with them.
     """
     found = Series.objects.filter(benchmark=benchmark) if benchmark else Series.objects.all()
     machine, track = ("machine", "machine__key", "machine__label"), ("track", "track__key", "track__label")
-    rows = found.filter(count__gt=0).values_list(*machine, *track, "track__build__label", "track__kind")
+    rows = found.filter(metric__in=_OF_EVERY_JOB, count__gt=0).values_list(
+        *machine, *track, "track__build__label", "track__kind"
+    )
     newest_first = rows.annotate(at=Max("last_at")).order_by("-at")
     followed_first = sorted(newest_first, key=lambda row: row[7] == Track.Kind.VERSIONS)
     return [Place(Named(*row[:3]), Named(*row[3:6]), row[6] or "", row[8]) for row in followed_first]
@@ -128,14 +134,16 @@ def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
 
 
 # In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres to find them.
-_CASES = """
-    SELECT series.metric, benchmark.name, config.name,
+CASE_COLUMNS = """series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
            series.last_value, series.last_low, series.last_high, series.previous_value, series.last_status,
-           series.last_job_id::text, extract(epoch FROM series.last_at)::float8
-    FROM dashboard_series AS series
+           series.last_job_id::text, extract(epoch FROM series.last_at)::float8"""
+CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
-    JOIN dashboard_config AS config ON config.id = series.config_id
+    JOIN dashboard_config AS config ON config.id = series.config_id"""
+_CASES = f"""
+    SELECT {CASE_COLUMNS}
+    {CASE_TABLES}
     WHERE series.machine_id = %s AND series.track_id = %s AND series.metric = ANY(%s) AND NOT benchmark.retired
     ORDER BY benchmark.position, benchmark.name, config.position
 """
@@ -143,14 +151,19 @@ _CASES = """
 
 def cases(place: Place, metrics: Iterable[str]) -> list[Case]:
     """Every case of the place with its newest ``metrics``, in registry order. One query."""
-    found: dict[tuple[str, str], Case] = {}
     with connection.cursor() as cursor:
         cursor.execute(_CASES, [place.machine.pk, place.track.pk, [*metrics, STATUS_METRIC]])
-        for metric, benchmark, config, family, mode, dtype, size, position, *newest in cursor.fetchall():
-            case = found.get((benchmark, config))
-            if case is None:
-                case = found[benchmark, config] = Case(benchmark, family, mode, dtype, size, config, position)
-            case.add(metric, Newest(*newest))
+        return cases_of(cursor.fetchall())
+
+
+def cases_of(rows: Iterable[Sequence[Any]]) -> list[Case]:
+    """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
+    found: dict[tuple[str, str], Case] = {}
+    for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
+        case = found.get((benchmark, config))
+        if case is None:
+            case = found[benchmark, config] = Case(benchmark, family, mode, dtype, size, config, position)
+        case.add(metric, Newest(*newest))
     return list(found.values())
 
 

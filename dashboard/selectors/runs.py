@@ -7,13 +7,12 @@ from statistics import fmean
 
 from django.db.models import Count, F, Q, QuerySet
 
-from dashboard.models import Job, JobState, Purpose, Run, RunState, Series, Status, Worker
+from dashboard.models import Job, JobState, Run, RunState, Series, Status, Worker
 from dashboard.selectors.rollup import STATUS_METRIC
 
 ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
 ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
-_BY_THE_DOZEN = (Purpose.CONFIRMATION, Purpose.BISECTION)
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 ALIVE = timedelta(seconds=60)  # a worker that was heard of within this time; it reports every few seconds
 # How a run page orders its jobs: what needs a person first.
@@ -62,21 +61,29 @@ def progress(run: Run, now: datetime) -> Progress:
 
 def counts(runs: Iterable[int]) -> dict[int, Counts]:
     """Counts by run id; a run without jobs is missing. One query."""
-    passed = Q(state=JobState.DONE, status=Status.PASS)
-    rows = (
-        Job.objects.filter(run__in=list(runs))
-        .order_by()
-        .values_list("run")
-        .annotate(
-            total=Count("pk"),
-            passed=Count("pk", filter=passed),
-            failed=Count("pk", filter=Q(state__in=ENDED) & ~passed & ~Q(state=JobState.CANCELLED)),
-            running=Count("pk", filter=Q(state=JobState.RUNNING)),
-            waiting=Count("pk", filter=Q(state__in=WAITING)),
-            cancelled=Count("pk", filter=Q(state=JobState.CANCELLED)),
-        )
-    )
+    rows = Job.objects.filter(run__in=list(runs)).order_by().values_list("run").annotate(**_counted())
     return {run: Counts(*counted) for run, *counted in rows}
+
+
+def _counted(of: str = "") -> dict[str, Count]:
+    """The fields of Counts, in their order, as aggregates over jobs; ``of``: how to get to them, as "jobs__"."""
+    passed = Q(**{f"{of}state": JobState.DONE, f"{of}status": Status.PASS})
+    cancelled, ended = Q(**{f"{of}state": JobState.CANCELLED}), Q(**{f"{of}state__in": ENDED})
+    only = {
+        "passed": passed,
+        "failed": ended & ~passed & ~cancelled,
+        "running": Q(**{f"{of}state": JobState.RUNNING}),
+        "waiting": Q(**{f"{of}state__in": WAITING}),
+        "cancelled": cancelled,
+    }
+    return {"total": Count(f"{of}pk"), **{name: Count(f"{of}pk", filter=which) for name, which in only.items()}}
+
+
+def active() -> list[RunRow]:
+    """Runs at work, the oldest first, with their counts. One query."""
+    counted = _counted("jobs__")
+    found = listing().filter(state__in=ACTIVE_RUNS).order_by("created_at").annotate(**counted)
+    return [RunRow(run, Counts(**{name: getattr(run, name) for name in counted})) for run in found]
 
 
 def with_counts(runs: Iterable[Run]) -> list[RunRow]:
@@ -91,23 +98,6 @@ def listing(**only: str) -> QuerySet[Run]:
     return Run.objects.filter(**{name: value for name, value in only.items() if value}).select_related(
         "build", "track", "machine", "created_by", "schedule"
     )
-
-
-def ended() -> QuerySet[Run]:
-    """Runs that are over, newest first."""
-    return listing().exclude(state__in=ACTIVE_RUNS)
-
-
-def active_and_last(most: int) -> tuple[list[RunRow], list[RunRow]]:
-    """Active runs, and at most ``most`` that are over, each in its order, with their counts. Two queries.
-
-    What confirms or bisects makes a run for each process: of those that are over none is listed.
-    """
-    last = Q(pk__in=ended().exclude(purpose__in=_BY_THE_DOZEN).values("pk")[:most])
-    found = list(listing().filter(Q(state__in=ACTIVE_RUNS) | last).order_by("-created_at"))
-    rows = with_counts(found)
-    working = [row for row in rows if row.run.state in ACTIVE_RUNS]
-    return working[::-1], [row for row in rows if row.run.state not in ACTIVE_RUNS]
 
 
 def jobs_of(run: Run) -> list[Job]:

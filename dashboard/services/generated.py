@@ -22,6 +22,7 @@ from dashboard.models import (
     Benchmark,
     Config,
     Datum,
+    DayLevel,
     JobState,
     Machine,
     Purpose,
@@ -31,7 +32,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.services import levels
+from dashboard.services import days, levels
 from dashboard.services.landing import FAILED_LATENCY, roll_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.synthetic import METRICS, History
@@ -97,7 +98,8 @@ def generate_history(*, series: int, points: int, seed: int, now: datetime, prog
     """Write at least ``series`` series of ``points`` data each, one point a night until ``now``.
 
     1. machine, track, builds, configs and benchmarks; 2. a run for each night; 3. for a few cases at a time: their jobs
-    and data by COPY, then the rollups of their series. ``progress`` is told cases done and cases in all.
+    and data by COPY, then the rollups of their series; 4. the rollup by day. ``progress`` is told cases done
+    and cases in all.
     """
     nights = _nights(points, now, np.random.default_rng(seed))
     ensure_partitions(moments=[night.at for night in nights])
@@ -107,6 +109,8 @@ def generate_history(*, series: int, points: int, seed: int, now: datetime, prog
     for first in range(0, len(cases), CASES_PER_COPY):
         data += _write(cases[first : first + CASES_PER_COPY], nights, seed, token)
         progress(min(first + CASES_PER_COPY, len(cases)), len(cases))
+    with transaction.atomic():
+        days.roll_up(series=[series.pk for case in cases for series in case.series.values()], since=nights[0].at.date())
     return Summary(len(cases) * len(METRICS), len(cases) * points, data)
 
 
@@ -115,6 +119,7 @@ def remove_history() -> None:
     with transaction.atomic():
         AlertGroup.objects.filter(machine__key=KEY).delete()
         Datum.objects.filter(series__machine__key=KEY).delete()
+        DayLevel.objects.filter(machine_id__in=Machine.objects.filter(key=KEY).values("pk")).delete()
         Series.objects.filter(machine__key=KEY).delete()
         Run.objects.filter(machine__key=KEY).delete()
         Track.objects.filter(key=KEY).delete()

@@ -7,7 +7,7 @@ holds the jobs' rows locked, has made the partitions, and runs this in one trans
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from django.utils import timezone
 from dashboard.metrics import METRICS
 from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
 from dashboard.result_format import Measurement, Outcome, ResultDocument, pack_samples
-from dashboard.services import due, levels
+from dashboard.services import days, due, levels
 from dashboard.services.copying import copy_rows
 from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
@@ -72,7 +72,7 @@ def land(landings: Sequence[Landing]) -> None:
 
     1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they are new, and locked
     in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every touched series.
-    6. What detection has to look at.
+    6. What detection has to look at. 7. The rollup by day, last: it lets one landing of a machine through at a time.
     """
     gone = forget([landing.job.pk for landing in landings])
     environments = environment_ids(landing.result for landing in landings)
@@ -90,6 +90,8 @@ def land(landings: Sequence[Landing]) -> None:
     levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})
     scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
     due.request(series_ids=changes if scheduled else ())
+    first = min(landing.job.planned_at for landing in landings)
+    days.roll_up(series=changes, since=first.astimezone(UTC).date())
 
 
 def forget(job_ids: Sequence[UUID]) -> Counter[int]:

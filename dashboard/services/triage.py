@@ -5,7 +5,7 @@ What is not possible raises NotPossible with a text for the person who asked. Ev
 """
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
@@ -26,7 +26,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.selectors import evidence
-from dashboard.services import levels
+from dashboard.services import days, levels
 from dashboard.services.describing import describe
 from dashboard.services.due import request
 
@@ -214,16 +214,18 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         )
         levels.roll_up(series=[series.pk], builds=[job.run.build_id])
         request(series_ids=[series.pk])
+        days.roll_up(series=[series.pk], since=job.planned_at.astimezone(UTC).date())
         return point
 
 
 def bring_back(*, point: InvalidPoint) -> None:
     """Undo `mark_invalid`; the series is judged anew."""
     with transaction.atomic():
-        series, build = point.series_id, point.job.run.build_id
+        series, build, day = point.series_id, point.job.run.build_id, point.job.planned_at.astimezone(UTC).date()
         point.delete()
         levels.roll_up(series=[series], builds=[build])
         request(series_ids=[series])
+        days.roll_up(series=[series], since=day)
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:

@@ -41,6 +41,7 @@ _SIGNS = {
     "timeout": ("warn", "!"),
     "timed_out": ("warn", "!"),
     "silent": ("bad", "✕"),
+    "late": ("bad", "!"),
     # alerts
     "suspected": ("warn", "?"),
     "confirming": ("active", "●"),

@@ -1,46 +1,101 @@
-"""The first page: what runs, what is new, what moved, who works."""
+"""The first page: does anything need me, what changed, how does every family stand, who works."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 
+from dashboard.metrics import METRICS, SUMMARY
 from dashboard.models import Channel
-from dashboard.selectors import alerts, channels, fleet, overview, rollup, runs
+from dashboard.selectors import channels, families, overview, rollup, runs
+from dashboard.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
+from dashboard.selectors.rollup import Place
 from dashboard.views import parameters
+from dashboard.wording import duration
 
-_LAST_RUNS = 8
+_OLD = timedelta(hours=36)  # a nightly schedule has missed a night
 
 
 def show(request: HttpRequest) -> HttpResponse:
+    now = timezone.now()
     known = rollup.places()
     place = parameters.place(request, known)
-    cases = overview.read(place) if place else []
-    failed = [case for case in cases if case.failed]
-    movers = overview.movers(cases)
-    worse = sum(mover.change.tone == "bad" for mover in movers)
-    machines = fleet.machines(timezone.now())
-    active, last = runs.active_and_last(_LAST_RUNS)
+    workers, schedules, alerts = overview.fleet(now), overview.schedules(now), overview.open_alerts()
     context = {
         "places": known,
         "place": place,
-        "active": active,
-        "last": last,
-        "families": overview.family_table(cases),
-        "movers": movers,
-        "worse": worse,
-        "better": len(movers) - worse,
-        "cases": cases,
-        "failed": failed,
-        "passing": len(cases) - len(failed),
-        "machines": machines,
-        "alive": sum(row.alive for row in machines),
-        "workers": sum(len(row.workers) for row in machines),
-        "waiting": sum(row.waiting for row in machines),
-        "schedules": fleet.schedules(),
-        "open_alerts": alerts.tally(alerts.listing({})),
+        "active": runs.active(),
+        "open_alerts": alerts,
+        "attention": [*_attention(now, place, alerts, workers, schedules)],
+        "workers": workers,
+        "alive": sum(line.state not in {"", "silent"} for line in workers),
+        "signed_in": sum(bool(line.name) for line in workers),
+        "waiting": sum({line.machine: line.waiting for line in workers}.values()),
+        "schedules": schedules,
         "channels_off": _channels_off(request),
+        **(_measured(request, place) if place else {}),
     }
     return render(request, "overview.html", context)
+
+
+def active(request: HttpRequest) -> HttpResponse:
+    """The runs at work, as htmx asks for them every few seconds."""
+    return render(request, "_active_runs.html", {"active": runs.active()})
+
+
+def _measured(request: HttpRequest, place: Place) -> dict[str, Any]:
+    configs = families.configs()
+    config = parameters.one_of(request, "config", configs)
+    return {
+        "configs": configs,
+        "config": config,
+        "families": families.read(place, config),
+        "metrics": [METRICS[key] for key in SUMMARY],
+        "notable": overview.notable(place),
+        "days": families.DAYS,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that a person should look at, and where."""
+
+    text: str
+    url: str
+
+
+def _attention(
+    now: datetime,
+    place: Place | None,
+    alerts: OpenAlerts,
+    workers: Sequence[WorkerLine],
+    schedules: Sequence[ScheduleLine],
+) -> Iterator[Attention]:
+    high = sum(number for severity, number, _ in alerts.tally.rows if severity == "high")
+    if high:
+        yield Attention(
+            f"{high} open alert{'s' if high > 1 else ''} of high severity.", f"{reverse('alerts')}?severity=high"
+        )
+    if workers and not any(line.name for line in workers):
+        yield Attention("No worker has signed in: nothing is measured.", reverse("fleet"))
+    silent = [line.name for line in workers if line.state == "silent"]
+    if silent:
+        names = ", ".join(silent[:3]) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
+        yield Attention(f"Not heard of: worker{'s' if len(silent) > 1 else ''} {names}.", reverse("fleet"))
+    for line in schedules:
+        if line.is_late and line.due:
+            ago = duration((now - line.due).total_seconds())
+            yield Attention(f"Schedule {line.schedule.name} was due {ago} ago and did not begin.", "#schedules")
+        elif line.schedule.problem:
+            yield Attention(f"Schedule {line.schedule.name}: {line.schedule.problem}", "#schedules")
+    if place and schedules and now - place.at > _OLD:
+        ago = duration((now - place.at).total_seconds())
+        yield Attention(f"The newest result here is {ago} old.", reverse("runs"))
 
 
 def _channels_off(request: HttpRequest) -> list[Channel]:

@@ -7,6 +7,7 @@ from dashboard.views import advisor, benchmarks, fleet, jobs, overview, runs, se
 
 urlpatterns = [
     path("", overview.show, name="overview"),
+    path("overview/active/", overview.active, name="overview_active"),
     path("benchmarks/", benchmarks.show, name="benchmarks"),
     path("series/<str:name>/", series.show, name="series"),
     path("series/<str:name>/data.json", series.data, name="series_data"),

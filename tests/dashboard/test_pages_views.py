@@ -82,11 +82,27 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
             text(reader, url)
 
 
-def test_the_overview_counts_the_cases_of_a_geomean_and_its_failures(busy_site: Run, reader: Client) -> None:
+def test_the_overview_tells_how_every_family_stands_what_runs_and_who_works(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
-    assert "of 3 cases" in shown
-    assert "Running now" in shown
-    assert "measuring" in shown
+    assert shown.count('class="spark"') >= 10
+    for told in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
+        assert told in shown
+
+
+def test_the_overview_begins_with_what_needs_somebody(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, "/")
+    assert "This needs somebody." in shown
+    assert "Not heard of: worker gone." in shown
+
+
+def test_the_families_of_one_config_are_chosen_in_the_address(busy_site: Run, reader: Client) -> None:
+    assert "Families, in regional" in text(reader, "/?config=regional")
+
+
+def test_the_runs_at_work_refresh_without_the_rest_of_the_page(busy_site: Run, reader: Client) -> None:
+    shown = text(reader, "/overview/active/")
+    assert "Run now: llm" in shown
+    assert "<html" not in shown
 
 
 def test_the_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: Client) -> None:
