@@ -17,6 +17,7 @@ from dashboard.result_format import Refused, check, read_schema
 
 CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")  # where neither the person nor the registry names any
 TIMEOUT_S = 900.0  # a job is killed after this long
+OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
 START_S = 60.0  # rough: imports, building and one cold start of a small model
 SAMPLING_S = 20.0  # the job contract's default budget_s
@@ -67,8 +68,8 @@ def plan_cases(
 ) -> list[Case]:
     """The cases of `selection`, in the order of `benchmarks` and then of `configs`.
 
-    size: the machine's default size; families and the default selection take benchmarks of this size only,
-        benchmarks that are named are taken as they are.
+    size: the machine's default size; families and the default selection take benchmarks of this size and own models
+        only, benchmarks that are named are taken as they are.
     Raises PlanError: an unknown name, or nothing to measure.
     """
     require_known("config", selection.configs, configs)
@@ -80,13 +81,15 @@ def plan_cases(
 
 
 def choose_benchmarks(selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str) -> list[BenchmarkFacts]:
-    """Named benchmarks and the named families' benchmarks of `size`; without either the default ones."""
+    """Named benchmarks, and of `size` or own those of the named families; without either the default ones."""
     require_known("benchmark", selection.benchmarks, [b.name for b in benchmarks])
     require_known("family", selection.families, list(dict.fromkeys(b.family for b in benchmarks)))
     if not selection.benchmarks and not selection.families:
-        return [b for b in benchmarks if b.size == size and b.default_configs]
+        return [b for b in benchmarks if b.size in {size, OWN_SIZE} and b.default_configs]
     return [
-        b for b in benchmarks if b.name in selection.benchmarks or (b.family in selection.families and b.size == size)
+        b
+        for b in benchmarks
+        if b.name in selection.benchmarks or (b.family in selection.families and b.size in {size, OWN_SIZE})
     ]
 
 
@@ -134,6 +137,7 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
     measure: Mapping[str, Any],
     timeout_s: float = TIMEOUT_S,
     variant: Mapping[str, Any] | None = None,
+    repository: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the contract."""
     document = {
@@ -149,6 +153,7 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
         "measure": dict(measure),
         "timeout_s": timeout_s,
         **({"variant": dict(variant)} if variant else {}),
+        **({"repository": dict(repository)} if repository else {}),
     }
     try:
         check(document, _job_validator(), "job")

@@ -15,12 +15,13 @@ from runner import evidence, gpu, jobfolder
 from runner.account import open_to
 from runner.environments import Environment
 from runner.environments.providing import NotProvided, provided
-from runner.environments.steps import Stopped
+from runner.environments.steps import Steps, Stopped
 from runner.heartbeat import Heartbeat
 from runner.joblog import JobLog
 from runner.outbox import sendable
 from runner.outcome import Outcome, ResultFile, Scene, body, judge, read_result
 from runner.process import Ended, Suite, environment
+from runner.repositories import NotFetched, cache_of, export
 from runner.site import Refused, SiteError, Stale
 from runner.ticket import Ticket
 from runner.worker import Worker
@@ -101,9 +102,10 @@ def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outc
         try:
             job = _for_this_worker(worker, ticket.claim.job)
             jobfolder.make(ticket.folder)
+            job = _with_own_models(worker, ticket, job, why_stop)
             within = held.enter_context(provided(worker, ticket, why_stop))
             suite = _start(worker, ticket, within, job)
-        except (Unfit, NotProvided) as reason:
+        except (Unfit, NotProvided, NotFetched) as reason:
             return Outcome("fail_to_run", str(reason), log_tail=ticket.log.tail()), ResultFile()
         except OSError as error:
             full = evidence.full_disk(worker.settings.worker_dir)
@@ -159,6 +161,20 @@ def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
         raise Unfit(f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine.")
     # CUDA_VISIBLE_DEVICES shows our GPU alone: whatever its number, it is the first
     return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
+
+
+def _with_own_models(
+    worker: Worker, ticket: Ticket, job: dict[str, Any], why_stop: Callable[[], str]
+) -> dict[str, Any]:
+    """The job with the folder of its repository, or with the worker's own files. Raises NotFetched, Stopped."""
+    if "repository" not in job:
+        return {**job, "sources": [*worker.settings.models]} if worker.settings.models else job
+    ticket.log.say("phase: own models")
+    steps = Steps(
+        ticket.folder / "steps", jobfolder.temporary(ticket.folder), ticket.log, ticket.folder.name, why_stop
+    )  # fmt: skip
+    export(job["repository"], cache_of(worker), ticket.folder / "models", steps)
+    return {**job, "sources": [str(ticket.folder / "models")]}
 
 
 def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str, int]) -> Scene:

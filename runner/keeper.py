@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 
+from runner.repositories import Repositories
 from runner.site import SiteError, Stale
 from runner.worker import Worker
 
@@ -20,6 +22,7 @@ class Keeper(threading.Thread):
     def __init__(self, worker: Worker, heartbeat_s: float, consume: Callable[[bool], bool]) -> None:
         super().__init__(name="keeper", daemon=True)
         self._worker, self._heartbeat_s, self._consume = worker, heartbeat_s, consume
+        self._repositories = Repositories(worker)
         self.paused = False
         self._problem = ""
 
@@ -33,7 +36,9 @@ class Keeper(threading.Thread):
         try:
             if alive := self._worker.settings.alive_file:
                 alive.touch()
-            self._obey(self._alive())
+            paused, repositories = self._alive()
+            self._obey(paused)
+            self._repositories.look(repositories)
             problem = self._worker.outbox.deliver(self._worker.site)
         except (SiteError, OSError) as error:
             problem = str(error)
@@ -43,12 +48,14 @@ class Keeper(threading.Thread):
             logger.info("all is well with the site again")
         self._problem = problem
 
-    def _alive(self) -> bool:
-        """Whether we are paused. A site that does not know our boot id (its database was restored) gets a hello."""
+    def _alive(self) -> tuple[bool, list[dict[str, Any]]]:
+        """Whether we are paused, and the repositories of own models. A site that does not know our boot id (its
+        database was restored) gets a hello.
+        """
         try:
             return self._worker.site.alive(str(self._worker.boot_id))
         except Stale:
-            return self._worker.greet().paused
+            return self._worker.greet().paused, []
 
     def _obey(self, paused: bool) -> None:
         if paused != self.paused and self._consume(not paused):

@@ -29,7 +29,8 @@ class Settings:
     environments_dir: where environments are made; workers of one computer may share it. environments_gb: the disk that
     they may take. suite_pythons: further interpreters that have torch. package_index_url, torch_index_url: where
     packages come from, and torch where a build names no index; empty: what pip is configured with. suite_account: who
-    runs the suite; None: who runs the worker. alive_file: touched at every heartbeat, for health checks.
+    runs the suite; None: who runs the worker. models: files and folders of own models. alive_file: touched at every
+    heartbeat, for health checks.
     """
 
     site_url: str
@@ -47,6 +48,7 @@ class Settings:
     torch_index_url: str = ""
     suite_account: Account | None = None
     alive_file: Path | None = None
+    models: tuple[str, ...] = ()
 
 
 def read(environment: Mapping[str, str] | None = None) -> Settings:
@@ -75,6 +77,7 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
         torch_index_url=_index("TORCH_INDEX_URL", values),
         suite_account=_account(values.get("SUITE_USER", "")),
         alive_file=Path(values["ALIVE_FILE"]) if values.get("ALIVE_FILE") else None,
+        models=tuple(_models(path) for path in _listed(values.get("WORKER_MODELS", ""))),
     )
 
 
@@ -124,6 +127,12 @@ def _account(name: str) -> Account | None:
 def _interpreter(name: str, path: str) -> str:
     if not os.access(path, os.X_OK) or not Path(path).is_file():
         raise SettingsError(f"{name} is {path!r}, which cannot be run: set it to a Python that has torch")
+    return str(Path(path).absolute())
+
+
+def _models(path: str) -> str:
+    if not Path(path).exists():
+        raise SettingsError(f"WORKER_MODELS names {path!r}, which is not there: name files or folders of own models")
     return str(Path(path).absolute())
 
 

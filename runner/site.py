@@ -130,9 +130,15 @@ class Site:
     def hello(self, introduction: dict[str, Any], patience_s: float = 0) -> Greeting:
         return _read(Greeting.read, self._ask("POST", "hello", patience_s, json=introduction))
 
-    def alive(self, boot_id: str) -> bool:
-        """The idle heartbeat; whether a person has paused this worker."""
-        return bool(self._ask("POST", "alive", 0, json={"boot_id": boot_id}).get("paused"))
+    def alive(self, boot_id: str) -> tuple[bool, list[dict[str, Any]]]:
+        """The idle heartbeat; whether a person has paused this worker, and the repositories of own models."""
+        answer = self._ask("POST", "alive", 0, json={"boot_id": boot_id})
+        return bool(answer.get("paused")), list(answer.get("repositories", []))
+
+    def repository(self, key: str, revision: int, benchmarks: list[dict[str, Any]], problem: str) -> None:
+        """Tell what a repository of own models offers, and what is wrong with it."""
+        body = {"key": key, "revision": revision, "benchmarks": benchmarks, "problem": problem[-20_000:]}
+        self._ask("POST", "repositories", 0, json=body)
 
     def claim(self, job_id: str, attempt: int, boot_id: str) -> Claim:
         """Waits for the site for as long as it takes. Stale: the job is not to be had."""

@@ -66,6 +66,7 @@ class Worker:
         about = {
             "gpu": self.gpu,
             "suite_version": catalog.pop("suite_version", ""),
+            "sources": catalog.pop("sources", []),
             "platform": platform_of(self.settings.device.kind),
         }
         made = [of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()]

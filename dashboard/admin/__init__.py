@@ -1,6 +1,19 @@
 """The admin: runs are triggered here, and what they run on is described here. One file per kind of thing."""
 
-from dashboard.admin import accounts, alerts, beat, catalog, fleet, jobs, runs, schedules, telling, tokens, versions
+from dashboard.admin import (
+    accounts,
+    alerts,
+    beat,
+    catalog,
+    fleet,
+    jobs,
+    own_models,
+    runs,
+    schedules,
+    telling,
+    tokens,
+    versions,
+)
 
 __all__ = [
     "accounts",
@@ -9,6 +22,7 @@ __all__ = [
     "catalog",
     "fleet",
     "jobs",
+    "own_models",
     "runs",
     "schedules",
     "telling",

@@ -10,7 +10,7 @@ from ninja import Field, Router, Schema
 from ninja.security import HttpBearer
 
 from dashboard.models import Worker
-from dashboard.services import artifacts, environments, fleet, ingest, leases
+from dashboard.services import artifacts, environments, fleet, ingest, leases, own_models
 
 
 class WorkerToken(HttpBearer):
@@ -95,8 +95,23 @@ class Noted(Schema):
     noted: int
 
 
-class Paused(Schema):
+class Repository(Schema):
+    key: str
+    url: str
+    commit: str
+    revision: int
+
+
+class Alive(Schema):
     paused: bool
+    repositories: list[Repository]
+
+
+class OwnModels(Schema):
+    key: str = Field(max_length=60)
+    revision: int = Field(ge=1)
+    benchmarks: list[dict[str, Any]] = Field([], max_length=1_000)
+    problem: str = Field("", max_length=20_000)
 
 
 class Cancel(Schema):
@@ -138,10 +153,17 @@ def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
     }
 
 
-@router.post("alive", response=Paused)
-def alive(request: HttpRequest, body: Boot) -> dict[str, bool]:
-    """The idle heartbeat."""
-    return {"paused": fleet.alive(worker=worker_of(request), boot_id=body.boot_id)}
+@router.post("alive", response=Alive)
+def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
+    """The idle heartbeat; the repositories of own models as they are pinned now."""
+    paused = fleet.alive(worker=worker_of(request), boot_id=body.boot_id)
+    return {"paused": paused, "repositories": own_models.pinned()}
+
+
+@router.post("repositories", response=Noted)
+def tell_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
+    """What a repository offers at a revision, as this worker read it."""
+    return {"noted": own_models.take_repository(worker=worker_of(request), **body.model_dump())}
 
 
 @router.post("environments", response=Noted)

@@ -15,7 +15,7 @@ from dashboard.models.alerts import (
     Mute,
     Severity,
 )
-from dashboard.models.catalog import Benchmark, Config, Machine, TorchBuild, Track
+from dashboard.models.catalog import Benchmark, Config, Machine, ModelRepository, TorchBuild, Track
 from dashboard.models.fleet import Worker
 from dashboard.models.people import SavedView
 from dashboard.models.results import Artifact, Datum, DayLevel, Environment, RefusedResult, Result, Samples, Series
@@ -52,6 +52,7 @@ __all__ = [
     "JobState",
     "Kind",
     "Machine",
+    "ModelRepository",
     "Mute",
     "Purpose",
     "RefusedResult",

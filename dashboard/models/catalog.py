@@ -6,6 +6,36 @@ from django.db import models
 TRACK_KEY = RegexValidator(r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11.")
 
 
+GIT_ADDRESS = RegexValidator(
+    r"^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ ]*/|file:///|"
+    r"git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$",
+    "Write an address that begins with https://, ssh://, file:// or git@host:, without credentials.",
+)
+GIT_COMMIT = RegexValidator(
+    r"^([0-9a-f]{40}|[0-9a-f]{64})$", "Write the full hash of the commit: git ls-remote ADDRESS HEAD prints it."
+)
+
+
+class ModelRepository(models.Model):
+    """A git repository of own models, pinned to a commit. Its code runs on the workers. docs/own-models.md."""
+
+    key = models.SlugField(max_length=60, unique=True)
+    url = models.CharField("address", max_length=500, validators=[GIT_ADDRESS])
+    commit = models.CharField(max_length=64, validators=[GIT_COMMIT])
+    revision = models.PositiveIntegerField(default=1, editable=False)  # one more with each commit: the version
+    read_revision = models.PositiveIntegerField(default=0, editable=False)  # the newest that a worker has read
+    read_by = models.CharField(max_length=120, blank=True, editable=False)
+    problem = models.TextField(blank=True, editable=False)  # what that worker could not read, with tracebacks
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name_plural = "model repositories"
+
+    def __str__(self) -> str:
+        return self.key
+
+
 class Benchmark(models.Model):
     """What is fixed while the software under it changes. From `python -m benchmarks_suite list --json`."""
 
@@ -22,6 +52,11 @@ class Benchmark(models.Model):
     position = models.PositiveIntegerField(default=0)  # its place in the registry: cheap, telling ones first
     default_configs = models.JSONField(default=list)  # configs that a default run measures; [] = not in it
     retired = models.BooleanField(default=False)  # no longer in the registry; its history stays
+    # of own models: where they come from, and else the only machines whose workers have them ([] = every machine)
+    repository = models.ForeignKey(
+        ModelRepository, null=True, blank=True, on_delete=models.SET_NULL, related_name="benchmarks"
+    )
+    machines = models.JSONField(default=list, blank=True)
 
     class Meta:
         ordering = ["position", "name"]

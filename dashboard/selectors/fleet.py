@@ -1,12 +1,13 @@
 """Who measures: workers with what they do, and what waits for them."""
 
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
-from dashboard.models import InstalledEnvironment, Job, JobState, Machine, Schedule, Track, Worker
+from dashboard.models import InstalledEnvironment, Job, JobState, Machine, ModelRepository, Schedule, Track, Worker
 from dashboard.selectors.runs import ALIVE, WAITING
 
 
@@ -71,6 +72,33 @@ def environments() -> QuerySet[InstalledEnvironment]:
     """What is installed on the workers, the adopted interpreters first; evicted ones are left out. One query."""
     there = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
     return there.select_related("build", "worker").order_by("worker__name", "-adopted", "build__version", "key")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A file or package of own models, as a worker told of it. key: another one for another problem."""
+
+    source: str
+    worker: str
+    benchmarks: int
+    problem: str
+    key: str
+
+
+def sources() -> list[SourceRow]:
+    """Own models that workers have on their own disks. One query."""
+    told = Worker.objects.filter(facts__has_key="sources").values_list("pk", "name", "facts__sources")
+    return [
+        SourceRow(str(one["source"]), name, int(one["benchmarks"]), str(one["problem"]), f"{pk}-{place}-{crc}")
+        for pk, name, listed in told
+        for place, one in enumerate(listed)
+        for crc in [zlib.crc32(str(one["problem"]).encode())]
+    ]
+
+
+def repositories() -> QuerySet[ModelRepository]:
+    """Git repositories of own models, with how many benchmarks each offers. One query."""
+    return ModelRepository.objects.annotate(offered=Count("benchmarks", filter=Q(benchmarks__retired=False)))
 
 
 def schedules() -> QuerySet[Schedule]:

@@ -12,6 +12,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from dashboard.models import Benchmark, Config, Machine, TorchBuild, Worker
+from dashboard.plan import OWN_SIZE
 from dashboard.services.dispatch import dispatch
 from dashboard.services.environments import report
 from dashboard.services.leases import Stale, void_claims
@@ -82,7 +83,8 @@ def hello(
         voided = void_claims(worker=worker) if worker.boot_id not in ("", boot_id) else 0
         worker.boot_id, worker.device, worker.facts = boot_id, device, dict(facts)
         worker.save(update_fields=["boot_id", "device", "facts"])
-        sync_catalog(catalog=catalog)
+        sync_catalog(catalog=without_repositories(catalog))
+        note_machine(machine=worker.machine, catalog=catalog)
         for build in builds:
             sync_build(build=build)
         report(worker=worker, environments=environments, complete=True)
@@ -112,6 +114,30 @@ def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
         if retire:
             Benchmark.objects.exclude(name__in=[b.name for b in benchmarks]).update(retired=True)
             Config.objects.exclude(name__in=[c.name for c in configs]).update(retired=True)
+
+
+def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A worker's catalog without the names that a repository has: its pinned commit counts."""
+    entries = catalog.get("benchmarks")
+    taken = set(Benchmark.objects.filter(repository__isnull=False, retired=False).values_list("name", flat=True))
+    if not taken or not isinstance(entries, list):
+        return catalog
+    return {**catalog, "benchmarks": [e for e in entries if not (isinstance(e, Mapping) and e.get("name") in taken)]}
+
+
+def note_machine(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
+    """Note that workers of this machine have these own models, and no others but those of repositories.
+
+    One that no machine has any more is planned no more.
+    """
+    offered = {entry["name"] for entry in catalog["benchmarks"] if entry.get("source")}
+    known = Benchmark.objects.filter(size=OWN_SIZE, repository__isnull=True)
+    for benchmark in known.select_for_update().order_by("pk"):
+        without = [key for key in benchmark.machines if key != machine.key]
+        machines = sorted([*without, machine.key]) if benchmark.name in offered else without
+        if machines != benchmark.machines or benchmark.retired != (not machines):
+            benchmark.machines, benchmark.retired = machines, not machines
+            benchmark.save(update_fields=["machines", "retired"])
 
 
 def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:

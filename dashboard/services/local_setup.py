@@ -96,6 +96,4 @@ def ensure_first_run(machine: Machine, track: Track, build: TorchBuild) -> int |
     """The first run of this machine, of its default selection; None when there has been one."""
     if Run.objects.filter(machine=machine).exists():
         return None
-    return trigger_run(
-        build=build.label, machine=machine.key, track=track.key, label="First run", measure=FIRST_RUN
-    ).pk
+    return trigger_run(build=build.label, machine=machine.key, track=track.key, label="First run", measure=FIRST_RUN).pk

@@ -72,19 +72,25 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
 
 def plan_run(*, machine: str, selection: Selection) -> list[Case]:
     """What trigger_run would measure. Raises PlanError."""
+    fields = ("name", "family", "size", "default_configs")
+    rows = list(Benchmark.objects.filter(retired=False).values_list(*fields, "machines"))
     known = [
         BenchmarkFacts(name, family, size, tuple(defaults))
-        for name, family, size, defaults in Benchmark.objects.filter(retired=False).values_list(
-            "name", "family", "size", "default_configs"
-        )
+        for name, family, size, defaults, only_on in rows
+        if not only_on or machine in only_on
     ]
+    elsewhere = {name: only_on for name, *_, only_on in rows if only_on and machine not in only_on}
+    for name in selection.benchmarks:
+        if name in elsewhere:
+            raise PlanError(f"{name} is an own model that only workers of {', '.join(elsewhere[name])} have.")
     config_names = Config.objects.filter(retired=False).values_list("name", flat=True)
     return plan_cases(selection, known, list(config_names), find_machine(machine).default_size)
 
 
 def plan_jobs(run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Mapping[str, Any]) -> list[Job]:
     """The run's jobs, not saved."""
-    benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})}
+    named = Benchmark.objects.filter(name__in={case.benchmark for case in cases})
+    benchmarks = {b.name: b for b in named.select_related("repository")}
     configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
     return [
         plan_job(run, position, benchmarks[case.benchmark], configs[case.config], planned_at, measure)
@@ -99,12 +105,18 @@ def plan_job(
     spec = job_file(
         job_id=str(job_id), case=Case(benchmark.name, config.name), device=run.machine.device_kind,
         build=run.build.label, purpose=run.purpose, planned_at=planned_at, measure=measure,
-        variant=run.build.variant,
+        variant=run.build.variant, repository=repository_of(benchmark),
     )  # fmt: skip
     return Job(
         uuid=job_id, run=run, benchmark=benchmark, config=config, position=position, spec=spec,
         planned_at=planned_at, max_attempts=ATTEMPTS,
     )  # fmt: skip
+
+
+def repository_of(benchmark: Benchmark) -> dict[str, Any] | None:
+    """The `repository` of the job file, of a benchmark that comes from one."""
+    pinned = benchmark.repository
+    return {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision} if pinned else None
 
 
 def cancel_run(*, run: Run) -> int:

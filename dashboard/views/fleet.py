@@ -13,6 +13,8 @@ def show(request: HttpRequest) -> HttpResponse:
     """Live: htmx asks for the page again every few seconds and takes the table."""
     context = {
         "machines": fleet.machines(timezone.now(), with_jobs=True),
+        "sources": fleet.sources(),
+        "repositories": fleet.repositories(),
         "environments": fleet.environments(),
         "tracks": fleet.tracks(),
         "schedules": fleet.schedules(),

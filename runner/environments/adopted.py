@@ -75,7 +75,7 @@ class Environment:
 
 def adopt(settings: Settings) -> Environment:
     """The environment of SUITE_PYTHON. Raises UnfitEnvironment."""
-    return _adopted("SUITE_PYTHON", settings.suite_python)
+    return _adopted("SUITE_PYTHON", settings.suite_python, settings.models)
 
 
 def adopt_also(settings: Settings) -> tuple[Environment, ...]:
@@ -94,10 +94,11 @@ def import_path() -> str:
     return os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")]))
 
 
-def _adopted(setting: str, interpreter: str) -> Environment:
+def _adopted(setting: str, interpreter: str, models: Sequence[str] = ()) -> Environment:
     build = _ask(setting, [interpreter, "-c", FACTS_SCRIPT], "torch cannot be imported in it")
     command = (interpreter, "-m", "benchmarks_suite")
-    catalog = _ask(setting, [*command, "list", "--json"], "it cannot run the suite")
+    of_own = [word for path in models for word in ("--from", path)]
+    catalog = _ask(setting, [*command, "list", "--json", *of_own], "it cannot run the suite")
     return Environment(command, {**build, "adopted": True}, catalog, import_path())
 
 

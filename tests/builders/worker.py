@@ -53,6 +53,8 @@ class SiteServer:
         self.refuse_results = ""  # why result documents are answered 422; an outcome without one is taken
         self.forgive_after = 0  # with this many calls `refuse` is forgotten; 0: never
         self.paused = False
+        self.repositories: list[dict[str, Any]] = []  # what workers are told to fetch
+        self.own_models: list[dict[str, Any]] = []  # what they told of those
         self._boot_id = ""
         self._port = 0
         self.start()
@@ -100,7 +102,10 @@ class SiteServer:
         if call == "hello":
             return self._hello(json.loads(body))
         if call == "alive":
-            return 200, {"paused": self.paused}
+            return 200, {"paused": self.paused, "repositories": self.repositories}
+        if call == "repositories":
+            self.own_models.append(json.loads(body))
+            return 200, {"noted": 1}
         if call == "environments":
             self.environments += json.loads(body)["environments"]
             return 200, {"noted": 1}

@@ -53,6 +53,13 @@ def eager(folder: Path) -> None:
     write_result(folder, environment=dict(os.environ), found=[path.name for path in Path().iterdir()])
 
 
+def own_models(folder: Path) -> None:
+    """The files of own models that the job names, with their text."""
+    sources = [Path(path) for path in json.loads((folder / "job.json").read_text())["sources"]]
+    files = [file for path in sources for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    write_result(folder, files={file.name: file.read_text() for file in files})
+
+
 def sleep(folder: Path) -> None:
     say("phase: sampling")
     time.sleep(600)

@@ -64,7 +64,7 @@ def test_a_revoked_token_is_401(api: Api) -> None:
 
 
 def test_alive_of_a_process_that_has_not_said_hello_is_409(api: Api) -> None:
-    assert api.post("alive", {"boot_id": site.BOOT}).json() == {"paused": False}
+    assert api.post("alive", {"boot_id": site.BOOT}).json() == {"paused": False, "repositories": []}
     assert api.post("alive", {"boot_id": "other"}).status_code == 409
 
 
