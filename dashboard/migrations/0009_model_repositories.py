@@ -6,38 +6,66 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('dashboard', '0008_api_tokens'),
+        ("dashboard", "0008_api_tokens"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ModelRepository',
+            name="ModelRepository",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.SlugField(max_length=60, unique=True)),
-                ('url', models.CharField(max_length=500, validators=[django.core.validators.RegexValidator('^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ ]*/|file:///|git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$', 'Write an address that begins with https://, ssh://, file:// or git@host:, without credentials.')], verbose_name='address')),
-                ('commit', models.CharField(max_length=64, validators=[django.core.validators.RegexValidator('^([0-9a-f]{40}|[0-9a-f]{64})$', 'Write the full hash of the commit: git ls-remote ADDRESS HEAD prints it.')])),
-                ('revision', models.PositiveIntegerField(default=1, editable=False)),
-                ('read_revision', models.PositiveIntegerField(default=0, editable=False)),
-                ('read_by', models.CharField(blank=True, editable=False, max_length=120)),
-                ('problem', models.TextField(blank=True, editable=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("key", models.SlugField(max_length=60, unique=True)),
+                (
+                    "url",
+                    models.CharField(
+                        max_length=500,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ ]*/|file:///|git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$",
+                                "Write an address that begins with https://, ssh://, file:// or git@host:, without credentials.",
+                            )
+                        ],
+                        verbose_name="address",
+                    ),
+                ),
+                (
+                    "commit",
+                    models.CharField(
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^([0-9a-f]{40}|[0-9a-f]{64})$",
+                                "Write the full hash of the commit: git ls-remote ADDRESS HEAD prints it.",
+                            )
+                        ],
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField(default=1, editable=False)),
+                ("read_revision", models.PositiveIntegerField(default=0, editable=False)),
+                ("read_by", models.CharField(blank=True, editable=False, max_length=120)),
+                ("problem", models.TextField(blank=True, editable=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'verbose_name_plural': 'model repositories',
-                'ordering': ['key'],
+                "verbose_name_plural": "model repositories",
+                "ordering": ["key"],
             },
         ),
         migrations.AddField(
-            model_name='benchmark',
-            name='machines',
+            model_name="benchmark",
+            name="machines",
             field=models.JSONField(blank=True, default=list),
         ),
         migrations.AddField(
-            model_name='benchmark',
-            name='repository',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='benchmarks', to='dashboard.modelrepository'),
+            model_name="benchmark",
+            name="repository",
+            field=models.ForeignKey(
+                blank=True,
+                null=True,
+                on_delete=django.db.models.deletion.SET_NULL,
+                related_name="benchmarks",
+                to="dashboard.modelrepository",
+            ),
         ),
     ]
