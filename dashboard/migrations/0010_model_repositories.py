@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("dashboard", "0008_api_tokens"),
+        ("dashboard", "0009_day_levels_and_saved_views"),
     ]
 
     operations = [
