@@ -3,7 +3,7 @@ PYTHON ?= python3
 LOCAL = @$(PYTHON) -m dashboard.local
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-gpu test-slow test-bare drill lint lock
+.PHONY: help up test test-gpu test-slow test-bare drill chaos lint lock
 
 help:       ## Say what there is (the default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
@@ -25,6 +25,9 @@ test-bare:  ## Prove `make up` on a bare Debian in a chroot (root, debootstrap a
 
 drill:      ## Make real changes on a system of its own, print what it finds. A part: make drill ARGS="--only numerics"
 	$(LOCAL) drill $(ARGS)
+
+chaos:      ## kill -9 at random in a running system, count what was lost or doubled. make chaos ARGS="--seed 7"
+	$(LOCAL) chaos $(ARGS)
 
 lint:       ## Style, types, import rules, migrations, deploy checks (also part of make test)
 	$(LOCAL) lint

@@ -14,11 +14,13 @@ class DashboardConfig(AppConfig):
         from dashboard import checks  # noqa: F401 - registers the system checks
 
         configure_structlog()
-        post_migrate.connect(make_system_tasks, sender=self)
+        post_migrate.connect(make_what_every_site_has, sender=self)
 
 
-def make_system_tasks(**_: object) -> None:
-    """Every migrated site has the reaper and the partitions' task in its scheduler."""
+def make_what_every_site_has(**_: object) -> None:
+    """Every migrated site has the reaper and the partitions' task in its scheduler, and the four roles."""
+    from dashboard.services.roles import ensure_roles
     from dashboard.services.schedules import ensure_system_tasks
 
     ensure_system_tasks()
+    ensure_roles()

@@ -46,7 +46,7 @@ class WorkerAdmin(ModelAdmin):
     def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> None:
         messages.success(request, f"{chosen.update(paused=False)} resumed.")
 
-    @admin.action(description="New token", permissions=["change"])
+    @admin.action(description="New token", permissions=["add"])
     def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
         def apply(workers: QuerySet[Worker]) -> str:
             for worker in workers:
@@ -55,7 +55,7 @@ class WorkerAdmin(ModelAdmin):
 
         return confirmed(self, request, chosen, question="Give these workers new tokens?", apply=apply)
 
-    @admin.action(description="Revoke token", permissions=["change"])
+    @admin.action(description="Revoke token", permissions=["add"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
         def apply(workers: QuerySet[Worker]) -> str:
             for worker in workers:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from unfold.admin import ModelAdmin
@@ -105,7 +106,7 @@ class ChannelAdmin(ModelAdmin):
 
     @action(description="Send a test", url_path="send-a-test", permissions=["change"])
     def send_a_test(self, request: HttpRequest, object_id: int) -> HttpResponseRedirect:
-        sent = send_test(channel=Channel.objects.get(pk=object_id), now=timezone.now())
+        sent = send_test(channel=get_object_or_404(Channel, pk=object_id), now=timezone.now())
         arrived = sent.state == Delivery.State.SENT
         tell = messages.success if arrived else messages.error
         tell(request, f"{'Sent' if arrived else 'Not sent'}. The channel said: {sent.answer}")

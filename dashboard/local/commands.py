@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dashboard.local import browser, checks, install, preflight, project, single
 from dashboard.local.console import complain, say
 
-USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | drill | lint | lock"
+USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | drill | chaos | lint | lock"
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
 
@@ -20,7 +20,8 @@ def main(arguments: Sequence[str]) -> int:
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),
         "test-bare": bare,
-        "drill": drill,
+        "drill": lambda rest: with_tests("tests.end_to_end.drill", rest),
+        "chaos": lambda rest: with_tests("tests.end_to_end.chaos", rest),
         "lint": lint,
         "lock": lock,
     }
@@ -98,11 +99,11 @@ def bare(rest: Sequence[str]) -> int:
     return subprocess.run([sys.executable, str(script), *rest], check=False).returncode
 
 
-def drill(rest: Sequence[str]) -> int:
-    """Make real changes on a system of its own, and print what it found."""
+def with_tests(module: str, rest: Sequence[str]) -> int:
+    """Install what the tests need and become a program of theirs, which starts a system of its own."""
     if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
         return 1
-    return _become("-m", "tests.end_to_end.drill", *rest)
+    return _become("-m", module, *rest)
 
 
 def _become(*arguments: str) -> int:

@@ -53,6 +53,8 @@ class Chosen:
 
 def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
     """Raises Http404 for a machine or build that was not measured."""
+    if not known:
+        raise Http404("Nothing was measured yet: there are no versions to show.")
     key = request.GET.get("machine") or likely_machine(known)
     everything = by_version(known, key, request.GET.get("track", ""))
     if not everything:

@@ -1,0 +1,68 @@
+"""Who may do what: four roles, each a group whose permissions follow from the table below at every migration.
+
+Each role may everything that the one before it may. People may make groups of their own beside them.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from django.contrib.auth.models import Group, Permission, User
+from django.db.models import Q, QuerySet
+
+
+class Role(StrEnum):
+    """The groups' names, the least powerful first."""
+
+    VIEWER = "viewer"  # looks at everything
+    TRIAGER = "triager"  # does with alerts what their pages allow
+    OPERATOR = "operator"  # triggers, schedules and cancels; describes builds, tracks and machines; pauses workers
+    ADMIN = "admin"  # accounts, tokens, channels, the scheduler's tables
+
+
+STAFF = (Role.OPERATOR, Role.ADMIN)  # who gets into the admin
+# What a role may beyond the one before it: permissions of this app; "*" stands for any word. An admin may all of
+# ADMIN_APPS.
+TABLE: Mapping[Role, tuple[str, ...]] = {
+    Role.VIEWER: ("view_*",),
+    Role.TRIAGER: (
+        "change_alertgroup", "change_annotation", "delete_annotation", "change_mute", "change_invalidpoint",
+    ),
+    Role.OPERATOR: (
+        "add_run", "change_run", "add_result", "add_comparison", "change_comparison", "add_bisection",
+        "change_bisection", "*_schedule", "*_torchbuild", "*_track", "change_machine", "change_worker", "change_job",
+    ),
+}  # fmt: skip
+ADMIN_APPS = ("dashboard", "auth", "django_celery_beat", "admin")
+
+
+def ensure_roles() -> None:
+    """Make the four groups what the table says."""
+    allowed: set[int] = set()
+    for role in Role:
+        allowed |= set(_permissions(role).values_list("pk", flat=True))
+        group, _ = Group.objects.get_or_create(name=role)
+        group.permissions.set(allowed)
+
+
+def _permissions(role: Role) -> QuerySet[Permission]:
+    if role == Role.ADMIN:
+        return Permission.objects.filter(content_type__app_label__in=ADMIN_APPS)
+    wanted = Q()
+    for pattern in TABLE[role]:
+        wanted |= Q(codename__regex=f"^{pattern.replace('*', '[a-z]+')}$")
+    return Permission.objects.filter(wanted, content_type__app_label="dashboard")
+
+
+def assign(*, user: User, role: Role) -> None:
+    """Give somebody this role and no other."""
+    user.groups.remove(*user.groups.filter(name__in=list(Role)))
+    user.groups.add(Group.objects.get(name=role))
+    open_admin(user=user)
+
+
+def open_admin(*, user: User) -> None:
+    """Let somebody into the admin, or out of it, as the roles say; one without a role stays as they are."""
+    roles = set(user.groups.filter(name__in=list(Role)).values_list("name", flat=True))
+    if roles and not user.is_superuser:
+        user.is_staff = bool(roles & set(STAFF))
+        user.save(update_fields=["is_staff"])
