@@ -75,7 +75,7 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = METRICS_OF_A_GATE) ->
     3. One regression decides. Without one, anything unknown or not measured leaves the whole not known.
     """
     tables = [_table(base, new, METRICS[key]) for key in metrics]
-    found = [Finding(table.metric, row) for table in tables for row in table.rows]
+    found = [Finding(table.metric, row) for table in tables for row in table.rows if not _is_grain(row.effect)]
     regressions = [one for one in found if is_regression(one.row.effect)]
     unknown = [one for one in found if _is_unknown(one.row.effect) and not is_regression(one.row.effect)]
     fails = broken(base, new)
@@ -101,6 +101,11 @@ def is_regression(effect: Effect) -> bool:
 
 def _is_unknown(effect: Effect) -> bool:
     return effect.verdict in {"unknown", "worse"}
+
+
+def _is_grain(effect: Effect) -> bool:
+    """A few kB of memory drown in the process's own, and come out below zero as well: that says nothing, ever."""
+    return effect.metric.unit == "GB" and min(effect.base.least, effect.new.least) <= 0
 
 
 def _table(base: Side, new: Side, metric: Metric) -> Table:

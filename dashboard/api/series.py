@@ -1,6 +1,5 @@
 """Series, their data, and figures of them."""
 
-from datetime import datetime
 from typing import Annotated
 
 from django.db.models import QuerySet
@@ -10,7 +9,7 @@ from ninja.pagination import paginate
 
 from dashboard.api import schemas
 from dashboard.api.access import READ
-from dashboard.api.asked import Name, one
+from dashboard.api.asked import Moment, Name, one
 from dashboard.api.paging import MOST, Pages
 from dashboard.models import Datum, Purpose, Series, Status
 from dashboard.views import series as series_pages
@@ -30,8 +29,8 @@ class SeriesFilter(FilterSchema):
 
 
 class DataFilter(FilterSchema):
-    since: Annotated[datetime | None, FilterLookup("planned_at__gte")] = None
-    until: Annotated[datetime | None, FilterLookup("planned_at__lt")] = None
+    since: Annotated[Moment | None, FilterLookup("planned_at__gte")] = None
+    until: Annotated[Moment | None, FilterLookup("planned_at__lt")] = None
     build: Annotated[Name | None, FilterLookup("build__label")] = None
     purpose: Purpose | None = None
     status: Status | None = None
