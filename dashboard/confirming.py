@@ -55,23 +55,25 @@ def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
     return order[: 2 * pairs]
 
 
-def look(pairs: Sequence[Pair], suspected: float, settings: Settings) -> Outcome:
-    """The verdict after these pairs of (base, new).
+def look(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int = MOST) -> Outcome:
+    """The verdict after these pairs of (base, new), of at most so many.
 
+    The bounds hold at every number of pairs, so `most` may be raised later (somebody asks to measure on).
     suspected: the effect that was told, in percent, or the plain difference for counts and status words; its sign is
     the direction that has to reproduce. Raises ValueError without pairs.
     """
     if not pairs:
         raise ValueError("look needs at least one pair; there is nothing to compare")
     if settings.kind == "status" or all(pair == pairs[0] for pair in pairs):
-        return _exact(pairs, suspected, settings)
+        return _exact(pairs, suspected, settings, most)
     plain = settings.kind == "count" or min(min(pair) for pair in pairs) <= 0
     differences = [new - base if plain else log(new / base) for base, new in pairs]
     low, high = bounds(differences)
     middle = float(np.mean(differences))
     effect, low, high = (one if plain else _percent(one) for one in (middle, low, high))
     least = 0.0 if plain else max(settings.threshold_percent, abs(suspected))
-    return _decided(effect, low, high, "difference" if plain else "percent", suspected, least, len(pairs))
+    verdict = _decided(low, high, suspected, least, len(pairs), most)
+    return Outcome(verdict, effect, low, high, "difference" if plain else "percent", len(pairs))
 
 
 def alone(before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings) -> Outcome:
@@ -116,7 +118,7 @@ def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
     return float(ratio ** (count / 2) / sqrt(grown))
 
 
-def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings) -> Outcome:
+def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int) -> Outcome:
     """Values that repeat exactly need no statistics, and status words have none."""
     moved = [(new - base) * suspected > 0 for base, new in pairs]
     base, new = pairs[-1]
@@ -128,21 +130,19 @@ def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings) -> Outco
         verdict = "not_reproduced"
     elif len(pairs) >= FEWEST and all(moved):
         verdict = "confirmed"
-    elif len(pairs) >= MOST:
+    elif len(pairs) >= most:
         verdict = "inconclusive"
     return Outcome(verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs))
 
 
-def _decided(effect: float, low: float, high: float, unit: Unit, suspected: float, least: float, pairs: int) -> Outcome:
-    verdict: Verdict = "open"
-    if pairs >= FEWEST:
-        if _excludes(low, high, suspected, LEAST * least):
-            verdict = "not_reproduced"
-        elif (low > 0 and suspected > 0) or (high < 0 and suspected < 0):
-            verdict = "confirmed"
-        elif pairs >= MOST:
-            verdict = "inconclusive"
-    return Outcome(verdict, effect, low, high, unit, pairs)
+def _decided(low: float, high: float, suspected: float, least: float, pairs: int, most: int) -> Verdict:
+    if pairs < FEWEST:
+        return "open"
+    if _excludes(low, high, suspected, LEAST * least):
+        return "not_reproduced"
+    if (low > 0 and suspected > 0) or (high < 0 and suspected < 0):
+        return "confirmed"
+    return "inconclusive" if pairs >= most else "open"
 
 
 def _excludes(low: float, high: float, suspected: float, size: float) -> bool:

@@ -39,6 +39,7 @@ WORDS: dict[str, str] = {
     "invalid": "A person, or detection without a point that was invalid, says that there was no change.",
     "not_reproduced": "Measured again side by side, the builds did not differ.",
     "inconclusive": "The measurements that it may cost did not decide it.",
+    "flaky": "It passes and fails by turns, on one build: told once, until it does one or the other for long.",
     "recovered": "The series went back to its old level by itself.",
     "regression": "Slower, heavier, less exact, or failing.",
     "improvement": "Faster, lighter or more exact; found with the same care, left out of the inbox unless asked for.",

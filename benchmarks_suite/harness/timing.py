@@ -16,10 +16,10 @@ from benchmarks_suite.harness import ranks, statistics
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
-SAMPLE_S = {
-    "cpu": 0.010,
+SAMPLE_S = {  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
+    "cpu": 0.001,  # shorter than the scheduler's turns of some 3 ms: beside other load most samples are undisturbed
     "cuda": 0.020,
-}  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
+}
 MIN_PAIRS = 20
 MIN_P90, MIN_P99 = 200, 1000
 METHODS = {  # by the number of arms

@@ -13,7 +13,7 @@ from dashboard.following import SNAP
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Purpose, Run, Series, Track
 from dashboard.selectors.evidence import suspicion_of
 from dashboard.selectors.facts import facts_of
-from dashboard.services import recovery, triage
+from dashboard.services import flaky, recovery, triage
 from dashboard.services.changes import Change
 from dashboard.services.describing import describe
 
@@ -29,15 +29,30 @@ def raise_alert(*, change: Change) -> Alert | None:
     if known is not None:
         _stands_again(known)
         return None
+    if flaky.is_told(change=change):
+        return None
+    if flaky.applies(change=change):
+        return _tell_flaky(change)
     if recovery.undoes(change=change):
         return None
     return _place(_new_alert(change), change.direction)
 
 
+def _tell_flaky(change: Change) -> Alert:
+    """In a group of its own: the question is closed for this case alone."""
+    alert = _new_alert(change)
+    _open(alert, change.direction)
+    flaky.tell(alert=alert)
+    return alert
+
+
 def _known(change: Change) -> Alert | None:
-    """The alert that tells this change already: the same series and kind, its first point no more than SNAP away."""
-    index = change.decision["verdict"]["index"]
-    near = change.decision["at"][max(0, index - SNAP) : index + SNAP + 1]
+    """The alert that tells this change already: the same series and kind, its first point no more than SNAP away.
+
+    Where a status changed is certain.
+    """
+    index, reach = change.decision["verdict"]["index"], 0 if change.kind == Kind.STATUS else SNAP
+    near = change.decision["at"][max(0, index - reach) : index + reach + 1]
     moments = [change.first.at, *map(datetime.fromisoformat, near)]
     there = Alert.objects.filter(series=change.series, kind=change.kind, direction=change.direction)
     return there.filter(planned_at__gte=min(moments), planned_at__lte=max(moments)).first()
@@ -58,21 +73,30 @@ def _new_alert(change: Change) -> Alert:
 
 def _place(alert: Alert, direction: Direction) -> Alert:
     """Save the alert in the group that it belongs to, or in a new one."""
-    cause, evidence = attribution.attribute(facts_of(alert))
+    cause, _ = attribution.attribute(facts_of(alert))
     alert.decision["cause"] = cause
     groups = {group.pk: group for group in _groups_there(alert)}
     chosen = grouping.place(suspicion_of(alert), [_place_of(group) for group in groups.values()])
-    group = groups[chosen] if chosen is not None else _new_group(alert, direction, cause)
-    alert.group = group
-    alert.save()
     if chosen is None:
-        group.evidence = [piece.document() for piece in evidence]
-        group.save(update_fields=["evidence"])
-    elif group.cause == "unknown" != cause:
+        return _open(alert, direction)
+    alert.group = group = groups[chosen]
+    alert.save()
+    if group.cause == "unknown" != cause:
         reattribute(group=group)
     describe(groups=[group])
-    if chosen is None:
-        triage.tell_opened(group=group)
+    return alert
+
+
+def _open(alert: Alert, direction: Direction) -> Alert:
+    """Save the alert in a new group."""
+    cause, evidence = attribution.attribute(facts_of(alert))
+    alert.decision["cause"] = cause
+    alert.group = group = _new_group(alert, direction, cause)
+    alert.save()
+    group.evidence = [piece.document() for piece in evidence]
+    group.save(update_fields=["evidence"])
+    describe(groups=[group])
+    triage.tell_opened(group=group)
     return alert
 
 

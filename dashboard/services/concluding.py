@@ -38,7 +38,7 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
         confirmation = locked.get(pk=confirmation_id)
         if confirmation.state != Confirmation.State.RUNNING:
             return False
-        if confirmation.group.state not in (AlertState.CONFIRMING, AlertState.ACKNOWLEDGED):
+        if confirmation.group.state not in (AlertState.CONFIRMING, *triage.STAYS):
             _cancel(confirmation)
             _end(confirmation, f"Stopped: the alert is {confirmation.group.state}.", now)
             return True
@@ -83,7 +83,8 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Outcome | N
     settings = pairs.settings_of_alert(alert)
     found = pairs.of(confirmation, alert)
     if not confirmation.only_new and found.paired:
-        return confirming.look(found.paired, alert.effect or 0.0, settings)
+        most = len(confirmation.order) // 2
+        return confirming.look(found.paired, alert.effect or 0.0, settings, most)
     if found.base or not found.new:
         return None
     if not confirmation.only_new:

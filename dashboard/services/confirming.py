@@ -46,6 +46,7 @@ DEEP_QUEUE = 60  # waiting jobs of a machine
 MOST_A_DAY = 8  # started on a machine
 PATIENCE = timedelta(days=3)  # with what could not be started
 WORKER_IS_ALIVE = timedelta(minutes=2)
+STAYED = "The build did not change: it is measured again and compared with what was recorded."
 _RANKS = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which give their order
 
@@ -86,15 +87,15 @@ def is_settled(*, group: AlertGroup) -> bool:
     return not active.exists()
 
 
-def why_not(*, machine: Machine, now: datetime) -> str:
-    """Why nothing is confirmed on the machine now; "" where it can be."""
+def why_not(*, machine: Machine, now: datetime, limited: bool = True) -> str:
+    """Why nothing is confirmed on the machine now; "" where it can be. limited: the day's limit counts, too."""
     jobs = Job.objects.filter(run__machine=machine)
     if Confirmation.objects.filter(group__machine=machine, state=Confirmation.State.RUNNING).exists():
         return "Another confirmation is running on this machine."
     if (waiting := jobs.filter(state__in=WAITING).count()) > DEEP_QUEUE:
         return f"{waiting} jobs wait on this machine: it is confirmed when there are {DEEP_QUEUE} or fewer."
     today = Confirmation.objects.filter(group__machine=machine, created_at__gt=now - timedelta(days=1))
-    if today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
+    if limited and today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
         return f"{MOST_A_DAY} confirmations were started on this machine in a day, the limit."
     if not Worker.objects.filter(machine=machine, paused=False, last_seen__gt=now - WORKER_IS_ALIVE).exists():
         return "No worker of this machine is there."
@@ -114,22 +115,38 @@ def start(*, group: AlertGroup, now: datetime) -> bool:
     with transaction.atomic():
         if not settle(group=group):
             return False
-        chosen = representatives(group=group)
-        only_new = group.base_id == group.new_id
-        Confirmation.objects.filter(group=group, state=Confirmation.State.SKIPPED).delete()
-        rounds = confirming.ALONE if only_new else confirming.MOST
-        order = ["new"] * rounds if only_new else confirming.draw_order(np.random.default_rng(group.pk))
-        confirmation = Confirmation.objects.create(group=group, order=order, only_new=only_new)
-        confirmation.alerts.set(chosen)
-        if only_new:
-            confirmation.message = "The build did not change: it is measured again and compared with what was recorded."
-            confirmation.save(update_fields=["message"])
-        for side, build in _builds(group, only_new=only_new).items():
-            _make_run(confirmation, side, build)
-        first = rounds if only_new else confirming.FEWEST
-        plan_rounds(confirmation=confirmation, alerts=chosen, rounds=first, now=now)
-        triage.move(group=group, to=AlertState.CONFIRMING, why=_says_what(chosen, group, only_new=only_new))
+        confirmation = plan(group=group, now=now)
+        triage.move(group=group, to=AlertState.CONFIRMING, why=_says_what(confirmation))
     return True
+
+
+def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
+    """Plan the first pairs, or go on with those of an earlier confirmation. Call it within a transaction."""
+    Confirmation.objects.filter(group=group, state=Confirmation.State.SKIPPED).delete()
+    confirmation = Confirmation.objects.filter(group=group).first() or _begin(group)
+    alone = confirmation.runs.count() == 1
+    drawn = [*confirmation.order]
+    rounds = confirming.ALONE if alone else confirming.MOST
+    generator = np.random.default_rng([group.pk, len(drawn)])
+    confirmation.order = [*drawn, *(["new"] * rounds if alone else confirming.draw_order(generator))]
+    confirmation.only_new, confirmation.message = alone, STAYED if alone else ""
+    confirmation.state, confirmation.finished_at = Confirmation.State.RUNNING, None
+    confirmation.created_at = now  # patience and the day's limit count from here
+    confirmation.save()
+    confirmation.alerts.update(confirmation="")
+    alerts = list(confirmation.alerts.select_related("series__benchmark", "series__config", "job"))
+    first = rounds if alone else confirming.FEWEST
+    plan_rounds(confirmation=confirmation, alerts=alerts, rounds=first, now=now)
+    return confirmation
+
+
+def _begin(group: AlertGroup) -> Confirmation:
+    """Choose the representatives; a run for each build."""
+    confirmation = Confirmation.objects.create(group=group)
+    confirmation.alerts.set(representatives(group=group))
+    for side, build in _builds(group, only_new=group.base_id == group.new_id).items():
+        _make_run(confirmation, side, build)
+    return confirmation
 
 
 def representatives(*, group: AlertGroup) -> list[Alert]:
@@ -168,9 +185,11 @@ def _libraries(group: AlertGroup) -> dict[str, str]:
         return {}
 
 
-def _says_what(alerts: Sequence[Alert], group: AlertGroup, *, only_new: bool) -> str:
+def _says_what(confirmation: Confirmation) -> str:
+    group, alerts = confirmation.group, confirmation.alerts.select_related("series__benchmark", "series__config")
     cases = ", ".join(f"{alert.series.benchmark} in {alert.series.config}" for alert in alerts)
-    what = f"{group.new} is measured again" if only_new else f"{group.base} and {group.new} are measured in turn"
+    alone = confirmation.only_new
+    what = f"{group.new} is measured again" if alone else f"{group.base} and {group.new} are measured in turn"
     return f"{what}: {cases}."
 
 

@@ -15,9 +15,10 @@ import structlog
 from django.db import transaction
 
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
-from dashboard.following import Follower, Reading, began, point, segment
+from dashboard.following import STATUS_METRIC, Follower, Reading, began, point, segment
 from dashboard.models import Alert, DetectorState, Series
 from dashboard.selectors import history
+from dashboard.services import flaky
 from dashboard.services.alerting import raise_alert, reconsider
 from dashboard.services.changes import Change
 
@@ -50,6 +51,8 @@ def detect(*, series_id: int) -> bool:
             raise_alert(change=change)
         if anew:
             reconsider(series=series, changes=changes)
+        if series.metric == STATUS_METRIC:
+            flaky.settle(series=series)
     return True
 
 

@@ -21,13 +21,15 @@ def undoes(*, change: Change) -> bool:
         return False
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by("-planned_at")
     alert = earlier.select_related("group").first()
-    if alert is None or alert.recovered_at is not None or alert.direction != Direction.REGRESSION:
+    if alert is None or alert.direction != Direction.REGRESSION:
         return False
+    if alert.recovered_at is not None:  # known already, where the series is judged anew
+        return alert.recovered_at == change.first.at
     if not _is_back(alert, change):
         return False
     alert.recovered_at = change.first.at
     alert.save(update_fields=["recovered_at"])
-    _close(alert)
+    close(alert=alert)
     return True
 
 
@@ -40,7 +42,7 @@ def _is_back(alert: Alert, change: Change) -> bool:
     return bool(abs(new - old) <= BACK * abs(bad - old))
 
 
-def _close(alert: Alert) -> None:
+def close(*, alert: Alert) -> None:
     """The group recovers with the last of its regressions."""
     group = alert.group
     still = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT).exists()

@@ -61,11 +61,14 @@ BY_SYSTEM: dict[AlertState, Collection[AlertState]] = {
         AlertState.CONFIRMED, AlertState.NOT_REPRODUCED, AlertState.INCONCLUSIVE, AlertState.INVALID,
         AlertState.RECOVERED,
     ),
-    AlertState.CONFIRMED: (AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.CONFIRMED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.ACKNOWLEDGED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
-    AlertState.INCONCLUSIVE: (AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.INCONCLUSIVE: (AlertState.SUSPECTED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.INVALID: (AlertState.SUSPECTED,),  # a point that had been taken out is back
 }  # fmt: skip
+
+STAYS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)  # while it is measured again
+AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
 
 
 class NotPossible(ValueError):
@@ -89,6 +92,18 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
         group.closed_at = None if to in OPEN else timezone.now()
         group.save(update_fields=["state", "closed_at"])
         return _note_event(group, "state", by, why)
+
+
+def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
+    """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises NotPossible."""
+    with transaction.atomic():
+        _lock(group)
+        if group.state not in AGAIN:
+            raise NotPossible(f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again.")
+        if group.state not in STAYS:
+            group.state, group.closed_at = AlertState.CONFIRMING, None
+            group.save(update_fields=["state", "closed_at"])
+        return _note_event(group, "measured again", by, text)
 
 
 def tell_opened(*, group: AlertGroup) -> AlertEvent:
@@ -254,6 +269,11 @@ def _note_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertE
     return AlertEvent.objects.create(
         group=group, action=action, by_id=by.pk if by else None, state=group.state, text=text
     )
+
+
+def _or(states: Collection[AlertState]) -> str:
+    *most, last = (state.value.replace("_", " ") for state in states)
+    return f"{', '.join(most)} or {last}"
 
 
 def _because(why: str) -> str:

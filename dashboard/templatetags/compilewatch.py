@@ -52,6 +52,7 @@ _SIGNS = {
     "invalid": ("quiet", "–"),
     "not_reproduced": ("quiet", "–"),
     "inconclusive": ("warn", "?"),
+    "flaky": ("warn", "?"),
     "found": ("good", "✓"),
     "recovered": ("good", "✓"),
     "high": ("bad", "▲"),

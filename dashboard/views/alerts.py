@@ -77,6 +77,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "confirmation": getattr(group, "confirmation", None),
         "may_triage": request.user.has_perm(TRIAGE),
         "moves": triage.possible(group=group),
+        "can_measure_again": bool(rows) and group.state in triage.AGAIN,
         "commit_range": alert_page.commit_range(group),
     }
     if main:

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 from dashboard.services import triage
+from dashboard.services.measuring_again import measure_again
 from dashboard.services.triage import NotPossible
 from dashboard.views.alerts import BULK_MOVES, TRIAGE
 
@@ -34,6 +35,11 @@ def move(group: AlertGroup, asked: QueryDict, by: User) -> str:
         raise NotPossible(f"There is no state “{to}”: use the buttons of the page.")
     triage.move(group=group, to=AlertState(to), by=by, why=asked.get("why", ""))
     return f"It is {to} now."
+
+
+def again(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    measure_again(group=group, by=by, why=asked.get("why", ""), now=timezone.now())
+    return "It is measured again now; this page shows the new pairs as they come."
 
 
 def assign(group: AlertGroup, asked: QueryDict, by: User) -> str:
@@ -104,6 +110,7 @@ def unmute(group: AlertGroup, asked: QueryDict, by: User) -> str:
 
 ACTS: dict[str, Act] = {
     "move": move,
+    "again": again,
     "assign": assign,
     "note": note,
     "link": link,

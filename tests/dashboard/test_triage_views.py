@@ -153,6 +153,18 @@ def test_a_point_of_another_alert_is_not_brought_back_here(triager: Client) -> N
     assert "no such invalid point" in do(triager, alerting.group(), "bring-back", point=point.pk)
 
 
+def test_what_is_not_sure_is_measured_again(triager: Client) -> None:
+    worker = site.worker()
+    worker.last_seen = timezone.now()
+    worker.save()
+    group = alerting.group(state=AlertState.INCONCLUSIVE, base=site.build("2.12.0"), new=site.build())
+    alerting.alert(group)
+    assert "Measure again" in triager.get(group.get_absolute_url()).content.decode()
+    assert "It is measured again now" in do(triager, group, "again", why="busy")
+    assert reloaded(group).state == "confirming"
+    assert ">Measure again<" not in triager.get(group.get_absolute_url()).content.decode()
+
+
 def test_a_series_is_muted_until_the_end_of_a_day_and_unmuted(triager: Client) -> None:
     group = alerting.group()
     series = alerting.alert(group).series

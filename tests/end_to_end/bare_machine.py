@@ -37,7 +37,7 @@ MIRROR = os.environ.get("BARE_MIRROR", "http://deb.debian.org/debian")
 HANDED_ON = re.compile(r"PIP_.*|TORCH_.*|.*_PROXY|.*_proxy")
 CLONE = Path("compilewatch")
 USER = "visitor"
-FIRST_BENCHMARK = "mlp.smoke.inference.float32.static.b64"    # what the first run begins with
+FIRST_BENCHMARK = "mlp.smoke.inference.float32.static.b64"  # what the first run begins with
 UP_S, FIRST_POINT_S, GONE_S = 1800, 900, 30
 
 
@@ -145,8 +145,12 @@ class Machine:
 
     def run(self, account: str, command: str, *, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            self.command(account, command), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL, check=False,
+            self.command(account, command),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
         )
         if check and done.returncode != 0:
             sys.exit(f"{command!r} failed in {self.root}:\n{done.stdout}")
@@ -156,7 +160,9 @@ class Machine:
         """`command` in the chroot, with /proc and /dev there and an environment as after a login."""
         name, home = ("root", "/root") if account == "root" else (USER, f"/home/{USER}")
         environment = {
-            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home, "USER": name,
+            "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": home,
+            "USER": name,
             **{key: value for key, value in os.environ.items() if HANDED_ON.fullmatch(key)},
         }
         words = [f"{key}={value}" for key, value in environment.items()]
@@ -167,8 +173,20 @@ class Machine:
         )
         there = f"cd {home}; cd {CLONE} 2>/dev/null; {command}"
         return [
-            "unshare", "--mount", "sh", "-ec", script, "-", str(self.root), name,
-            "env", "-i", *words, "sh", "-c", there,
+            "unshare",
+            "--mount",
+            "sh",
+            "-ec",
+            script,
+            "-",
+            str(self.root),
+            name,
+            "env",
+            "-i",
+            *words,
+            "sh",
+            "-c",
+            there,
         ]
 
 

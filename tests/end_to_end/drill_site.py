@@ -1,7 +1,7 @@
 """What the drill does on the running system: measure as a schedule would, change the build, look at the alerts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,21 @@ from dashboard.services.run_state import is_over
 from dashboard.services.runs import cancel_run, trigger_run
 
 if TYPE_CHECKING:
-    from tests.end_to_end.drill import Injection
+    from tests.end_to_end.drill_injections import Injection
 
 QUICK = {"budget_s": 1, "single_steps": 0}
 PATIENCE_S = 3600
 CHANNELS, TOLD_S = 2, 180  # a mail server and a webhook; how long it may take to tell them
-BACK_ROUNDS = 6
+BACK_ROUNDS = 8
 SETTLED = (AlertState.SUSPECTED, AlertState.CONFIRMING)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was told of an injection. points: rounds until the first alert; 0 where none came."""
+    """What was told of an injection. points: rounds until the first alert; 0 where none came.
+
+    others: what else was told meanwhile, in words.
+    """
 
     title: str = ""
     metric: str = "nothing"
@@ -44,14 +47,13 @@ class Found:
     cause: str = "-"
     state: str = "-"
     group: int | None = None
+    others: tuple[str, ...] = ()
 
 
 class DrillSite:
     """The machine and track that `make up` made, measured as a schedule would."""
 
-    def __init__(self, benchmarks: list[str], configs: list[str], canary: str, starts: list[str]) -> None:
-        self.cases = {"drill": (benchmarks, configs), **({"canary": ([canary], ["eager"])} if canary else {})}
-        self.quick = {**QUICK, "starts": starts}
+    def __init__(self) -> None:
         self.track = Track.objects.select_related("build").get(key="local")
         assert self.track.build is not None
         self.base: TorchBuild = self.track.build
@@ -64,7 +66,7 @@ class DrillSite:
     @property
     def rounds(self) -> int:
         """How often the track was measured."""
-        return Run.objects.filter(purpose=Purpose.SCHEDULED, label="drill").count()
+        return Run.objects.filter(purpose=Purpose.SCHEDULED).values("label").distinct().count()
 
     def tell(self, *urls: str) -> None:
         """Have every event sent to these channels at once."""
@@ -73,24 +75,24 @@ class DrillSite:
         for number, url in enumerate(urls):
             rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
 
-    def measure_until(self, rounds: int) -> None:
-        """Measure the plain build until it has been measured so often."""
-        while self.rounds < rounds:
-            self.measure(self.base)
-
-    def measure(self, build: TorchBuild) -> None:
-        """One round on a build. Returns when everything is judged."""
+    def measure(self, build: TorchBuild, parts: "Sequence[Injection]") -> None:
+        """One round of what these parts need, each case once, on a build. Returns when everything is judged."""
+        cases: dict[tuple[str, tuple[str, ...]], set[str]] = {}
+        for part in parts:
+            for benchmark, configs in part.cases:
+                cases.setdefault((benchmark, part.starts), set()).update(configs)
+        label, started = f"round {self.rounds + 1}", time.monotonic()
         runs = [
             trigger_run(
-                build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=benchmarks,
-                configs=configs, purpose=Purpose.SCHEDULED, label=label, measure=self.quick,
+                build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=[benchmark],
+                configs=sorted(configs), purpose=Purpose.SCHEDULED, label=label,
+                measure={**QUICK, "starts": [*starts]},
             )
-            for label, (benchmarks, configs) in self.cases.items()
+            for (benchmark, starts), configs in cases.items()
         ]  # fmt: skip
-        started = time.monotonic()
         wait_for(lambda: all(is_over(Run.objects.get(pk=run.pk).state) for run in runs))
         wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
-        print(f"  round {self.rounds} on {build}: {time.monotonic() - started:.0f} s", flush=True)
+        print(f"  {label} on {build}: {time.monotonic() - started:.0f} s", flush=True)
 
     def inject(self, injection: "Injection") -> Found:
         """Measure with the change until it is told and measured again; what was told."""
@@ -100,7 +102,7 @@ class DrillSite:
                 base=self.base, name=f"drill-{injection.name}", inductor=injection.inductor, env=injection.env
             )
         for points in range(1, injection.rounds + 1):
-            self.measure(build)
+            self.measure(build, [injection])
             groups = self.told_since(since)
             if any(self.tells(group, injection.metrics) for group in groups):
                 return self.found(groups, injection.metrics, points)
@@ -123,24 +125,27 @@ class DrillSite:
         if group.state == AlertState.CONFIRMED:
             wait_for(lambda: Delivery.objects.filter(event__group=group, state="sent").count() >= CHANNELS, TOLD_S)
         told = ", ".join(sorted({f"{alert.series.metric} {alert.series.config.name}" for alert in group.alerts.all()}))
-        return Found(group.title, told, points, group.cause, group.state, group.pk)
+        since = AlertGroup.objects.filter(pk__gte=groups[0].pk, track=self.track).exclude(pk=group.pk)
+        others = tuple(f"{other.title} ({other.state})" for other in since if other.alerts.exists())
+        return Found(group.title, told, points, group.cause, group.state, group.pk, others)
 
-    def set_back(self, found: Found) -> str:
+    def set_back(self, injection: "Injection", found: Found) -> str:
         """Measure the plain build until the alert has recovered; in words."""
         if found.group is None:
             return "nothing to set back"
         for points in range(1, BACK_ROUNDS + 1):
-            self.measure(self.base)
+            self.measure(self.base, [injection])
             group = AlertGroup.objects.get(pk=found.group)
             if group.state == AlertState.RECOVERED:
                 return f"recovered after {points} points"
-        return f"{group.state} after {BACK_ROUNDS} points"
+        still = group.alerts.filter(recovered_at=None).values_list("series__metric", flat=True)
+        return f"{group.state} after {BACK_ROUNDS} points; not back: {', '.join(still)}"
 
-    def control(self, rounds: int) -> list[str]:
+    def control(self, parts: "Sequence[Injection]", rounds: int) -> list[str]:
         """Measure the plain build without any change; the titles of what was told."""
         since = timezone.now()
         for _ in range(rounds):
-            self.measure(self.base)
+            self.measure(self.base, parts)
         return [group.title for group in self.told_since(since)]
 
 

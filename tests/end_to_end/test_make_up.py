@@ -86,7 +86,11 @@ def test_everything_that_listens_is_for_this_machine_alone(up: LocalSite) -> Non
 def test_a_second_start_says_where_the_first_one_is(up: LocalSite) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "dashboard.local.supervisor"],
-        cwd=project.ROOT, env=by_hand(up), capture_output=True, text=True, check=False,
+        cwd=project.ROOT,
+        env=by_hand(up),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, up.url in done.stdout) == (0, True)
 
