@@ -15,7 +15,6 @@ ENOUGH = 3.0
 """Changes in the window that make a case flaky: at the earliest its second failure."""
 SETTLED = 10
 """Points in a row with one answer after which it is no longer flaky."""
-PASS = "pass"
 
 
 def is_flaky(readings: Sequence[Reading]) -> bool:
@@ -32,7 +31,7 @@ def has_settled(readings: Sequence[Reading]) -> bool:
 
 
 def passes(reading: Reading) -> bool:
-    return reading.status == PASS
+    return reading.status == "pass"
 
 
 def in_words(readings: Sequence[Reading]) -> str:

@@ -31,7 +31,7 @@ def applies(*, change: Change) -> bool:
 
 def tell(*, alert: Alert) -> None:
     """Close the question: measuring it again would say one thing now and another thing later."""
-    alert.decision |= {FLAKY: True, "words": [flakiness.PASS, FLAKY]}
+    alert.decision |= {FLAKY: True, "words": ["pass", FLAKY]}
     alert.save(update_fields=["decision"])
     describe(groups=[alert.group])
     until = [one for one in history.readings(alert.series) if one.at <= alert.seen_at]
@@ -47,7 +47,7 @@ def settle(*, series: Series) -> None:
     if not flakiness.has_settled(readings):
         return
     newest = readings[-1]
-    alert.decision = {**alert.decision, FLAKY: False, "words": [flakiness.PASS, newest.status]}
+    alert.decision = {**alert.decision, FLAKY: False, "words": ["pass", newest.status]}
     if flakiness.passes(newest):
         alert.recovered_at = readings[-flakiness.SETTLED].at
     alert.save(update_fields=["decision", "recovered_at"])
