@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from html import escape
 from typing import Any
 
 from django import template
@@ -16,8 +15,6 @@ from dashboard import charts, wording
 from dashboard.glossary import anchor, explain
 from dashboard.metrics import Metric
 from dashboard.models import Job
-from dashboard.selectors.matrix import Cell, Row, heat
-from dashboard.selectors.rollup import EAGER, Place
 from dashboard.selectors.runs import Counts
 
 register = template.Library()
@@ -76,7 +73,6 @@ _SPACED = {"trade_off", "not_reproduced"}  # status words stay as the suite writ
 
 register.filter("duration", wording.duration)
 register.filter("number", wording.number)
-register.filter("heat", heat)
 
 
 @register.simple_tag
@@ -179,25 +175,6 @@ def when(at: datetime | None) -> SafeString | str:
 def heat_class(step: int) -> str:
     """−4 … 4 -> the class of its colour."""
     return f"heat-{'p' if step > 0 else 'n'}{abs(step)}" if step else "heat-0"
-
-
-@register.simple_tag
-def matrix_cells(row: Row, place: Place) -> SafeString:
-    """The cells of one benchmark. Made here and not in the template, which would take longer for thousands of them."""
-    address = f"{reverse('series', args=[row.benchmark])}?{escape(place.query)}"
-    return mark_safe("".join(_matrix_cell(cell, address) for cell in row.cells))  # noqa: S308 - escaped below
-
-
-def _matrix_cell(cell: Cell | None, address: str) -> str:
-    if cell is None:
-        return '<td><span class="none" title="not measured">·</span></td>'
-    look = "failed" if cell.case.failed else heat_class(cell.heat)
-    config, about = escape(cell.case.config), escape(cell.about)
-    control = "" if cell.case.config == EAGER else f"&amp;config={EAGER}"
-    return (
-        f'<td><a class="{look}" title="{about}" href="{address}&amp;config={config}{control}">'
-        f'{escape(cell.text)}<span class="visually-hidden">, {about}</span></a></td>'
-    )
 
 
 @register.filter

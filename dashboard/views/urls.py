@@ -9,6 +9,7 @@ urlpatterns = [
     path("", overview.show, name="overview"),
     path("overview/active/", overview.active, name="overview_active"),
     path("benchmarks/", benchmarks.show, name="benchmarks"),
+    re_path(r"^benchmarks/export\.(?P<form>csv|json)$", benchmarks.export, name="benchmarks_export"),
     path("series/<str:name>/", series.show, name="series"),
     path("series/<str:name>/data.json", series.data, name="series_data"),
     re_path(r"^series/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", series.export, name="series_export"),

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from dashboard import synthetic
 from dashboard.metrics import METRICS
 from dashboard.models import Benchmark, Datum, Job, JobState, Machine, Run, Series, Worker
-from dashboard.selectors import fleet, matrix, overview, rollup, runs, trend
+from dashboard.selectors import fleet, overview, rollup, runs, trend
 from dashboard.selectors.rollup import Case, Named, Newest, Place
 from dashboard.services.ingest import ingest
 from tests.builders import pages, site
@@ -68,35 +68,6 @@ def test_what_got_worse_comes_before_what_got_better() -> None:
 )
 def test_what_is_no_movement(unmoved: Newest) -> None:
     assert overview.movers([case({"latency_ms": unmoved})]) == []
-
-
-# --- The matrix -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("speedup", "step"),
-    [(1.0, 0), (1.01, 0), (1.05, 1), (1.3, 3), (2.0, 4), (0.97, -1), (0.5, -4), (None, 0), (0.0, 0)],
-)
-def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
-    assert matrix.heat(speedup) == step
-
-
-def test_a_cell_shows_the_speedup_and_tells_the_latency_on_hover() -> None:
-    cell = matrix.cell(case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)}))
-    assert (cell.text, cell.about) == ("1.50×", "12.0 ms per step; 95 % interval 1.40 to 1.60×")
-
-
-def test_the_cell_of_eager_shows_its_latency() -> None:
-    assert matrix.cell(case({"latency_ms": newest(12.0)}, config="eager")).text == "12.0 ms"
-
-
-def test_the_cell_of_a_failure_shows_its_status_word() -> None:
-    assert matrix.cell(case({"latency_ms": newest(None, "timeout")})).text == "timeout"
-
-
-def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
-    found = [case({"latency_ms": newest(1.0)}), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
-    assert [row.benchmark for row in matrix.matrix(found, "oom").rows] == ["b"]
-    assert [row.benchmark for row in matrix.matrix(found, "failed").rows] == ["b"]
-    assert len(matrix.matrix(found).rows) == 2
 
 
 # --- A trend in words -------------------------------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""Every case as one build measured it at one place: from the rollup by build, and how the others failed."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from dashboard.models import Series
+from dashboard.selectors.rollup import Case, Newest, Place
+from dashboard.selectors.versions import Tested, tested, version_order
+
+_CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
+           config.name, config.position"""
+# Of several benchmark versions the newest, of several library sets the one with the most processes.
+_LEVELS = f"""
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
+           {_CASE}, level.metric, coalesce(exp(level.log_mean), level.mean), level.count, level.job::text
+    FROM dashboard_buildlevel AS level
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
+    JOIN dashboard_config AS config ON config.id = level.config_id
+    WHERE level.machine_id = %(machine)s AND level.build_id = %(build)s AND level.metric = ANY(%(metrics)s)
+          AND level.track_id = %(track)s
+    ORDER BY benchmark.position, benchmark.name, config.position, config.name, level.metric,
+             level.benchmark_version DESC, level.count DESC
+"""  # noqa: S608 - made of constants
+_FAILED = f"""
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name)
+           {_CASE}, job.status, job.uuid::text
+    FROM dashboard_run AS run
+    JOIN dashboard_job AS job ON job.run_id = run.id
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = job.benchmark_id
+    JOIN dashboard_config AS config ON config.id = job.config_id
+    WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s AND run.track_id = %(track)s
+          AND job.status NOT IN ('', 'pass')
+    ORDER BY benchmark.position, benchmark.name, config.position, config.name, job.planned_at DESC
+"""  # noqa: S608 - made of constants
+
+
+def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
+    """The cases of a build with its levels of ``metrics``; what only failed with its status word. Two queries."""
+    given: dict[str, Any] = {
+        "machine": place.machine.pk,
+        "track": place.track.pk,
+        "build": build,
+        "metrics": [*metrics],
+    }
+    found: dict[tuple[str, str], Case] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_LEVELS, given)
+        for *named, metric, value, _, job in cursor.fetchall():
+            case = _case(found, named)
+            case.newest[metric] = Newest(value, None, None, None, "pass", job, None)
+            case.latest = case.newest[metric]
+        cursor.execute(_FAILED, given)
+        for *named, status, job in cursor.fetchall():
+            case = _case(found, named)
+            case.latest = case.latest or Newest(None, None, None, None, status, job, None)
+    return list(found.values())
+
+
+def _case(found: dict[tuple[str, str], Case], named: Sequence[Any]) -> Case:
+    benchmark, family, mode, dtype, size, config, position = named
+    made = Case(benchmark, family, mode, dtype, size, config, position)
+    return found.setdefault((benchmark, config), made)
+
+
+def builds(place: Place) -> list[Tested]:
+    """What was measured at the place, the newest version first. One query."""
+    here = [one for one in tested() if (one.machine, one.track) == (place.machine.pk, place.track.pk)]
+    return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
+
+
+def metrics(place: Place) -> set[str]:
+    """The metrics that were measured at the place. One query."""
+    found = Series.objects.filter(machine=place.machine.pk, track=place.track.pk, count__gt=0)
+    return set(found.order_by().values_list("metric", flat=True).distinct())
