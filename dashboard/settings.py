@@ -4,6 +4,7 @@ Where a variable is not set, VAR_DIR/local.env (written by `make up`) is asked; 
 safe one. What is missing or wrong raises ImproperlyConfigured with the variable's name and what to do.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -83,6 +84,7 @@ INSTALLED_APPS = [
     "django_filters",
     "django_htmx",
     "csp",
+    "axes",
     "dashboard",
 ]
 MIDDLEWARE = [
@@ -95,9 +97,11 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     *([] if PUBLIC_READ else ["django.contrib.auth.middleware.LoginRequiredMiddleware"]),
+    "dashboard.audit.AuditTrail",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",  # last: it answers who is locked out
 ]
 TEMPLATES = [
     {
@@ -115,6 +119,20 @@ TEMPLATES = [
 ]
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "/"
+LOGIN_REDIRECT_URL_FAILURE = "/sign-in/?refused=1"  # of single sign-on
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")  # empty: no single sign-on
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first: it refuses who is locked out before a password is looked at
+    *(["dashboard.single_sign_on.SingleSignOn"] if OIDC_ISSUER else []),
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = 10  # wrong passwords for one account from one address
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # by name alone, anybody could lock anybody out
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_TEMPLATE = "locked_out.html"
+AXES_ENABLE_ADMIN = False  # dashboard.admin.audit shows its tables
+AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -164,6 +182,19 @@ BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tabl
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
     "Discover builds": ("dashboard.tasks.discover_builds", crontab(hour="2", minute="30")),  # before the nightly runs
 }
+
+# --- Single sign-on, where there is an issuer; mozilla-django-oidc's names ------------------------------------
+if OIDC_ISSUER:
+    OIDC_RP_CLIENT_ID = required("OIDC_CLIENT_ID", "set it to what the issuer calls this site")
+    OIDC_RP_CLIENT_SECRET = required("OIDC_CLIENT_SECRET", "set it to the secret that the issuer shares with this site")
+    OIDC_OP_AUTHORIZATION_ENDPOINT = required("OIDC_AUTHORIZATION_URL", "see /.well-known/openid-configuration there")
+    OIDC_OP_TOKEN_ENDPOINT = required("OIDC_TOKEN_URL", "see /.well-known/openid-configuration of the issuer")
+    OIDC_OP_USER_ENDPOINT = required("OIDC_USER_URL", "see userinfo_endpoint in /.well-known/openid-configuration")
+    OIDC_OP_JWKS_ENDPOINT = required("OIDC_JWKS_URL", "see jwks_uri in /.well-known/openid-configuration")
+    OIDC_RP_SIGN_ALGO = "RS256"
+    OIDC_TIMEOUT = 10
+    OIDC_USE_PKCE = True
+OIDC_ROLE = env.str("OIDC_ROLE", default="viewer")  # of who signs in for the first time
 
 # --- Security ----------------------------------------------------------------------------------------------
 IS_HTTPS = urlsplit(SITE_URL).scheme == "https"

@@ -3,6 +3,7 @@
 from dashboard.admin import (
     accounts,
     alerts,
+    audit,
     beat,
     catalog,
     fleet,
@@ -18,6 +19,7 @@ from dashboard.admin import (
 __all__ = [
     "accounts",
     "alerts",
+    "audit",
     "beat",
     "catalog",
     "fleet",

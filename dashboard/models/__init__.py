@@ -15,6 +15,7 @@ from dashboard.models.alerts import (
     Mute,
     Severity,
 )
+from dashboard.models.audit import Change
 from dashboard.models.catalog import Benchmark, Config, Machine, ModelRepository, TorchBuild, Track
 from dashboard.models.fleet import Worker
 from dashboard.models.people import SavedView
@@ -35,6 +36,7 @@ __all__ = [
     "Bisection",
     "BuildLevel",
     "Cause",
+    "Change",
     "Channel",
     "Comparison",
     "Config",

@@ -32,7 +32,7 @@ TABLE: Mapping[Role, tuple[str, ...]] = {
         "change_bisection", "*_schedule", "*_torchbuild", "*_track", "change_machine", "change_worker", "change_job",
     ),
 }  # fmt: skip
-ADMIN_APPS = ("dashboard", "auth", "django_celery_beat", "admin")
+ADMIN_APPS = ("dashboard", "auth", "django_celery_beat", "admin", "axes")
 
 
 def ensure_roles() -> None:

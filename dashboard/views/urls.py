@@ -1,8 +1,10 @@
 """The pages' addresses. Every state of a page is in its address, so that a link shows what its sender saw."""
 
+from django.conf import settings
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
+from dashboard import single_sign_on
 from dashboard.views import advisor, benchmarks, fleet, jobs, overview, runs, series, series_marks, tokens
 
 urlpatterns = [
@@ -34,6 +36,15 @@ urlpatterns = [
     path("glossary/", fleet.glossary, name="glossary"),
     path("tokens/", tokens.listing, name="tokens"),
     path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
-    path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign_in"),
+    path(
+        "sign-in/",
+        LoginView.as_view(
+            template_name="sign_in.html",
+            redirect_authenticated_user=True,
+            extra_context={"single_sign_on": settings.OIDC_ISSUER},
+        ),
+        name="sign_in",
+    ),
+    *single_sign_on.urlpatterns(),
     path("sign-out/", LogoutView.as_view(next_page="/"), name="sign_out"),
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from dashboard.models import (
@@ -49,7 +49,7 @@ def setup(tmp_path: Path) -> Sequence[str]:
 
 def test_setup_local_makes_all_that_a_machine_needs(setup: Sequence[str]) -> None:
     made = json.loads(call(*setup))
-    assert authenticate(username="admin", password=made["admin_password"])
+    assert User.objects.get(username="admin").check_password(made["admin_password"])
     assert fleet.worker_of_token(made["worker_token"]) == Worker.objects.get(name="local", machine__key=made["machine"])
     assert Schedule.objects.get().enabled
     assert (Run.objects.get().pk, Job.objects.count()) == (made["first_run"], 4)

@@ -58,6 +58,9 @@ API = {
 
 O, A, N = OPERATORS, ADMINS, NOBODY  # noqa: E741 - columns of a table
 ADMIN_MODELS = {  # view, add, change, delete
+    "admin_logentry": (A, N, N, N),
+    "axes_accessattempt": (A, N, N, N),
+    "axes_accesslog": (A, N, N, N),
     "auth_user": (A, A, A, A),
     "auth_group": (A, A, A, A),
     "django_celery_beat_periodictask": (A, A, A, A),
@@ -68,6 +71,7 @@ ADMIN_MODELS = {  # view, add, change, delete
     "dashboard_apitoken": (O, N, N, N),
     "dashboard_benchmark": (O, N, N, N),
     "dashboard_bisection": (O, O, N, N),
+    "dashboard_change": (O, N, N, N),
     "dashboard_channel": (O, A, A, A),
     "dashboard_comparison": (O, O, N, N),
     "dashboard_config": (O, N, N, N),
@@ -76,6 +80,7 @@ ADMIN_MODELS = {  # view, add, change, delete
     "dashboard_invalidpoint": (O, N, N, N),
     "dashboard_job": (O, N, N, N),
     "dashboard_machine": (O, A, O, A),
+    "dashboard_modelrepository": (O, A, A, A),
     "dashboard_mute": (O, N, N, N),
     "dashboard_refusedresult": (O, N, N, N),
     "dashboard_requirements": (O, N, N, A),

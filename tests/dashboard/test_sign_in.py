@@ -1,0 +1,71 @@
+"""Signing in: who guesses passwords is locked out for a while; nobody else is."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.test import Client
+from django.utils import timezone
+
+pytestmark = pytest.mark.django_db
+RIGHT = "a-rather-long-word"
+
+
+@pytest.fixture(autouse=True)
+def accounts() -> None:
+    for name in ("ada", "bob"):
+        User.objects.create_user(name, password=RIGHT)
+
+
+def sign_in(name: str = "ada", word: str = RIGHT, address: str = "/sign-in/", **more: Any) -> Any:
+    return Client().post(address, {"username": name, "password": word}, **more)
+
+
+def guess(times: int = settings.AXES_FAILURE_LIMIT, **where: Any) -> Any:
+    return [sign_in(word="wrong", **where) for _ in range(times)][-1]
+
+
+def test_the_right_password_lets_in() -> None:
+    assert sign_in().status_code == 302
+
+
+@pytest.mark.parametrize("address", ["/sign-in/", "/admin/login/"])
+def test_who_guesses_is_locked_out(address: str) -> None:
+    assert guess(address=address).status_code == 429
+    assert sign_in(address=address).status_code == 429
+
+
+def test_the_page_says_what_to_do() -> None:
+    assert "Nobody can sign in with it from here for 15 minutes" in guess().content.decode()
+
+
+def test_others_are_not_locked_out() -> None:
+    guess()
+    assert sign_in("bob").status_code == 302
+
+
+def test_the_same_account_gets_in_from_elsewhere() -> None:
+    guess()
+    assert sign_in(REMOTE_ADDR="192.0.2.7").status_code == 302
+
+
+def test_after_a_while_the_right_password_lets_in_again() -> None:
+    guess()
+    AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME - timedelta(seconds=1))
+    assert sign_in().status_code == 302
+
+
+def test_a_few_wrong_passwords_are_forgotten_with_the_right_one() -> None:
+    guess(settings.AXES_FAILURE_LIMIT - 1)
+    sign_in()
+    assert guess(settings.AXES_FAILURE_LIMIT - 1).status_code == 200
+
+
+def test_an_administrator_lifts_the_lock(admin_client: Client) -> None:
+    guess()
+    chosen = {"action": "lift", "_selected_action": [AccessAttempt.objects.get().pk], "confirmed": "yes"}
+    admin_client.post("/admin/axes/accessattempt/", chosen)
+    assert sign_in().status_code == 302
