@@ -5,7 +5,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
 from dashboard import single_sign_on
-from dashboard.views import advisor, benchmarks, fleet, jobs, overview, runs, series, series_marks, tokens
+from dashboard.views import advisor, benchmarks, docs, fleet, jobs, overview, runs, series, series_marks, tokens
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -33,6 +33,9 @@ urlpatterns = [
     path("advisor/<str:name>/data.json", advisor.data, name="advisor_data"),
     re_path(r"^advisor/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", advisor.export, name="advisor_export"),
     path("fleet/", fleet.show, name="fleet"),
+    path("docs/", docs.index, name="docs"),
+    path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),
+    path("docs/<slug:slug>/", docs.page, name="docs_page"),
     path("glossary/", fleet.glossary, name="glossary"),
     path("tokens/", tokens.listing, name="tokens"),
     path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
