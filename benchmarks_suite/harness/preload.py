@@ -64,7 +64,7 @@ def import_model(module: str) -> None:
     """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is built;
     workload.Unsupported passes through.
     """
-    with _no_compile_workers(), suppress(ImportError):
+    with _no_compile_workers(), _accelerators_found_by_nvml(), suppress(ImportError):
         registry.imported(module)
 
 
@@ -80,3 +80,27 @@ def _no_compile_workers() -> Iterator[None]:
             del os.environ["TORCH_WARM_POOL"]
         else:
             os.environ["TORCH_WARM_POOL"] = before
+
+
+@contextmanager
+def _accelerators_found_by_nvml() -> Iterator[None]:
+    """torch.accelerator (since 2.6) answers as torch.cuda.is_available() does, which asks NVML alone.
+
+    By itself it asks the CUDA driver, which opens the device; diffusers wants to know when it is imported.
+    """
+    import torch
+
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is None:
+        yield
+        return
+
+    def current_accelerator(check_available: bool = False) -> "torch.device | None":
+        return torch.device("cuda") if torch.cuda.is_available() else None
+
+    before = accelerator.is_available, accelerator.current_accelerator
+    accelerator.is_available, accelerator.current_accelerator = torch.cuda.is_available, current_accelerator
+    try:
+        yield
+    finally:
+        accelerator.is_available, accelerator.current_accelerator = before

@@ -29,6 +29,7 @@ from tests.builders import site
 
 pytestmark = pytest.mark.django_db
 H100 = [Path(__file__).parents[1] / "data" / name for name in ("h100_first", "h100_second")]
+H100_TWO_RELEASES = H100[0].with_name("h100_two_releases")
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 
 
@@ -139,6 +140,19 @@ def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
         "0.96", "0.99", "1.26", "1.30", "1.46", "1.51", "1.58", "1.88", "2.40", "2.55", "2.57", "2.73", "11.65",
     ]  # fmt: skip
     assert TorchBuild.objects.get().label == "2.11.0+cu130"
+
+
+def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
+    assert call("import_results", H100_TWO_RELEASES).strip() == "41 added, 0 here already, 0 refused"
+    resnet = Datum.objects.filter(series__metric="latency_ms", series__benchmark__name__startswith="resnet50")
+    shown = [(str(datum.build), f"{datum.value:.2f}") for datum in resnet.order_by("planned_at")]
+    assert shown == [
+        ("2.11.0+cu130", "5.77"),
+        ("2.13.0+cu130", "6.09"),
+        ("2.11.0+cu130", "5.78"),
+        ("2.13.0+cu130", "6.02"),
+    ]
+    assert sorted(TorchBuild.objects.values_list("label", flat=True))[:2] == ["2.11.0+cu130", "2.13.0+cu130"]
 
 
 def test_a_dry_run_imports_nothing() -> None:

@@ -121,6 +121,21 @@ print(forks.why_unfit())
     assert done.stdout == "\n"
 
 
+def test_importing_a_model_never_asks_the_driver_for_accelerators() -> None:
+    """What diffusers asks at import would open a GPU, and the process could not be forked any more."""
+    script = """
+import torch
+from benchmarks_suite.harness import preload
+before = torch.accelerator.current_accelerator
+torch._C._accelerator_getAccelerator = lambda: exit("the driver was asked")
+preload.import_model("benchmarks_suite.models.sd_unet")
+from diffusers.utils import torch_utils
+assert torch_utils.torch_device == "cpu"
+assert torch.accelerator.current_accelerator is before
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
+
+
 def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
     script = """
 from benchmarks_suite.harness import forks, preload
