@@ -40,6 +40,7 @@ class Line:
 
     position: the config's place in the registry; decides colour and dash, so a config looks the same everywhere.
     at_ms: milliseconds since 1970, UTC. value, low, high: NaN where the case failed or no interval is known.
+    environment: the id of what each was measured on, None where no result told it; empty: not read.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Line:
     purpose: Sequence[str]
     build: Sequence[str]
     job: Sequence[str]
+    environment: Sequence[int | None] = ()
 
     @property
     def slot(self) -> int:
@@ -230,33 +232,26 @@ def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
 def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
     shapes = [
-        {
-            "type": "line",
-            "x0": at,
-            "x1": at,
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "line": {"width": 1, "dash": "dot"},
-        }
+        {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below",
+         "line": {"width": 1, "dash": "dot"}}
         for at, _ in marks
-    ]
-    labelled = marks if len(marks) <= _MOST_BUILD_LABELS else []
+    ]  # fmt: skip
+    labelled = _apart(marks) if len(marks) <= _MOST_BUILD_LABELS else []
     annotations = [
-        {
-            "x": at,
-            "yref": "paper",
-            "y": 1,
-            "yanchor": "bottom",
-            "xanchor": "left",
-            "text": build,
-            "showarrow": False,
-            "font": {"size": 11},
-        }
+        {"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "left", "text": build, "showarrow": False,
+         "font": {"size": 11}}
         for at, build in labelled
-    ]
+    ]  # fmt: skip
     return shapes, annotations
+
+
+def _apart(marks: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The marks whose labels do not run into that of the one before."""
+    shown: list[tuple[int, str]] = []
+    for at, build in marks:
+        if not shown or at - shown[-1][0] >= (marks[-1][0] - marks[0][0]) / _MOST_BUILD_LABELS:
+            shown.append((at, build))
+    return shown
 
 
 def _trend_layout(

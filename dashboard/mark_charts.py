@@ -43,12 +43,15 @@ class Marked:
         return replace(self.line, **arrays)
 
 
-def with_marks(figure: Figure, lines: Sequence[Marked], remarks: Sequence[At]) -> Figure:
-    """The figure of ``[line.valid for line in lines]`` with the marks over it."""
+def with_marks(
+    figure: Figure, lines: Sequence[Marked], remarks: Sequence[At], environments: Sequence[At] = ()
+) -> Figure:
+    """The figure of ``[line.valid for line in lines]`` with the marks over it. environments: where they changed."""
     traces = [trace for line in lines for trace in (*_levels(line), *_alerts(line), *_invalid(line))]
     layout = figure["layout"]
-    labels = [_label(remark) for remark in remarks[-_MOST_LABELS:]]
-    shapes = [*layout.get("shapes", []), *(_rule(remark) for remark in remarks)]
+    labels = [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]
+    labels += [_label(move, "⚙") for move in environments[-_MOST_LABELS:]]
+    shapes = [*layout.get("shapes", []), *(_rule(mark) for mark in (*remarks, *environments))]
     annotations = [*layout.get("annotations", []), *labels]
     return {"data": [*figure["data"], *traces], "layout": {**layout, "shapes": shapes, "annotations": annotations}}
 
@@ -120,11 +123,11 @@ def _rule(remark: At) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _label(remark: At) -> dict[str, Any]:
+def _label(remark: At, sign: str) -> dict[str, Any]:
     text = remark.text if len(remark.text) <= _LABEL_LENGTH else f"{remark.text[: _LABEL_LENGTH - 1]}…"
     return {
         "x": remark.at_ms, "yref": "paper", "y": 0, "yanchor": "bottom", "xanchor": "left", "showarrow": False,
-        "text": f"✎ {escaped(text)}", "hovertext": escaped(remark.text), "font": {"size": 11},
+        "text": f"{sign} {escaped(text)}", "hovertext": escaped(remark.text), "font": {"size": 11},
     }  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """Plotly figures of the raw samples of one job, as plain dicts of numpy arrays. Pure; colours as in charts.py."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.charts import DASHES, SLOTS, Figure
+from dashboard.charts import DASHES, SLOTS, Figure, Line
 from dashboard.downsampling import Floats, downsample
+
+_MOST_SAMPLES = 40  # of one job in a trend
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,32 @@ def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
         "yaxis": {"title": {"text": "ms per step"}},
     }
     return {"data": traces, "layout": layout}
+
+
+def scatter(line: Line, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """The raw samples (ms) of the line's jobs as small points above each other; none where none are kept.
+
+    Of a job that has many, evenly spaced quantiles, its smallest and its largest among them.
+    """
+    found = [(at, _quantiles(samples[job])) for at, job in zip(line.at_ms, line.job, strict=True) if job in samples]
+    if not found:
+        return []
+    return [
+        {
+            "type": "scatter", "mode": "markers", "name": f"{line.name} samples", "legendgroup": line.name,
+            "showlegend": False, "hoverinfo": "skip", "opacity": 0.35,
+            "x": np.concatenate([np.full(len(values), at) for at, values in found]),
+            "y": np.concatenate([values for _, values in found]),
+            "marker": {"size": 4}, "meta": {"slot": line.slot, "role": "line"},
+        }
+    ]  # fmt: skip
+
+
+def _quantiles(values: Floats) -> Floats:
+    if len(values) <= _MOST_SAMPLES:
+        return values
+    found: Floats = np.quantile(values, np.linspace(0, 1, _MOST_SAMPLES), method="nearest")
+    return found
 
 
 def _sample_layout() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dashboard.api.access import READ
 from dashboard.api.asked import Moment, Name, one
 from dashboard.api.paging import MOST, Pages
 from dashboard.models import Datum, Purpose, Series, Status
-from dashboard.views import series as series_pages
+from dashboard.views import series_data
 
 router = Router(auth=READ, tags=["series"])
 
@@ -66,7 +66,7 @@ def data(request: HttpRequest, pk: int, chosen: Query[DataFilter]) -> QuerySet[D
 @router.get("benchmarks/{name}/figure")
 def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> HttpResponse:
     """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces], "layout": {…}}`."""
-    return series_pages.data(request, name)
+    return series_data.data(request, name)
 
 
 def _series() -> QuerySet[Series]:

@@ -84,13 +84,16 @@ def _values(fingerprints: Iterable[Mapping[str, str | None]]) -> dict[str, froze
 
 def differences(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> list[Difference]:
     sides = [_known(documents, side, "environment__document") for side in (jobs.before, jobs.after)]
-    if not all(sides):
-        return []
-    before, after = (_flat(side[0]) for side in sides)
+    return between(sides[0][0], sides[1][0]) if all(sides) else []
+
+
+def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """In what two environments differ, devices of one kind being alike."""
+    old, new = _flat(before), _flat(after)
     return [
-        Difference(path, before.get(path, "none"), after.get(path, "none"))
-        for path in sorted(before.keys() | after.keys())
-        if before.get(path) != after.get(path) and path not in _OF_ONE_DEVICE
+        Difference(path, old.get(path, "none"), new.get(path, "none"))
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path) and path not in _OF_ONE_DEVICE
     ]
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -20,10 +21,12 @@ _END = 5  # points at each end of a trend that are compared in words
 # backwards along the primary key; LIMIT NULL reads all of it.
 _DATA = """
     SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
-           datum.status, datum.purpose, build.label, datum.job_id::text
+           datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id
     FROM unnest(%(series)s::bigint[] || %(failures)s::bigint[]) AS wanted (id)
     CROSS JOIN LATERAL (
         SELECT * FROM dashboard_datum WHERE series_id = wanted.id
+               AND (%(start)s::timestamptz IS NULL OR planned_at >= %(start)s)
+               AND (%(end)s::timestamptz IS NULL OR planned_at < %(end)s)
         ORDER BY planned_at DESC, job_id DESC LIMIT %(newest)s
     ) AS datum
     JOIN dashboard_torchbuild AS build ON build.id = datum.build_id
@@ -31,6 +34,16 @@ _DATA = """
     ORDER BY datum.planned_at, datum.job_id
 """
 _FAILURES = "latency_ms"  # the metric in whose series a case shows that it failed without bringing a number
+
+
+class Window(NamedTuple):
+    """A stretch of time, from ``start`` until before ``end``; None: without that end."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+EVER = Window()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +65,10 @@ class Known:
             series for series in self.series if series.metric == metric and (not wanted or series.config.name in wanted)
         ]
 
-    def lines(self, chosen: Sequence[Series], newest: int | None = None) -> list[Line]:
+    def lines(self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER) -> list[Line]:
         """The data of ``chosen`` with the failures of their cases, in time order; empty ones left out. One query.
 
-        newest: only so many of each series.
+        newest: only so many of each series. within: only those of that time.
         """
         if not chosen:
             return []
@@ -65,7 +78,8 @@ class Known:
             one.pk: case[one.config_id] for one in self.series if one.metric == _FAILURES and one.config_id in case
         }
         with connection.cursor() as cursor:
-            cursor.execute(_DATA, {"series": [*ids], "failures": [*failures.keys() - ids.keys()], "newest": newest})
+            wanted = {"series": [*ids], "failures": [*failures.keys() - ids.keys()], "newest": newest}
+            cursor.execute(_DATA, {**wanted, **within._asdict()})
             rows = cursor.fetchall()
         found: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
         for row in rows:
@@ -80,7 +94,7 @@ def known_series(benchmark: Benchmark, place: Place) -> Known:
 
 
 def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
-    _, seconds, value, low, high, status, purpose, build, job = zip(*rows, strict=True)
+    _, seconds, value, low, high, status, purpose, build, job, environment = zip(*rows, strict=True)
     return Line(
         name=series.config.name,
         position=series.config.position,
@@ -92,6 +106,7 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
         purpose=purpose,
         build=build,
         job=job,
+        environment=environment,
     )
 
 

@@ -172,6 +172,12 @@ def when(at: datetime | None) -> SafeString | str:
 
 
 @register.filter
+def moment(at: datetime | None) -> str:
+    """A time as addresses have it: UTC, to the second; empty for none."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") if at else ""
+
+
+@register.filter
 def heat_class(step: int) -> str:
     """−4 … 4 -> the class of its colour."""
     return f"heat-{'p' if step > 0 else 'n'}{abs(step)}" if step else "heat-0"

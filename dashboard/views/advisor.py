@@ -19,7 +19,7 @@ from dashboard.running_costs import EAGER, STARTS, Option, Start
 from dashboard.selectors import advice as selector
 from dashboard.selectors.advice import Built
 from dashboard.views import parameters
-from dashboard.views.series import figure_response
+from dashboard.views.figures import figure_response
 
 _SEED = 20261121  # one for all: page, chart and export tell the same intervals
 _TABLE_STEPS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)

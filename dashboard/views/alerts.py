@@ -17,7 +17,7 @@ from dashboard.selectors.alerts import Told
 from dashboard.services import triage
 from dashboard.views import parameters
 from dashboard.views.feed_keys import key_of
-from dashboard.views.series import figure_response
+from dashboard.views.figures import figure_response
 
 _PAGE_SIZE = 50
 TRIAGE = "dashboard.change_alertgroup"  # the permission that every act of triage needs

@@ -15,7 +15,7 @@ from dashboard.selectors.matrix import Asked, Matrix
 from dashboard.selectors.rollup import Case, Place
 from dashboard.selectors.versions import Tested
 from dashboard.views import parameters
-from dashboard.views.series import figure_response
+from dashboard.views.figures import figure_response
 
 _EXPORT_FIELDS = (
     "benchmark", "family", "mode", "dtype", "config", "metric", "unit", "build", "status", "value", "low", "high",

@@ -11,7 +11,7 @@ from dashboard import report, sample_charts
 from dashboard.models import Artifact, Job
 from dashboard.reproduce import command
 from dashboard.selectors import jobs, runs
-from dashboard.views.series import figure_response
+from dashboard.views.figures import figure_response
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments

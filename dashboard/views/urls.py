@@ -5,16 +5,14 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import include, path, re_path
 
 from dashboard import single_sign_on
-from dashboard.views import advisor, benchmarks, docs, fleet, jobs, overview, runs, series, series_marks, tokens
+from dashboard.views import benchmarks, docs, fleet, jobs, overview, runs, tokens
 
 urlpatterns = [
     path("", overview.show, name="overview"),
     path("overview/active/", overview.active, name="overview_active"),
     path("benchmarks/", benchmarks.show, name="benchmarks"),
     re_path(r"^benchmarks/export\.(?P<form>csv|json)$", benchmarks.export, name="benchmarks_export"),
-    path("series/<str:name>/", series.show, name="series"),
-    path("series/<str:name>/data.json", series.data, name="series_data"),
-    re_path(r"^series/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", series.export, name="series_export"),
+    path("", include("dashboard.views.trend_urls")),
     path("", include("dashboard.views.version_urls")),
     path("runs/", runs.listing, name="runs"),
     path("runs/<int:pk>/", runs.show, name="run"),
@@ -25,13 +23,7 @@ urlpatterns = [
         r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
     ),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
-    path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
-    path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
     path("alerts/", include("dashboard.views.alert_urls")),
-    path("advisor/", advisor.listing, name="advisor_list"),
-    path("advisor/<str:name>/", advisor.show, name="advisor"),
-    path("advisor/<str:name>/data.json", advisor.data, name="advisor_data"),
-    re_path(r"^advisor/(?P<name>[^/]+)/export\.(?P<form>csv|json)$", advisor.export, name="advisor_export"),
     path("fleet/", fleet.show, name="fleet"),
     path("docs/", docs.index, name="docs"),
     path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),

@@ -19,7 +19,7 @@ from dashboard.selectors import versions
 from dashboard.selectors.matrix import heat
 from dashboard.selectors.versions import Source, Tested
 from dashboard.views import parameters
-from dashboard.views.series import figure_response
+from dashboard.views.figures import figure_response
 from dashboard.views.sides import by_version, likely_machine
 from dashboard.wording import quantity
 

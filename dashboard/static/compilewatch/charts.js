@@ -89,8 +89,11 @@ async function load(plot) {
     if (!answer.ok) throw new Error(`the site answered ${answer.status}`);
     plot.figure = await answer.json();
     await draw(plot);
+    plot.dispatchEvent(new CustomEvent("chart:drawn", { bubbles: true }));
     plot.on("plotly_click", ({ points }) => {
       const job = points.find((point) => point.customdata)?.customdata;
+      const clicked = new CustomEvent("chart:point", { bubbles: true, cancelable: true, detail: { job, point: points[0] } });
+      if (job && !plot.dispatchEvent(clicked)) return; // somebody else takes it
       const page = markAt(plot, points[0]) ?? (job && plot.dataset.job.replace("00000000-0000-0000-0000-000000000000", job));
       if (page) location.assign(page);
     });

@@ -1,0 +1,151 @@
+"""Trends and advice in a real browser: brushing, two points, remarks, and from a red cell to the command."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from dashboard.models import Job
+from dashboard.services.generated import KEY
+from tests.builders import pages
+from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+LINES = "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && trace.name === 'eager')"
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    """A site with a small history and a job with everything."""
+    pages.history(series=60, points=12)
+    pages.job_with_everything()
+    return context.new_page()
+
+
+def full_job() -> Job:
+    return Job.objects.select_related("benchmark").get(result__isnull=False)
+
+
+def trend(page: Page, query: str = "?config=eager") -> Page:
+    page.goto(f"/series/{full_job().benchmark}/{query}")
+    return drawn(page)
+
+
+def on_page(plot: Locator, index: int) -> tuple[float, float]:
+    """Where the point ``index`` of the first line lies on the page."""
+    at = plot.evaluate(
+        """(plot, index) => {
+            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
+            return [xaxis._offset + xaxis.d2p(trace.x[index]), yaxis._offset + yaxis.d2p(trace.y[index])];
+        }""",
+        index,
+    )
+    box = plot.bounding_box()
+    assert box
+    return box["x"] + at[0], box["y"] + at[1]
+
+
+def addresses() -> list[str]:
+    job = full_job()
+    others = Job.objects.filter(benchmark=job.benchmark, config=job.config).order_by("planned_at")[:2]
+    pair = "&".join(f"job={other.pk}" for other in others)
+    return [
+        "/advisor/",
+        f"/advisor/{job.benchmark}/?steps=5000&hours=1",
+        f"/series/{job.benchmark}/?config=eager&config=inductor&layout=multiples&scale=relative",
+        f"/series/{job.benchmark}/?config=inductor&samples=1",
+        f"/jobs/pair/?{pair}",
+        "/jobs/pair/",
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
+    page.emulate_media(color_scheme=theme)
+    assert "".join(faults(page, address) for address in addresses()) == ""
+
+
+def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
+    complaints = watch(page)
+    page.set_viewport_size(PHONE)
+    for address in addresses():
+        page.goto(address)
+        width = drawn(page).evaluate("document.documentElement.scrollWidth")
+        assert (width, policy_breaks(page)) == (PHONE["width"], []), address
+    assert complaints == []
+
+
+def test_a_dragged_stretch_is_asked_for_again_and_back_undoes_it(page: Page) -> None:
+    plot = trend(page).locator(".plot").first
+    whole = page.evaluate(f"{LINES}[0].x.length")
+    (left, y), (right, _) = on_page(plot, 2), on_page(plot, whole - 3)
+    page.mouse.move(left - 4, y + 20)
+    page.mouse.down()
+    page.mouse.move(right + 4, y + 20, steps=5)
+    page.mouse.up()
+    page.wait_for_url(re.compile("from=.*to="))
+    expect(page.get_by_role("link", name="Whole history")).to_be_visible()
+    assert drawn(page).evaluate(f"{LINES}[0].x.length") < whole
+    page.go_back()
+    expect(page.get_by_role("link", name="Whole history")).to_have_count(0)
+
+
+def test_two_clicked_points_are_compared(page: Page) -> None:
+    plot = trend(page).locator(".plot").first
+    page.get_by_role("button", name="Compare two points").click()
+    for index in (0, 5):
+        page.mouse.move(*on_page(plot, index))
+        page.mouse.click(*on_page(plot, index))
+        if index == 0:
+            expect(page.get_by_role("status").filter(has_text="Click the second point")).to_be_visible()
+    page.wait_for_url("**/jobs/pair/?job=*")
+    expect(page.get_by_role("heading", name="What they measured")).to_be_visible()
+
+
+def test_two_ticked_rows_are_compared_without_a_mouse(page: Page) -> None:
+    ticks = trend(page).get_by_role("checkbox", name=re.compile("^Choose eager"))
+    for tick in (ticks.nth(0), ticks.nth(6)):
+        tick.press("Space")
+    page.get_by_role("button", name="Compare two ticked jobs").press("Enter")
+    page.wait_for_url("**/jobs/pair/?job=*")
+    expect(page.get_by_role("link", name="Compare the builds")).to_be_visible()
+
+
+def test_charts_above_each_other_share_one_time_axis(page: Page) -> None:
+    trend(page, "?config=eager&config=inductor&layout=multiples")
+    ranges = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range.join())"
+    page.wait_for_function(f"new Set({ranges}).size === 1")
+    assert page.locator(".plot").count() == 3
+
+
+def test_a_remark_is_put_on_the_trend_by_who_is_signed_in(page: Page) -> None:
+    trend(page)
+    page.get_by_role("textbox", name="Remark").fill("new driver")
+    page.get_by_label("On", exact=True).fill("2026-01-02")
+    page.get_by_role("button", name="Add it").click()
+    expect(page.get_by_role("status").filter(has_text="The remark is on the trend")).to_be_visible()
+    texts = "document.querySelector('.plot').layout.annotations.map(note => note.text)"
+    assert any("new driver" in text for text in drawn(page).evaluate(texts))
+
+
+def test_the_advisor_answers_for_a_number_of_steps(page: Page) -> None:
+    page.goto("/advisor/")
+    page.locator("tbody th a").first.click()
+    page.get_by_label("Steps you will run").fill("100000")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("steps=100000"))
+    expect(page.get_by_role("heading", name="For your run")).to_be_visible()
+    expect(page.locator(".verdict")).to_contain_text(re.compile(r"100\s000 steps: "))
+    assert drawn(page).evaluate("document.querySelector('.plot').layout.shapes.length") == 1
+
+
+def test_from_a_red_cell_to_the_command_that_repeats_it_in_three_clicks(page: Page) -> None:
+    job = pages.fail_newest("fail_to_compile")
+    page.goto(f"/benchmarks/?machine={KEY}&track={KEY}")
+    page.locator("td a.failed", has_text="fail_to_compile").first.click()
+    drawn(page).get_by_role("row").filter(has_text="fail_to_compile").get_by_role("link").first.click()
+    page.wait_for_url(f"**/jobs/{job.pk}/")
+    expect(page.locator("#command")).to_contain_text("python -m benchmarks_suite run")
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
