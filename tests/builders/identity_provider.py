@@ -1,0 +1,75 @@
+"""An OpenID Connect provider on this machine: it signs tokens for whom the test says, and answers over real HTTP."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+CLIENT = "compilewatch"
+
+
+class Provider:
+    """person: what it says of who signs in. claims: what the token says besides."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.person: dict[str, Any] = {"sub": "1", "email": "ada@example.org", "email_verified": True}
+        self.claims: dict[str, Any] = {"iss": self.url, "aud": CLIENT}
+        self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        self._published = self.key.public_key()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of a site that trusts it."""
+        return {
+            "OIDC_ISSUER": self.url, "OIDC_RP_CLIENT_ID": CLIENT, "OIDC_RP_CLIENT_SECRET": "shared",
+            "OIDC_OP_AUTHORIZATION_ENDPOINT": f"{self.url}/authorize", "OIDC_OP_TOKEN_ENDPOINT": f"{self.url}/token",
+            "OIDC_OP_USER_ENDPOINT": f"{self.url}/user", "OIDC_OP_JWKS_ENDPOINT": f"{self.url}/keys",
+            "OIDC_RP_SIGN_ALGO": "RS256", "OIDC_USE_PKCE": True, "OIDC_ROLE": "viewer",
+            "AUTHENTICATION_BACKENDS": [
+                "axes.backends.AxesStandaloneBackend", "dashboard.single_sign_on.SingleSignOn",
+                "django.contrib.auth.backends.ModelBackend",
+            ],
+        }  # fmt: skip
+
+    def answer(self, path: str) -> dict[str, Any]:
+        if path == "/keys":
+            public = jwt.algorithms.RSAAlgorithm.to_jwk(self._published, as_dict=True)
+            return {"keys": [{**public, "kid": "1", "alg": "RS256", "use": "sig"}]}
+        if path == "/user":
+            return self.person
+        now = int(time.time())
+        told = {**self.person, "iat": now, "exp": now + 60, **self.claims}
+        return {"access_token": "any", "id_token": jwt.encode(told, self.key, "RS256", headers={"kid": "1"})}
+
+
+@contextmanager
+def provider() -> Iterator[Provider]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = json.dumps(made.answer(self.path)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made = Provider(server.server_port)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        server.server_close()
