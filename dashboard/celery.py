@@ -13,6 +13,7 @@ REDIS_OPTIONS = {
     # What nobody acknowledged for this long is delivered again: harmless, by the lease in the database.
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
+    "priority_steps": list(range(10)),  # kombu's own four would make two priorities of ours one
     "socket_connect_timeout": 3,
     "socket_timeout": 10,
 }
@@ -27,6 +28,7 @@ app.conf.update(
     accept_content=["json"],
     task_ignore_result=True,
     task_acks_late=True,
+    task_queue_max_priority=9,  # RabbitMQ's queues have priorities only if they are made so; Redis's always have
     task_default_queue="dashboard",
     timezone=settings.TIME_ZONE,
     beat_scheduler="dashboard.alive:Scheduler",

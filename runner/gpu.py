@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,33 +20,47 @@ class DeviceError(Exception):
 
 @dataclass(frozen=True)
 class Device:
-    """kind: cpu or cuda; index: which of the GPUs that this worker can see, 0 for the CPU."""
+    """kind: cpu or cuda; indices: which of the GPUs that this worker can see; several for jobs that need as many."""
 
     kind: str
-    index: int = 0
+    indices: tuple[int, ...] = (0,)
 
     @classmethod
     def parse(cls, name: str) -> "Device":
-        """`cpu`, `cuda` or `cuda:N`; ValueError for anything else."""
-        found = re.fullmatch(r"(cpu)|(cuda)(?::(\d+))?", name.strip())
+        """`cpu`, `cuda`, `cuda:N`, or several as `cuda:N,M`; ValueError for anything else."""
+        found = re.fullmatch(r"(cpu)|(cuda)(?::(\d+(?:,\d+)*))?", name.strip())
         if not found:
-            raise ValueError(f"{name!r} is no device: cpu, cuda or cuda:N")
-        return cls("cpu") if found[1] else cls("cuda", int(found[3] or 0))
+            raise ValueError(f"{name!r} is no device: cpu, cuda, cuda:N or cuda:N,M")
+        indices = tuple(int(index) for index in (found[3] or "0").split(","))
+        if len(set(indices)) < len(indices):
+            raise ValueError(f"{name!r} names a GPU twice")
+        return cls("cpu") if found[1] else cls("cuda", indices)
 
     def __str__(self) -> str:
-        return self.kind if self.kind == "cpu" else f"cuda:{self.index}"
+        return self.kind if self.kind == "cpu" else f"cuda:{','.join(map(str, self.indices))}"
 
     def visible(self, environment: Mapping[str, str]) -> str:
         """The value of CUDA_VISIBLE_DEVICES that shows this device alone; empty, which hides every GPU, for the CPU.
 
-        Where the variable is set already (a container, a batch system), the index counts in that list.
+        Where the variable is set already (a container, a batch system), the indices count in that list.
         """
         if self.kind == "cpu":
             return ""
         listed = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-        if listed and self.index >= len(listed):
+        if listed and max(self.indices) >= len(listed):
             raise DeviceError(f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: lower it")
-        return listed[self.index] if listed else str(self.index)
+        return ",".join(listed[index] if listed else str(index) for index in self.indices)
+
+
+@contextmanager
+def all_locked(lock_dir: Path, names: Iterable[str], tick: Callable[[float], None]) -> Iterator[list[int]]:
+    """Hold the locks of several devices, as `locked` does for one.
+
+    Everybody takes them in one order, so that a job for two GPUs and jobs for one of them wait for each other and never
+    both for ever.
+    """
+    with ExitStack() as held:
+        yield [held.enter_context(locked(lock_dir, name, tick)) for name in sorted(names)]
 
 
 @contextmanager
@@ -76,6 +90,7 @@ def _open(path: Path) -> int:
 def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """What NVML says about the device: name, uuid, memory_gb, capability, driver; None for the CPU.
 
+    Of several GPUs it is what it says about the first, with `uuids` of all.
     Raises DeviceError where WORKER_DEVICE names a GPU and the driver or nvidia-ml-py is missing.
     """
     if device.kind == "cpu":
@@ -89,7 +104,8 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
     try:
         pynvml.nvmlInit()
         try:
-            return _ask(pynvml, device.visible(environment))
+            found = [_ask(pynvml, name) for name in device.visible(environment).split(",")]
+            return {**found[0], "uuids": [each["uuid"] for each in found]}
         finally:
             pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:

@@ -74,11 +74,11 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
                 waited_s=waited_s,
             )
 
-    with gpu.locked(worker.settings.lock_dir, worker.device_id, waiting_for_device) as lock:
+    with gpu.all_locked(worker.settings.lock_dir, worker.device_ids, waiting_for_device) as locks:
         claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
         logger.info("job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config"))
         folder = worker.jobs / f"{job_id}.{attempt}"
-        return _run_claimed(worker, Ticket(job_id, attempt, claim, folder, lock, JobLog(folder / "log.txt")))
+        return _run_claimed(worker, Ticket(job_id, attempt, claim, folder, locks, JobLog(folder / "log.txt")))
 
 
 def _run_claimed(worker: Worker, ticket: Ticket) -> str:
@@ -148,7 +148,7 @@ def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, A
         folder=ticket.folder,
         variables=variables,
         log=ticket.log,
-        keep_open=[ticket.lock],
+        keep_open=ticket.locks,
         account=account,
     )
 
@@ -159,7 +159,7 @@ def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
     wanted = str(job.get("device", device.kind))
     if wanted.partition(":")[0] != device.kind:
         raise Unfit(f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine.")
-    # CUDA_VISIBLE_DEVICES shows our GPU alone: whatever its number, it is the first
+    # CUDA_VISIBLE_DEVICES shows our GPUs alone: whatever their numbers, they begin with the first
     return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
 
 

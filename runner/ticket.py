@@ -9,11 +9,11 @@ from runner.site import Claim
 
 @dataclass(frozen=True)
 class Ticket:
-    """A claimed job: where its files lie, and the descriptor of the lock on its device."""
+    """A claimed job: where its files lie, and the descriptors of the locks on its device."""
 
     job_id: str
     attempt: int
     claim: Claim
     folder: Path
-    lock: int
+    locks: list[int]
     log: JobLog

@@ -56,9 +56,9 @@ class Worker:
         return jobs_folder(self.settings.worker_dir)
 
     @property
-    def device_id(self) -> str:
-        """What the device's lock is named after: two workers that call one GPU by different numbers share its lock."""
-        return str(self.gpu["uuid"]) if self.gpu else "cpu"
+    def device_ids(self) -> list[str]:
+        """What its locks are named after: workers that call one GPU by different numbers share its lock."""
+        return list(self.gpu["uuids"]) if self.gpu else ["cpu"]
 
     def introduction(self) -> dict[str, Any]:
         """The body of hello."""

@@ -17,13 +17,15 @@ from dashboard.models import Job, JobState, Purpose, Worker
 from dashboard.services.run_state import WAITING, refresh_runs
 
 TASK = "runner.run_job"
-PRIORITIES = {  # 0 goes first: whoever waits for a number is served before the schedule
-    Purpose.MANUAL: 0,
-    Purpose.CONFIRMATION: 2,
+PRIORITIES = {  # 0 goes first: an alert waits for its confirmation, then a person for a number; the schedule can wait
+    Purpose.CONFIRMATION: 0,
+    Purpose.MANUAL: 2,
     Purpose.BISECTION: 4,
     Purpose.SCHEDULED: 6,
 }
-LOWEST_PRIORITY = 9
+LOWEST_PRIORITY = 8
+LAST = 9
+FAIR_SHARE = 25  # jobs of a run that go before the rest of every run alike: a small run does not wait for a large one
 BATCH = 500
 FORGOTTEN_AFTER = timedelta(seconds=60)  # on a machine that could work and does not
 WORKER_IS_ALIVE = timedelta(seconds=60)
@@ -72,8 +74,14 @@ def send(job: Job) -> None:
         TASK,
         args=[str(job.pk), job.attempt],
         queue=job.run.machine.queue,
-        priority=PRIORITIES.get(Purpose(job.run.purpose), LOWEST_PRIORITY),
+        priority=priority(job),
     )
+
+
+def priority(job: Job) -> int:
+    """0 to 9, in the order in which Redis serves them; RabbitMQ serves the highest first."""
+    place = PRIORITIES.get(Purpose(job.run.purpose), LOWEST_PRIORITY) + (job.position >= FAIR_SHARE)
+    return place if app.conf.broker_url.startswith("redis") else LAST - place
 
 
 def recall_forgotten() -> int:

@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 from kombu import Connection, Queue
 
+from dashboard.celery import app
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import Job, RunState
-from dashboard.services.dispatch import dispatch, recall_forgotten
+from dashboard.services.dispatch import FAIR_SHARE, dispatch, priority, recall_forgotten
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +42,30 @@ def test_a_persons_run_goes_before_a_scheduled_one(broker: EmbeddedBroker) -> No
     manual = site.run(purpose="manual").jobs.get()
     dispatch()
     assert received(broker) == [[str(manual.pk), 1], [str(scheduled.pk), 1]]
+
+
+def test_a_confirmation_goes_before_a_persons_run(broker: EmbeddedBroker) -> None:
+    manual, confirmation = (site.run(purpose=purpose).jobs.get() for purpose in ("manual", "confirmation"))
+    dispatch()
+    assert received(broker) == [[str(confirmation.pk), 1], [str(manual.pk), 1]]
+
+
+def test_a_small_run_does_not_wait_for_the_rest_of_a_large_one(broker: EmbeddedBroker) -> None:
+    large = site.run(site.MLP, configs=["eager", "inductor"])
+    first, rest = large.jobs.order_by("position")
+    Job.objects.filter(pk=rest.pk).update(position=FAIR_SHARE)
+    small = site.run().jobs.get()
+    dispatch()
+    assert received(broker) == [[str(job.pk), 1] for job in (first, small, rest)]
+
+
+@pytest.mark.parametrize(("broker_url", "expected"), [("redis://x", [0, 2, 6]), ("amqp://x", [9, 7, 3])])
+def test_each_broker_is_told_in_its_own_order(
+    monkeypatch: pytest.MonkeyPatch, broker_url: str, expected: list[int]
+) -> None:
+    monkeypatch.setattr(app.conf, "broker_url", broker_url)
+    purposes = ("confirmation", "manual", "scheduled")
+    assert [priority(site.run(purpose=purpose).jobs.get()) for purpose in purposes] == expected
 
 
 def test_a_message_is_sent_once(broker: EmbeddedBroker) -> None:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,12 @@ from runner.locks import try_lock
 
 @pytest.mark.parametrize(
     ("device", "given", "visible"),
-    [("cpu", {}, ""), ("cuda:1", {}, "1"), ("cuda:1", {"CUDA_VISIBLE_DEVICES": "4,GPU-7"}, "GPU-7")],
+    [
+        ("cpu", {}, ""),
+        ("cuda:1", {}, "1"),
+        ("cuda:1", {"CUDA_VISIBLE_DEVICES": "4,GPU-7"}, "GPU-7"),
+        ("cuda:0,2", {"CUDA_VISIBLE_DEVICES": "4,GPU-7,6"}, "4,6"),
+    ],
 )
 def test_a_job_sees_its_own_device_alone(device: str, given: dict[str, str], visible: str) -> None:
     assert Device.parse(device).visible(given) == visible
@@ -28,7 +34,7 @@ def test_a_device_that_the_container_does_not_show_is_refused() -> None:
 
 def test_a_gpu_that_the_driver_does_not_know_is_refused() -> None:
     with pytest.raises(DeviceError, match="NVML says"):
-        gpu.facts(Device("cuda", 900), {})
+        gpu.facts(Device("cuda", (900,)), {})
 
 
 @pytest.mark.gpu
@@ -47,6 +53,39 @@ def test_a_device_is_used_by_one_job_at_a_time(tmp_path: Path) -> None:
 
     with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
         pass
+
+
+def test_a_job_for_two_devices_waits_for_both_of_them(tmp_path: Path) -> None:
+    def give_up(waited_s: float) -> None:
+        raise TimeoutError
+
+    one, both = (partial(gpu.all_locked, tmp_path, names, give_up) for names in (["GPU-b"], ["GPU-b", "GPU-a"]))
+    with one(), pytest.raises(TimeoutError), both():
+        pass
+    with both(), pytest.raises(TimeoutError), one():
+        pass
+
+
+def test_jobs_that_share_devices_wait_for_each_other_and_never_for_ever(tmp_path: Path) -> None:
+    done: list[str] = []
+
+    def use(*names: str) -> None:
+        for _ in range(20):
+            with gpu.all_locked(tmp_path, names, lambda waited_s: None):
+                done.append(names[0])
+
+    users = [threading.Thread(target=use, args=names) for names in (("a", "b"), ("b", "a"), ("b",))]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join(timeout=120)
+    assert len(done) == 60
+
+
+@pytest.mark.parametrize("name", ["cuda:0,0", "cuda:", "cuda:0,", "gpu:0"])
+def test_what_is_no_device_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=name):
+        Device.parse(name)
 
 
 def test_waiting_for_a_device_takes_no_computing_time(tmp_path: Path) -> None:
