@@ -113,6 +113,7 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     ranked = (AlertState.CONFIRMED, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
     verdict = next(state for state in ranked if state in verdicts)
     text = "; ".join(_told(alert) for alert in alerts)
+    _note_others(confirmation, alerts)
     _end(confirmation, f"{confirmation.message} {text}".strip(), now)
     reattribute(group=group)
     describe(groups=[group])
@@ -121,6 +122,18 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     else:
         triage.tell(group=group, text=f"{verdict}: {confirmation.message}")
     logger.info("confirmation ended", group=group.pk, verdict=verdict)
+
+
+def _note_others(confirmation: Confirmation, alerts: Sequence[Alert]) -> None:
+    """The same processes brought every metric of their cases: what they say of the group's other alerts there."""
+    cases = {(alert.series.benchmark_id, alert.series.config_id) for alert in alerts}
+    others = confirmation.group.alerts.exclude(pk__in=[alert.pk for alert in alerts]).select_related("series", "group")
+    for alert in others:
+        if (alert.series.benchmark_id, alert.series.config_id) not in cases:
+            continue
+        outcome = _outcome(confirmation, alert)
+        if outcome is not None and outcome.verdict != "open":
+            _note(alert, outcome)
 
 
 def _told(alert: Alert) -> str:

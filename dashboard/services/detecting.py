@@ -18,7 +18,7 @@ from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.following import STATUS_METRIC, Follower, Reading, began, point, segment
 from dashboard.models import Alert, DetectorState, Series
 from dashboard.selectors import history
-from dashboard.services import flaky
+from dashboard.services import flaky, recovery
 from dashboard.services.alerting import raise_alert, reconsider
 from dashboard.services.changes import Change
 
@@ -53,6 +53,8 @@ def detect(*, series_id: int) -> bool:
             reconsider(series=series, changes=changes)
         if series.metric == STATUS_METRIC:
             flaky.settle(series=series)
+        else:
+            recovery.look(series=series)
     return True
 
 

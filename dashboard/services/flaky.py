@@ -50,7 +50,7 @@ def settle(*, series: Series) -> None:
     alert.decision = {**alert.decision, FLAKY: False, "words": ["pass", newest.status]}
     if flakiness.passes(newest):
         alert.recovered_at = readings[-flakiness.SETTLED].at
-    alert.save(update_fields=["decision", "recovered_at"])
+    alert.save(update_fields=["decision"])
     if alert.recovered_at:
         recovery.close(alert=alert)
     else:

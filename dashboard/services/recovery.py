@@ -1,11 +1,17 @@
-"""Closes what went away: a change that takes a series back to the level before an alert is that alert's end.
+"""Closes what went away: a series that is back at the level before an alert is that alert's end.
 
-It is not told as an improvement of its own: nothing got better than it had been.
+It is not told as an improvement of its own: nothing got better than it had been. The detector tells a change back only
+when it knows the new level well; what is set right soon after it was seen is back before that (`look`).
 """
 
-from statistics import median
+from collections.abc import Sequence
+from statistics import fmean, median
 
-from dashboard.models import Alert, AlertState, Direction, Kind
+from dashboard.detection import Settings, judge
+from dashboard.following import number, settings_of
+from dashboard.metrics import METRICS
+from dashboard.models import Alert, AlertState, Direction, Kind, Series
+from dashboard.selectors import history
 from dashboard.services import triage
 from dashboard.services.changes import Change
 from dashboard.services.describing import describe
@@ -13,6 +19,9 @@ from dashboard.services.describing import describe
 BACK = 1 / 3
 """The new level is back when it is no further from the old one than this share of the alert's change."""
 LEVEL_POINTS = 20
+FEWEST, MOST = 4, 12
+"""Points since the change was seen, the newest ones, that are compared with the level before it."""
+SURE = 0.995
 
 
 def undoes(*, change: Change) -> bool:
@@ -21,31 +30,68 @@ def undoes(*, change: Change) -> bool:
         return False
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by("-planned_at")
     alert = earlier.select_related("group").first()
-    if alert is None or alert.direction != Direction.REGRESSION:
+    if alert is None or alert.direction != Direction.REGRESSION or not _is_back(alert, change):
         return False
-    if alert.recovered_at is not None:  # known already, where the series is judged anew
-        return alert.recovered_at == change.first.at
-    if not _is_back(alert, change):
-        return False
-    alert.recovered_at = change.first.at
-    alert.save(update_fields=["recovered_at"])
-    close(alert=alert)
+    if alert.recovered_at is None:
+        alert.recovered_at = change.first.at
+        close(alert=alert)
     return True
+
+
+def look(*, series: Series) -> None:
+    """End the alerts of a series whose newest points are back at the level before, without waiting for the detector."""
+    told = Alert.objects.filter(series=series, recovered_at=None, kind=Kind.STEP, direction=Direction.REGRESSION)
+    alerts = list(told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related("group"))
+    if not alerts:
+        return
+    settings, readings = settings_of(METRICS[series.metric]), history.readings(series)
+    for alert in alerts:
+        since = [one for one in readings if one.at > alert.seen_at]
+        values = [value for one in since if (value := number(one, settings)) is not None]
+        count = _points_back(alert, values, settings)
+        if count:
+            alert.recovered_at = since[-count].at
+            close(alert=alert)
+
+
+def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> int:
+    """How many of the newest points are back, for certain; 0: none, or not known yet.
+
+    Their mean is near the old level, and the interval of their difference from it excludes half of the change.
+    """
+    before, bad = levels(alert)
+    change = median(bad) - median(before)
+    for count in range(min(len(values), MOST), FEWEST - 1, -1):
+        newest = values[-count:]
+        found = judge(before, newest, settings, SURE)
+        scale = 1.0 if found.unit == "difference" else 100 / abs(fmean(before))
+        limit = abs(change) * scale
+        if abs(found.effect) <= BACK * limit and max(abs(found.low), abs(found.high)) < limit / 2:
+            return count
+    return 0
+
+
+def levels(alert: Alert) -> tuple[list[float], list[float]]:
+    """The values on either side of the change, as they were when it was told."""
+    values, index = [value for value, *_ in alert.decision["points"]], alert.decision["verdict"]["index"]
+    return values[:index][-LEVEL_POINTS:], values[index:]
 
 
 def _is_back(alert: Alert, change: Change) -> bool:
     if alert.kind == Kind.STATUS:
         return change.first.status == "pass"
-    values, index = [value for value, *_ in alert.decision["points"]], alert.decision["verdict"]["index"]
+    before, after = levels(alert)
     now = [value for value, *_ in change.decision["points"]][change.decision["verdict"]["index"] :]
-    old, bad, new = median(values[:index][-LEVEL_POINTS:]), median(values[index:]), median(now)
+    old, bad, new = median(before), median(after), median(now)
     return bool(abs(new - old) <= BACK * abs(bad - old))
 
 
 def close(*, alert: Alert) -> None:
-    """The group recovers with the last of its regressions."""
+    """Keep that the alert has recovered. Its group does with the last of its regressions that were there at all."""
+    alert.save(update_fields=["recovered_at"])
     group = alert.group
-    still = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT).exists()
+    worse = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT)
+    still = worse.exclude(confirmation=AlertState.NOT_REPRODUCED).exists()
     if still or AlertState.RECOVERED not in triage.possible(group=group, person=False):
         where = f"{alert.series.metric} of {alert.series.benchmark} in {alert.series.config}"
         triage.tell(group=group, text=f"{where} is back at the level before.")

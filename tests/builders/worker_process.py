@@ -15,8 +15,7 @@ from tests.builders.worker import TOKEN, SiteServer, wait_for
 
 
 class WorkerProcess:
-    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again.
-    """
+    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again."""
 
     def __init__(self, home: Path, site: SiteServer, broker_url: str) -> None:
         self.home, self.site = home, site

@@ -246,6 +246,22 @@ def test_the_processes_of_the_confirmation_show_that_the_code_differs_reproducib
     assert group.events.filter(action="cause", text="Compiler").exists()
 
 
+def test_the_same_processes_say_what_is_true_of_the_other_alerts_of_a_case() -> None:
+    group = suspected(50.0)
+    first = Alert.objects.get()
+    other = alerting.alert(group, "cold_start_s", base=first.base, new=first.new, planned_at=first.planned_at,
+                           false_alarm_share=0.01, job=first.job, effect=30.0)  # fmt: skip
+    confirming.start_due(now=NOW)
+    while jobs := planned():
+        for job in jobs:
+            slower = 150.0 if job.run.build.label == NEW else 100.0
+            land(job, {"latency_ms": slower + job.position / 10, "cold_start_s": 5.0 + job.position % 4 / 100})
+        concluding.advance_all(now=timezone.now())
+    other.refresh_from_db()
+    group.refresh_from_db()
+    assert (group.state, other.confirmation) == ("confirmed", "not_reproduced")
+
+
 # --- Somebody asks for it -------------------------------------------------------------------------------------------
 def ask(group: AlertGroup) -> Confirmation:
     ada, _ = User.objects.get_or_create(username="ada")

@@ -20,10 +20,21 @@ from dashboard.local.probe import Facts
 def facts(**changes: Any) -> Facts:
     """A machine on which nothing is missing, but for `changes`."""
     fit: dict[str, Any] = {
-        "python": (3, 11), "system": "Linux", "machine": "x86_64", "glibc": (2, 36),
-        "has_venv": True, "has_compiler": True, "has_headers": True,
-        "folder": Path("/srv/compilewatch"), "closed_folder": None, "free_gb": 50.0, "needed_gb": 11.0,
-        "port": 8000, "port_holder": None, "is_root": False, "has_apt": True,
+        "python": (3, 11),
+        "system": "Linux",
+        "machine": "x86_64",
+        "glibc": (2, 36),
+        "has_venv": True,
+        "has_compiler": True,
+        "has_headers": True,
+        "folder": Path("/srv/compilewatch"),
+        "closed_folder": None,
+        "free_gb": 50.0,
+        "needed_gb": 11.0,
+        "port": 8000,
+        "port_holder": None,
+        "is_root": False,
+        "has_apt": True,
     }
     return Facts(**{**fit, **changes})
 
@@ -97,9 +108,7 @@ def test_the_supported_python_versions_are_those_of_the_project_file() -> None:
     assert wanted == f">={major}.{oldest},<{major}.{newest + 1}"
 
 
-def test_a_python_out_of_range_is_told_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_python_out_of_range_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.version_info", (3, 10, 4))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SystemExit, match=r"python3 here is 3\.10, and Compilewatch needs 3\.11 to 3\.13"):
@@ -113,9 +122,7 @@ def test_a_python_out_of_range_goes_on_in_one_that_is_on_the_path(tmp_path: Path
     code = "import sys; sys.version_info = (3, 14); from dashboard.local.__main__ import *; use_supported_python()"
     command = [sys.executable, "-c", code, "up"]
     environment = {**os.environ, "PATH": str(tmp_path)}
-    done = subprocess.run(
-        command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout == "went on with -m dashboard.local up\n"
 
 

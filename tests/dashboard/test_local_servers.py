@@ -200,8 +200,15 @@ def test_both_servers_run_for_a_normal_user(home: Path) -> None:
         "    server.start(); assert server.running(); server.stop()\n"
     )
     done = subprocess.run(
-        [python, "-c", code], env={"PYTHONPATH": str(home / "packages")}, cwd=home / "theirs",
-        user=nobody.uid, group=nobody.gid, extra_groups=[], capture_output=True, text=True, check=False,
+        [python, "-c", code],
+        env={"PYTHONPATH": str(home / "packages")},
+        cwd=home / "theirs",
+        user=nobody.uid,
+        group=nobody.gid,
+        extra_groups=[],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -126,9 +126,7 @@ def children(watcher: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_within_seconds(
-    watcher: subprocess.Popen[str], number: signal.Signals
-) -> None:
+def test_a_signal_stops_everything_within_seconds(watcher: subprocess.Popen[str], number: signal.Signals) -> None:
     pids = children(watcher)
     began = time.monotonic()
     watcher.send_signal(number)
@@ -138,9 +136,7 @@ def test_a_signal_stops_everything_within_seconds(
     assert [pid for pid in pids if processes.runs(pid)] == []
 
 
-def test_kill_9_of_the_watcher_leaves_no_process_behind(
-    watcher: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_kill_9_of_the_watcher_leaves_no_process_behind(watcher: subprocess.Popen[str], tmp_path: Path) -> None:
     pids = children(watcher)
     broker = EmbeddedBroker(tmp_path / "broker")
     assert broker.running()

@@ -90,12 +90,10 @@ def drill(options: argparse.Namespace, mails: Mailbox, hooks: Receiver) -> list[
 
 
 def learn(site: Any, chosen: Sequence[Injection], rounds: int | None) -> None:
-    """Measure the plain build; what needs little history only in the last rounds."""
-    most = max(one.history for one in chosen)
-    wanted = most if rounds is None else rounds
+    """Measure the plain build; what needs few points only in the last rounds."""
+    wanted = max(one.history for one in chosen) if rounds is None else rounds
     while site.rounds < wanted:
-        left = wanted - site.rounds
-        site.measure(site.base, [one for one in chosen if one.history >= min(left, most)])
+        site.measure(site.base, chosen, left=wanted - site.rounds)
 
 
 def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> bool:

@@ -7,23 +7,24 @@ from typing import Any
 MLP = "mlp.smoke.inference.float32.static.b64"
 CNN = "tiny_cnn.smoke.inference.float32.static.b32"
 CANARY = "ceilings.smoke.inference.float32.static.b512"
-COMPILED, BOTH = ("inductor",), ("eager", "inductor")
-ENOUGH = 24  # points after which the noise of a series is known
+Case = tuple[str, str]  # benchmark, config
+ENOUGH, A_FEW = 24, 4  # points after which the noise of a series is known; points that a witness needs
 
 
 @dataclass(frozen=True)
 class Injection:
     """One real change. inductor, env: what the variant sets; burn: processes that burn a core each. cause: whose fault.
 
-    metrics: where it shows. cases: (benchmark, configs) that are measured for it. starts: as in a job file. history:
-    rounds that it needs before; rounds: measured at most before it counts as missed.
+    metrics: where it shows. case: where it is looked for. witnesses: cases that say whose fault it is. starts: as in a
+    job file. history: rounds that it needs before; rounds: measured at most before it counts as missed.
     """
 
     name: str
     what: str
     cause: str
     metrics: tuple[str, ...]
-    cases: tuple[tuple[str, tuple[str, ...]], ...]
+    case: Case = (MLP, "inductor")
+    witnesses: tuple[Case, ...] = ()
     starts: tuple[str, ...] = ("cold",)
     inductor: dict[str, Any] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
@@ -31,26 +32,30 @@ class Injection:
     history: int = ENOUGH
     rounds: int = 8
 
+    def cases(self, left: int) -> list[Case]:
+        """What is measured for it when so many rounds are left before the first injection."""
+        return [*([self.case] if left <= self.history else []), *(self.witnesses if left <= A_FEW else ())]
+
 
 INJECTIONS = (
     Injection(
-        "compiled", "Inductor may not vectorize", "compiler", ("latency_ms",), ((MLP, COMPILED),),
-        inductor={"cpp.simdlen": 1},
+        "compiled", "Inductor may not vectorize", "compiler", ("latency_ms",), inductor={"cpp.simdlen": 1},
     ),
     Injection(
-        "eager", "the matrix library may not use what this CPU can do", "eager", ("latency_ms",), ((MLP, BOTH),),
+        "eager", "the matrix library may not use what this CPU can do", "eager", ("latency_ms",),
         env={"MKL_CBWR": "COMPATIBLE"},
     ),
     Injection(
-        "memory", "Inductor keeps folded copies of the weights", "compiler", ("peak_memory_gb",), ((MLP, COMPILED),),
+        "memory", "Inductor keeps folded copies of the weights", "compiler", ("peak_memory_gb",),
         inductor={"freezing": True},
     ),
     Injection(
-        "numerics", "Inductor computes relu wrongly", "compiler", ("passed", "drift"), ((CNN, BOTH),),
-        starts=(), inductor={"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}, history=3,
+        "numerics", "Inductor computes relu wrongly", "compiler", ("passed", "drift"), case=(CNN, "inductor"),
+        witnesses=((CNN, "eager"),), starts=(), history=A_FEW,
+        inductor={"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"},
     ),
     Injection(
         "machine", "other processes burn every core", "machine", ("latency_ms", "cold_start_s"),
-        ((MLP, BOTH), (CANARY, ("eager",))), burn=2 * (os.cpu_count() or 1),
+        witnesses=((CANARY, "eager"),), burn=2 * (os.cpu_count() or 1),
     ),
 )  # fmt: skip

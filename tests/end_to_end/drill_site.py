@@ -75,20 +75,20 @@ class DrillSite:
         for number, url in enumerate(urls):
             rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
 
-    def measure(self, build: TorchBuild, parts: "Sequence[Injection]") -> None:
-        """One round of what these parts need, each case once, on a build. Returns when everything is judged."""
-        cases: dict[tuple[str, tuple[str, ...]], set[str]] = {}
-        for part in parts:
-            for benchmark, configs in part.cases:
-                cases.setdefault((benchmark, part.starts), set()).update(configs)
+    def measure(self, build: TorchBuild, parts: "Sequence[Injection]", left: int = 0) -> None:
+        """One round of what these parts need, each case once, on a build. Returns when everything is judged.
+
+        left: rounds before the first injection.
+        """
+        cases = {(*case, part.starts) for part in parts for case in part.cases(left)}
         label, started = f"round {self.rounds + 1}", time.monotonic()
         runs = [
             trigger_run(
                 build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=[benchmark],
-                configs=sorted(configs), purpose=Purpose.SCHEDULED, label=label,
+                configs=[config], purpose=Purpose.SCHEDULED, label=label,
                 measure={**QUICK, "starts": [*starts]},
             )
-            for (benchmark, starts), configs in cases.items()
+            for benchmark, config, starts in sorted(cases)
         ]  # fmt: skip
         wait_for(lambda: all(is_over(Run.objects.get(pk=run.pk).state) for run in runs))
         wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
