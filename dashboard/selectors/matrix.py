@@ -8,7 +8,7 @@ from dashboard.metrics import METRICS, Metric
 from dashboard.selectors.rollup import EAGER, Case, Place, cases
 from dashboard.wording import Change, change, interval, is_count, quantity
 
-FILTERS = ("family", "mode", "dtype", "size")
+FILTERS = ("family", "model", "mode", "dtype", "size")
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
 SPEEDUP = METRICS["speedup"]
 _HEAT_STEPS = (1.02, 1.10, 1.25, 1.50)  # a speedup beyond the n-th is n steps warm; its reciprocal n steps cold

@@ -76,6 +76,11 @@ class Case:
         if newest.at_s and (self.latest is None or newest.at_s > (self.latest.at_s or 0)):
             self.latest = newest
 
+    @property
+    def model(self) -> str:
+        """The first part of a benchmark's name."""
+        return self.benchmark.partition(".")[0]
+
     def value(self, metric: str) -> float | None:
         newest = self.newest.get(metric)
         return newest.value if newest else None

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.metrics import METRICS, SUMMARY
 from dashboard.models import Channel
-from dashboard.selectors import channels, families, overview, rollup, runs
+from dashboard.selectors import channels, families, overview, rollup, runs, saved_views
 from dashboard.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
 from dashboard.selectors.rollup import Place
 from dashboard.views import parameters
@@ -22,6 +22,8 @@ _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
 
 
 def show(request: HttpRequest) -> HttpResponse:
+    if view := _default_view(request):
+        return redirect(view)
     now = timezone.now()
     known = rollup.places()
     place = parameters.place(request, known)
@@ -41,6 +43,13 @@ def show(request: HttpRequest) -> HttpResponse:
         **(_measured(request, place) if place else {}),
     }
     return render(request, "overview.html", context)
+
+
+def _default_view(request: HttpRequest) -> str:
+    """Where somebody comes in who typed the site's address, or has it as a bookmark; empty for who followed a link."""
+    is_plain = not request.GET and request.headers.get("Sec-Fetch-Site") == "none"
+    address = saved_views.default_address(request.user.pk) if is_plain else ""
+    return "" if address == request.path else address
 
 
 def active(request: HttpRequest) -> HttpResponse:

@@ -1,11 +1,11 @@
 """The pages' addresses. Every state of a page is in its address, so that a link shows what its sender saw."""
 
 from django.conf import settings
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
 from dashboard import single_sign_on
-from dashboard.views import benchmarks, docs, fleet, jobs, overview, runs, tokens
+from dashboard.views import benchmarks, docs, fleet, jobs, overview, runs, saved_views, search, tokens
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -31,13 +31,13 @@ urlpatterns = [
     path("glossary/", fleet.glossary, name="glossary"),
     path("tokens/", tokens.listing, name="tokens"),
     path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
+    path("search/", search.show, name="search"),
+    path("views/", saved_views.listing, name="saved_views"),
+    path("views/save", saved_views.save, name="saved_view_save"),
+    path("views/<int:pk>", saved_views.change, name="saved_view"),
     path(
         "sign-in/",
-        LoginView.as_view(
-            template_name="sign_in.html",
-            redirect_authenticated_user=True,
-            extra_context={"single_sign_on": settings.OIDC_ISSUER},
-        ),
+        saved_views.SignIn.as_view(extra_context={"single_sign_on": settings.OIDC_ISSUER}),
         name="sign_in",
     ),
     *single_sign_on.urlpatterns(),

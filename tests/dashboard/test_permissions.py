@@ -29,7 +29,7 @@ PAGES = {
     "metrics": OPERATORS,
     **dict.fromkeys(
         (
-            "overview", "overview_active", "benchmarks", "series",
+            "overview", "overview_active", "benchmarks", "benchmarks_export", "search", "saved_views", "series",
             "series_data", "series_export", "compare", "compare_export", "versions",
             "versions_data", "versions_export", "comparisons", "comparison", "comparison_export", "bisections",
             "bisection", "runs", "run", "job", "job_samples", "artifact", "alerts", "alerts_feed", "telling",
@@ -38,7 +38,7 @@ PAGES = {
         ),
         READERS,
     ),
-    **dict.fromkeys(("tokens", "token_revoke", "remark_add", "remark_remove"), PEOPLE),
+    **dict.fromkeys(("tokens", "token_revoke", "remark_add", "remark_remove", "saved_view_save", "saved_view"), PEOPLE),
     **dict.fromkeys(("alerts_bulk", "alert_act"), TRIAGERS),
     **dict.fromkeys(
         ("run_cancel", "run_retry", "comparison_cancel", "comparison_more", "bisection_cancel"), OPERATORS
@@ -46,7 +46,7 @@ PAGES = {
 }  # fmt: skip
 POSTED = {
     "token_revoke", "remark_add", "remark_remove", "alerts_bulk", "alert_act", "run_cancel", "run_retry",
-    "comparison_cancel", "comparison_more", "bisection_cancel",
+    "comparison_cancel", "comparison_more", "bisection_cancel", "saved_view_save", "saved_view",
 }  # fmt: skip
 API = {
     "": READERS,

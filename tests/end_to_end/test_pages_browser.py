@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -39,7 +40,7 @@ def addresses(run: Run) -> list[str]:
         f"/jobs/{job.pk}/",
         f"/series/{job.benchmark}/?metric=drift",
     ]
-    return ["/", "/benchmarks/", "/runs/", "/fleet/", "/glossary/", *of_one]
+    return ["/", "/benchmarks/", "/search/?q=in", "/views/", "/runs/", "/fleet/", "/glossary/", *of_one]
 
 
 def full_job() -> Job:
@@ -202,3 +203,60 @@ def test_people_sign_in_and_are_taken_back(browser: Browser, live_server: LiveSe
     page.keyboard.press("Enter")
     page.wait_for_url("**/fleet/")
     page.close()
+
+
+# --- Search and saved views -------------------------------------------------------------------------------------------
+def test_a_slash_leads_to_the_search_and_the_arrows_to_what_it_finds(page: Page) -> None:
+    page.goto("/fleet/")
+    page.keyboard.press("/")
+    page.keyboard.type("gpt2")
+    hit = page.get_by_role("link", name="gpt2 llm")
+    expect(hit).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    expect(hit).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("model=gpt2"))
+    expect(page.get_by_label("Model")).to_have_value("gpt2")
+
+
+def test_escape_leaves_the_search(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type("gpt2")
+    expect(page.locator("#hits a").first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#hits a")).to_have_count(0)
+    assert page.evaluate("document.activeElement === document.body")
+
+
+def test_a_page_is_saved_as_it_is_set_and_opened_again_from_another(page: Page) -> None:
+    page.goto("/benchmarks/")
+    page.get_by_label("Family").select_option("llm")
+    page.wait_for_url(re.compile("family=llm"))
+    page.get_by_text("Views", exact=True).click()
+    page.get_by_label("Save this page as").fill("My LLMs")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("Saved as “My LLMs”")
+    page.goto("/fleet/")
+    page.get_by_text("Views", exact=True).click()
+    page.get_by_role("link", name="My LLMs").click()
+    page.wait_for_url(re.compile("family=llm"))
+
+
+def test_a_column_of_the_matrix_sorts_by_its_head(page: Page) -> None:
+    page.goto("/benchmarks/")
+    page.get_by_role("link", name="regional", exact=True).click()
+    page.wait_for_url(re.compile("sort=regional"))
+    expect(page.get_by_role("columnheader", name="regional")).to_have_attribute("aria-sort", "descending")
+
+
+def test_open_menus_and_hits_pass_axe(page: Page) -> None:
+    page.goto("/benchmarks/")
+    page.get_by_text("Views", exact=True).click()
+    expect(page.get_by_label("Save this page as")).to_be_visible()
+    assert Axe().run(page, options={"resultTypes": ["violations"]}).violations_count == 0
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("in")
+    expect(page.locator("#hits a").first).to_be_visible()
+    assert Axe().run(page, options={"resultTypes": ["violations"]}).violations_count == 0

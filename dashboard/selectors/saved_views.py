@@ -1,0 +1,15 @@
+"""A person's saved views."""
+
+from django.db.models import QuerySet
+
+from dashboard.models import SavedView
+
+
+def of_user(user_id: int | None) -> QuerySet[SavedView]:
+    """By name. One query."""
+    return SavedView.objects.filter(user=user_id) if user_id else SavedView.objects.none()
+
+
+def default_address(user_id: int | None) -> str:
+    """Where the person comes in; empty: at the overview. One query."""
+    return of_user(user_id).filter(is_default=True).values_list("address", flat=True).first() or ""

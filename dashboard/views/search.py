@@ -1,0 +1,13 @@
+"""The search box in the head of every page: its hits while one types, and a page of them."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.selectors.search import search
+
+
+def show(request: HttpRequest) -> HttpResponse:
+    """What was found; htmx gets the hits alone."""
+    text = request.GET.get("q", "").strip()
+    template = "_hits.html" if request.headers.get("HX-Target") == "hits" else "search.html"
+    return render(request, template, {"q": text, "found": search(text)})
