@@ -46,6 +46,11 @@ class FileDiff:
 
 def unpacked(archive: bytes) -> dict[str, str]:
     """File name -> text of an archive of generated code, comments, paths and hashes left out. Raises Unreadable."""
+    return {name: normal(text) for name, text in written(archive).items()}
+
+
+def written(archive: bytes) -> dict[str, str]:
+    """File name -> text of an archive of generated code, as the compiler wrote it. Raises Unreadable."""
     texts: dict[str, str] = {}
     room = MOST_BYTES
     try:
@@ -56,7 +61,7 @@ def unpacked(archive: bytes) -> dict[str, str]:
                     raise Unreadable(f"The generated code is larger than {MOST_BYTES // 2**20} MiB.")
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
-                    texts[entry.name] = normal(body.read().decode(errors="replace"))
+                    texts[entry.name] = body.read().decode(errors="replace")
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
         raise Unreadable(f"The archive of generated code cannot be read: {error}") from None
     return texts

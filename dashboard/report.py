@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from dashboard.metrics import METRICS, Metric
@@ -49,12 +50,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a small chart in SVG; share: its length, 0 … 100, of the longest."""
+    """A bar of a small chart in SVG; share: its length, 0 … 100, of the longest; offset: where it begins."""
 
     label: str
     text: str
     share: float
     about: str = ""
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +98,37 @@ def absent(document: Document) -> list[tuple[Metric, str]]:
 
 
 def starts(document: Document) -> list[Bar]:
-    """First compiled step by kind of start."""
-    return _metric_bars(document, [key for key, _ in _STARTS])
+    """The starts as a waterfall on one time axis: the phases of the cold one end to end, then each whole.
+
+    What the phases leave of the cold start is its first step itself, and what no phase counts.
+    """
+    found = _seconds(document, [key for key, _ in _STARTS])
+    phases = _seconds(document, _PHASES) if "cold_start_s" in found else {}
+    parts = [(METRICS[key].label, seconds, METRICS[key].about) for key, seconds in phases.items()]
+    rest = found.get("cold_start_s", 0) - sum(phases.values())
+    if phases and rest > 0:
+        parts.append(("First step and the rest", rest, "The step itself, and what no phase counts."))
+    ends = [0.0, *accumulate(seconds for _, seconds, _ in parts)]
+    longest = max([*found.values(), ends[-1]], default=0)
+    waterfall = [_placed(*part, start, longest) for part, start in zip(parts, ends, strict=False)]
+    whole = [_placed(METRICS[key].label, seconds, METRICS[key].about, 0, longest) for key, seconds in found.items()]
+    return [*waterfall, *whole]
+
+
+def _placed(label: str, seconds: float, about: str, start: float, longest: float) -> Bar:
+    scale = 100 / longest if longest > 0 else 0
+    return Bar(label, duration(seconds), round(seconds * scale, 2), about, round(start * scale, 2))
+
+
+def _seconds(document: Document, keys: Sequence[str]) -> dict[str, float]:
+    found: Mapping[str, Any] = document.get("metrics", {})
+    return {key: found[key]["value"] for key in keys if key in found}
 
 
 def phases(document: Document) -> list[Bar]:
-    """Phases of the cold start: the named ones, else the compiler's own. They nest and do not add up to the start."""
-    named = _metric_bars(document, _PHASES)
+    """The longest of the compiler's own timers. They nest and do not add up to the start."""
     raw: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
-    return named or _bars(
+    return _bars(
         (name, seconds, duration(seconds), "") for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12]
     )
 

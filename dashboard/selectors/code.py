@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from dashboard.code_diff import ARCHIVE, FileDiff, Unreadable, differences, unpacked
-from dashboard.models import Alert, Artifact
+from dashboard.code_diff import ARCHIVE, FileDiff, Unreadable, differences, unpacked, written
+from dashboard.models import Alert, Artifact, Job
 from dashboard.selectors.alert_data import around
 
 _NEAR = 8  # jobs on either side of the change that are looked at for code
@@ -49,6 +49,25 @@ def change_of(alert: Alert) -> CodeChange:
     except (Unreadable, OSError) as error:
         return CodeChange(sides, [], str(error))
     return CodeChange(sides, differences(old, new))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be shown."""
+
+    files: dict[str, str]
+    problem: str = ""
+
+
+def of_job(job: Job) -> Written:
+    """The generated code of a job. One query."""
+    artifact = job.artifacts.filter(name=ARCHIVE).first()
+    if artifact is None:
+        return Written({}, "This job left no generated code, or it is no longer kept.")
+    try:
+        return Written(dict(sorted(written(_bytes(artifact)).items())))
+    except (Unreadable, OSError) as error:
+        return Written({}, str(error))
 
 
 def _bytes(artifact: Artifact) -> bytes:

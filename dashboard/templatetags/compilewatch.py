@@ -216,13 +216,18 @@ def swatch(position: int) -> SafeString:
     )
 
 
+_LEAST_BAR = 0.4  # so that what is there is seen
+
+
 @register.simple_tag
-def bar(share: float) -> SafeString:
-    """A bar, 0 … 100 of its cell, as SVG: its length needs no style attribute. The text beside it says the same."""
+def bar(share: float, offset: float = 0) -> SafeString:
+    """A bar, 0 … 100 of its cell, from ``offset`` on, as SVG: its length needs no style attribute. The text beside it
+    says the same."""
     return format_html(
         '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-        '<rect width="{}" height="10"/></svg>',
-        share,
+        '<rect x="{}" width="{}" height="10"/></svg>',
+        offset,
+        max(share, _LEAST_BAR) if share else 0,
     )
 
 

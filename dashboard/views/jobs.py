@@ -8,10 +8,15 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard import report, sample_charts
+from dashboard.code_diff import ARCHIVE
 from dashboard.models import Artifact, Job
 from dashboard.reproduce import command
+from dashboard.selectors import code as code_selector
 from dashboard.selectors import jobs, runs
+from dashboard.views import parameters
 from dashboard.views.figures import figure_response
+
+_MOST_SHOWN = 400_000  # characters of one file: a page of more is slow to scroll
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
@@ -26,6 +31,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "document": document,
         "is_active": job.state not in runs.ENDED,
         "has_samples": jobs.has_samples(job),
+        "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
         "groups": report.measured(document),
         "absent": report.absent(document),
         "starts": report.starts(document),
@@ -60,6 +66,23 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
         raise Http404("This job has no raw samples: it brought none, or their retention has ended.")
     make = sample_charts.distribution_figure if figure == "distribution" else sample_charts.over_time_figure
     return figure_response(make(arms))
+
+
+def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """What the compiler wrote, a file at a time: the one of the address (`file`), else the first."""
+    job = _job_or_404(uuid)
+    written = code_selector.of_job(job)
+    name = parameters.one_of(request, "file", list(written.files)) or next(iter(written.files), "")
+    text = written.files.get(name, "")
+    context = {
+        "job": job,
+        "written": written,
+        "sizes": [(file, len(content.splitlines())) for file, content in written.files.items()],
+        "name": name,
+        "text": text[:_MOST_SHOWN],
+        "is_cut": len(text) > _MOST_SHOWN,
+    }
+    return render(request, "job_code.html", context)
 
 
 def artifact(request: HttpRequest, pk: int) -> FileResponse:

@@ -22,6 +22,7 @@ urlpatterns = [
     re_path(
         r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
     ),
+    path("jobs/<uuid:uuid>/code/", jobs.code, name="job_code"),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
     path("alerts/", include("dashboard.views.alert_urls")),
     path("fleet/", fleet.show, name="fleet"),

@@ -44,6 +44,27 @@ def test_the_longest_bar_fills_its_cell() -> None:
     assert [(bar.label, bar.share) for bar in bars] == [("Eager peak memory", 50), ("Peak memory", 100)]
 
 
+def measured(**values: float) -> dict[str, Any]:
+    return {"metrics": {key: {"value": value} for key, value in values.items()}}
+
+
+def test_the_phases_of_the_cold_start_lie_end_to_end() -> None:
+    bars = report.starts(measured(cold_start_s=10.0, compile_dynamo_s=2.0, compile_inductor_s=5.0))
+    assert [(bar.label, bar.offset, bar.share) for bar in bars] == [
+        ("Dynamo", 0, 20), ("Inductor", 20, 50), ("First step and the rest", 70, 30), ("Cold start", 0, 100),
+    ]  # fmt: skip
+
+
+def test_starts_without_phases_are_shown_whole_on_one_axis() -> None:
+    bars = report.starts(measured(cold_start_s=10.0, warm_start_s=2.5))
+    assert [(bar.label, bar.share) for bar in bars] == [("Cold start", 100), ("Warm start", 25)]
+
+
+def test_phases_longer_than_the_start_stay_within_the_drawing() -> None:
+    bars = report.starts(measured(cold_start_s=1.0, compile_dynamo_s=2.0))
+    assert max(bar.offset + bar.share for bar in bars) == 100
+
+
 def test_stages_come_in_the_order_of_a_job() -> None:
     bars = report.stages({"wall_s": {"sampling": 3.0, "import": 1.0, "starts": 2.0}})
     assert [bar.label for bar in bars] == ["import", "starts", "sampling"]
