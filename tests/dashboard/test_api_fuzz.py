@@ -1,6 +1,6 @@
 """Whatever is sent to the API, it answers, and never with a server error: schemathesis over every operation.
 
-What is sent is drawn from the API's own description, right and wrong alike. Each operation is called by who may call it.
+What is sent is drawn from the API's own description, right and wrong alike. Each operation is called by who may.
 """
 
 from collections.abc import Iterator
