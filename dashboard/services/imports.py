@@ -1,12 +1,14 @@
-"""Takes in result files from machines that reach nothing: the same contract and rows as over HTTP.
+"""Takes in result files of machines that reach nothing, and other tools' files: the same rows as over HTTP.
 
 A document is known by its digest, from which its job's id follows: taking it in twice changes nothing.
 """
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -16,6 +18,7 @@ from django.db import DataError, transaction
 from django.utils import timezone
 
 from dashboard.hardware import hardware
+from dashboard.importing import Hints, understand
 from dashboard.models import (
     Benchmark,
     Config,
@@ -29,7 +32,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.result_format import Refused, ResultDocument, parse_json, parse_result, unpack
+from dashboard.result_format import Refused, ResultDocument, parse_result, unpack
 from dashboard.services.fleet import BENCHMARK_FIELDS
 from dashboard.services.landing import Landing, land
 from dashboard.services.local_setup import ensure_machine
@@ -41,7 +44,7 @@ NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of i
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A result document as it came: where from, and its bytes, gzip or plain."""
+    """A file as it came: where from, and its bytes, gzip or plain."""
 
     name: str
     body: bytes
@@ -59,24 +62,38 @@ class Import:
 
 @dataclass(slots=True)
 class Report:
-    """What an import did: counts, and (source, reason) of what it refused."""
+    """What an import did: counts, and (source, reason) of what it refused.
+
+    understood: by format, how many results were read; left_out: metrics that the site does not have, how often.
+    """
 
     added: int = 0
     known: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
+    understood: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def import_results(
-    *, sources: Iterable[Source], machine: str = "", track: str = "import", label: str = "", dry_run: bool = False
+    *,
+    sources: Iterable[Source],
+    machine: str = "",
+    track: str = "import",
+    label: str = "",
+    dry_run: bool = False,
+    build: str = "",
+    at: datetime | None = None,
 ) -> Report:
-    """Take in result files. Benchmarks, configs, builds and machines that are new get their rows.
+    """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
 
-    machine: key of the machine, else derived from the GPU's or CPU's name in each result. dry_run: only report.
+    machine: key of the machine, else derived from the GPU's or CPU's name in each result. build, at: of what other
+    tools measured, where their file does not say it. dry_run: only report.
     """
     report, runs = Report(), Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
-    remaining = iter(sources)
+    hints = Hints(build, at, machine)
+    remaining = (one for source in sources for one in read(source, hints, report))
     while batch := list(islice(remaining, BATCH)):
-        fresh = leave_known(read(batch, report), report)
+        fresh = leave_known(once(batch, report), report)
         report.added += len(fresh)
         if not dry_run and fresh:
             add_storable(fresh, runs, report)
@@ -97,20 +114,32 @@ def add_storable(imports: Sequence[Import], runs: "Runs", report: Report) -> Non
             add_storable([one], runs, report)
 
 
-def read(sources: Sequence[Source], report: Report) -> list[Import]:
-    """Those that keep the contract; the others are reported."""
-    found: dict[uuid.UUID, Import] = {}
-    for source in sources:
+def read(source: Source, hints: Hints, report: Report) -> Iterator[Import]:
+    """The results of a file that keep the contract; the others are reported."""
+    try:
+        found = understand(source.name, unpack(source.body, settings.RESULT_LIMIT_BYTES), hints)
+    except Refused as error:
+        report.refused.append((source.name, str(error)))
+        return
+    report.refused += [(one.where, one.why) for one in found.refused]
+    report.left_out += found.left_out
+    for where, document in found.documents:
         try:
-            document = parse_json(unpack(source.body, settings.RESULT_LIMIT_BYTES))
             result = parse_result(document)
         except Refused as error:
-            report.refused.append((source.name, str(error)))
+            report.refused.append((where, str(error)))
             continue
+        report.understood[found.format] += 1
         digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        job_id = uuid.uuid5(NAMESPACE, digest)
-        report.known += job_id in found
-        found.setdefault(job_id, Import(source.name, digest, job_id, result))
+        yield Import(where, digest, uuid.uuid5(NAMESPACE, digest), result)
+
+
+def once(imports: Iterable[Import], report: Report) -> list[Import]:
+    """Each result once; the others count as known."""
+    found: dict[uuid.UUID, Import] = {}
+    for one in imports:
+        report.known += one.job_id in found
+        found.setdefault(one.job_id, one)
     return list(found.values())
 
 

@@ -1,25 +1,31 @@
-"""manage.py import_results: take in result files from machines that reach nothing."""
+"""manage.py import_results: take in result files from machines that reach nothing, and other tools' files."""
 
 import gzip
 import tarfile
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
-from dashboard.services.imports import Source, import_results
+from dashboard.importing import OURS
+from dashboard.services.imports import Report, Source, import_results
 
 
 class Command(BaseCommand):
-    help = "Take in result files; those that are here already are left out, so that it can be run again."
+    help = "Take in result files, ours and other tools'; what is here already is left out, so that it can be run again."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, help="result files (.json), folders, .jsonl.gz, .tar.gz")
+        parser.add_argument("paths", nargs="+", type=Path, help="files (.json, .jsonl, .csv, .gz), folders, .tar.gz")
         parser.add_argument("--machine", default="", help="key of the machine; else from the GPU's or CPU's name")
         parser.add_argument("--track", default="import", help="key of the track of their series (import)")
         parser.add_argument("--label", default="", help="shown with the runs")
+        parser.add_argument("--build", default="", help="label of the build, where a file does not name it")
+        parser.add_argument("--at", type=moment, help="when it was measured, where a file does not say")
         parser.add_argument("--dry-run", action="store_true", help="check and count, change nothing")
 
     def handle(self, **options: Any) -> None:
@@ -28,8 +34,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no {', '.join(missing)}.")
         report = import_results(
             sources=(source for path in options["paths"] for source in sources_in(path)),
-            **{key: options[key] for key in ("machine", "track", "label", "dry_run")},
+            **{key: options[key] for key in ("machine", "track", "label", "build", "at", "dry_run")},
         )
+        for line in in_words(report):
+            self.stdout.write(line)
         for name, reason in report.refused:
             self.stderr.write(f"{name}: refused: {reason}")
         verb = "would be added" if options["dry_run"] else "added"
@@ -38,12 +46,31 @@ class Command(BaseCommand):
             raise CommandError("Nothing could be taken in: the reasons are above.")
 
 
+def in_words(report: Report) -> Iterator[str]:
+    """What was understood of other tools' files."""
+    for name, count in sorted(report.understood.items()):
+        if name != OURS:
+            yield f"{count} results of {name}"
+    if report.left_out:
+        told = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
+        yield f"left out, because the site has no such metric: {told}"
+
+
+def moment(text: str) -> datetime:
+    """A time as ISO 8601; without a zone it is the site's."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no time: write it as 2026-11-21T03:00") from None
+    return at if at.tzinfo else timezone.make_aware(at)
+
+
 def sources_in(path: Path) -> Iterator[Source]:
     """Every result document under `path`. Raises CommandError for an archive that cannot be read."""
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
-                if file.suffix in {".json", ".gz"} and file.is_file():
+                if file.suffix in {".json", ".jsonl", ".csv", ".gz"} and file.is_file():
                     yield from sources_in(file)
         elif path.name.endswith((".tar.gz", ".tgz")):
             yield from _in_archive(path)
@@ -59,7 +86,7 @@ def sources_in(path: Path) -> Iterator[Source]:
 def _in_archive(path: Path) -> Iterator[Source]:
     with tarfile.open(path) as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.isfile() and member.name.endswith(".json") else None
+            file = archive.extractfile(member) if member.isfile() and member.name.endswith((".json", ".csv")) else None
             if file is not None:
                 yield Source(f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1))
 

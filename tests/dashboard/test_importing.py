@@ -1,0 +1,244 @@
+"""Other tools' files: understood where they keep their format, refused with line and field where they do not.
+
+The files in tests/data/imports of pytest-benchmark and asv were written by those tools; the others after their format.
+"""
+
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.importing import Hints, Understood, understand
+from dashboard.models import Benchmark, Datum, Job, Machine
+from dashboard.result_format import parse_result
+
+FOLDER = Path(__file__).parents[1] / "data" / "imports"
+PERFORMANCE = "inductor_torchbench_amp_training_cuda_performance.csv"
+ACCURACY = PERFORMANCE.replace("performance", "accuracy")
+HINTS = Hints("2.13.0", datetime(2026, 11, 1, tzinfo=UTC), "a100")
+
+
+def of(name: str, hints: Hints = HINTS) -> Understood:
+    return understand(name, (FOLDER / name).read_bytes(), hints)
+
+
+def by_model(found: Understood) -> dict[str, Any]:
+    """The checked results by model."""
+    results = [parse_result(document) for _, document in found.documents]
+    return {result.benchmark["model"]: result for result in results}
+
+
+def reasons(name: str, body: str | bytes, hints: Hints = HINTS) -> str:
+    found = understand(name, body if isinstance(body, bytes) else body.encode(), hints)
+    return "\n".join(f"{one.where}: {one.why}" for one in found.refused)
+
+
+def test_v3_records_of_one_case_are_one_result() -> None:
+    found = of("v3.json", Hints())
+    assert (len(found.documents), found.refused, found.left_out) == (3, [], {"cudagraph_skips": 3})
+    result = parse_result(found.documents[0][1])
+    assert result.benchmark["name"] == "gpt2forsequenceclassification.imported.inference.bfloat16.static.b16"
+    assert (result.job["config"], result.job["build"]) == ("inductor", "git-a3f5c1d2e4b6")
+    assert result.environment["machine"]["gpu"] == "NVIDIA H100"
+    assert result.metrics["latency_ms"].value == 12.5
+    assert result.metrics["cold_start_s"].value == 31.5
+
+
+def test_a_list_of_v3_records_is_read_like_lines() -> None:
+    records = [json.loads(line) for line in (FOLDER / "v3.json").read_text().splitlines()]
+    found = understand("list.json", json.dumps(records).encode(), HINTS)
+    assert [document for _, document in found.documents] == [document for _, document in of("v3.json").documents]
+
+
+def test_several_values_of_a_v3_latency_are_samples() -> None:
+    record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
+    record["metric"] = {"name": "latency", "benchmark_values": [3.0, 1.0, 2.0]}
+    result = parse_result(understand("v3.json", json.dumps(record).encode()).documents[0][1])
+    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (2.0, [3.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"timestamp": None}, "timestamp is missing, not a number"),
+        ({"timestamp": 12}, "timestamp is 12: expected seconds since 1970"),
+        ({"metric": {"name": "speedup", "benchmark_values": ["fast"]}}, "benchmark_values[0] is 'fast', not a number"),
+        ({"metric": {"name": "speedup", "benchmark_values": []}}, "metric.benchmark_values is empty"),
+        ({"metric": {"benchmark_values": [1]}}, "metric.name is missing: expected a text"),
+        ({"metric": {"name": "accuracy", "extra_info": {"benchmark_values": ["hm"]}}}, "is 'hm': expected pass"),
+        ({"benchmark": {"name": 7}}, "benchmark.name is 7: expected a text"),
+        ({"benchmark": "x"}, "benchmark is 'x': expected an object"),
+        ({"runners": "x"}, "runners is not a list"),
+        ({"head_sha": ""}, "neither head_sha nor dependencies names the build"),
+    ],
+)
+def test_a_v3_record_is_refused_with_its_field(change: dict[str, Any], why: str) -> None:
+    lines = (FOLDER / "v3.json").read_text().splitlines()
+    lines[1] = json.dumps({**json.loads(lines[1]), **change})
+    told = reasons("v3.json", "\n".join(lines), Hints())
+    assert f"v3.json, line 2: {why}" in told or f"v3.json, line 2: metric.{why}" in told or why in told
+
+
+def test_the_performance_csv_gives_times_and_the_zero_row_is_a_failure() -> None:
+    found = of(PERFORMANCE)
+    results = by_model(found)
+    bert = results["bert_pytorch"]
+    assert (bert.metrics["speedup"].value, bert.metrics["latency_ms"].value) == (1.512345, 24.11822)
+    assert (bert.benchmark["mode"], bert.benchmark["dtype"], bert.benchmark["batch_size"]) == ("training", "amp", 16)
+    assert (results["moco"].status, dict(results["moco"].metrics)) == ("fail_to_run", {})
+    assert found.left_out["calls_captured"] == 3
+
+
+def test_the_accuracy_csv_gives_status_words() -> None:
+    statuses = {model: result.status for model, result in by_model(of(ACCURACY)).items()}
+    assert statuses == {"bert_pytorch": "pass", "resnet50": "fail_accuracy", "moco": "oom"}
+
+
+def test_a_csv_needs_the_name_the_build_and_the_time() -> None:
+    body = (FOLDER / PERFORMANCE).read_bytes()
+    assert "the file's name does not say how it was run" in reasons("results.csv", body)
+    assert "does not name the build or the time" in reasons(PERFORMANCE, body, Hints())
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("cuda,a,16", "another number of fields"),
+        ("cuda,a,16," + ",".join(["1"] * 14), "another number of fields"),
+        ("cuda,,16," + ",".join(["1"] * 13), "name is '': expected a text"),
+        ("cuda,a,x," + ",".join(["1"] * 13), "batch_size is 'x', not a number"),
+        ("cuda,a,16,nan," + ",".join(["1"] * 12), "speedup is 'nan': only finite numbers"),
+        ("cuda,a,16,infra," + ",".join(["1"] * 12), "speedup is 'infra', not a number"),
+        ("cuda," + "a" * 20_000 + ",16," + ",".join(["1"] * 13), "longer than 10000 characters"),
+    ],
+)
+def test_a_csv_row_is_refused_with_its_line(row: str, why: str) -> None:
+    lines = (FOLDER / PERFORMANCE).read_text().splitlines()
+    told = reasons(PERFORMANCE, "\n".join([*lines[:2], row, lines[2]]))
+    assert f"{PERFORMANCE}, line 3: " in told
+    assert why in told
+
+
+def test_pytest_benchmarks_medians_become_latencies() -> None:
+    found = of("pytest_benchmark.json", Hints())
+    results = by_model(found)
+    assert results.keys() == {"test_speed_py_test_sum_10", "test_speed_py_test_sum_100", "test_speed_py_test_join"}
+    joined = results["test_speed_py_test_join"]
+    assert (joined.job["build"], joined.benchmark["family"]) == ("git-3f1c0e9a7b5d", "text")
+    assert joined.metrics["latency_ms"].value == pytest.approx(0.000321, rel=1e-3)
+    assert list(joined.arms[0].values) == pytest.approx([3.1e-4, 3.2e-4, 3.3e-4])
+
+
+def test_asvs_times_and_peak_memory_are_read_and_the_rest_is_left_out() -> None:
+    found = of("asv.json", Hints())
+    results = by_model(found)
+    assert found.left_out == {"track_": 1, "mem_": 1}
+    assert results["speed_suite_time_sum_100_a"].metrics["latency_ms"].value == pytest.approx(0.003576, rel=1e-3)
+    assert results["speed_peakmem_list"].metrics["peak_memory_gb"].value == pytest.approx(0.024731648)
+    assert results["speed_time_fails"].status == "fail_to_run"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"commit_hash": None}, "commit_hash is missing"),
+        ({"date": "today"}, "date is 'today', not a number"),
+        ({"results": {"a.time_x": [[1.0, 2.0], [["1"]]]}}, "results.a.time_x: result has 2 values for 1 combinations"),
+        ({"results": {"a.time_x": [["soon"], []]}}, "result of a.time_x is 'soon', not a number"),
+        ({"results": {"a.time_x": [[1.0], [["1"] * 200] * 5]}}, "more than 10000 combinations"),
+        ({"results": []}, "results"),
+    ],
+)
+def test_asv_is_refused_with_its_field(change: dict[str, Any], why: str) -> None:
+    value = {**json.loads((FOLDER / "asv.json").read_text()), **change}
+    assert why in reasons("asv.json", json.dumps(value), Hints())
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"", "empty"),
+        (b"\x00\xff\xfe", "not JSON"),
+        (b"[1, 2", "not JSON"),
+        (b"{}", "none of what can be imported"),
+        (b"[" * 100_000, "not JSON"),
+        (b"[" * 100_000 + b"NaN", "not JSON"),
+        (b"name,value\na,1\n", "not JSON"),
+    ],
+)
+def test_what_is_no_known_file_is_refused(body: bytes, why: str) -> None:
+    assert why in reasons("some.json", body)
+
+
+@pytest.mark.parametrize("name", ["v3.json", PERFORMANCE, "asv.json", "pytest_benchmark.json"])
+def test_a_file_that_was_cut_is_refused_and_nothing_wrong_is_made_of_it(name: str) -> None:
+    body = (FOLDER / name).read_bytes()
+    found = understand(name, body[: len(body) * 2 // 3 - 9], HINTS)
+    assert found.refused
+    for _, document in found.documents:
+        parse_result(document)
+
+
+@given(
+    st.sampled_from(["v3.json", "asv.json", "pytest_benchmark.json"]),
+    st.randoms(use_true_random=False),
+    st.sampled_from([None, -1, 1e308, "x", [], {}, "\x00", True, [[[]]]]),
+)
+def test_whatever_stands_in_a_field_ends_in_results_or_refusals(name: str, random: Any, value: Any) -> None:
+    text = (FOLDER / name).read_text()
+    document = json.loads(text.splitlines()[0] if name == "v3.json" else text)
+    place: Any = document
+    while True:
+        key = random.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        if not isinstance(place[key], dict | list) or not place[key] or random.random() < 0.3:
+            place[key] = value
+            break
+        place = place[key]
+    for _, found in understand(name, json.dumps(document).encode(), HINTS).documents:
+        assert found["benchmark"]["name"]
+
+
+@pytest.mark.django_db
+class TestImported:
+    """What an import leaves in the database and on the pages."""
+
+    def test_a_v3_file_of_somebody_else_looks_like_any_series(self, reader: Client) -> None:
+        assert "3 results of PyTorch benchmark records" in imported("v3.json")
+        benchmark = Benchmark.objects.get()
+        page = reader.get(reverse("series", args=[benchmark.name])).content.decode()
+        assert "git-c5f7e3d4a6b8" in page
+        exported = reader.get(reverse("series_export", args=[benchmark.name, "json"])).json()
+        assert [datum["value"] for datum in exported["data"]] == [12.5, 12.7, 15.1]
+        assert exported["machine"] == "h100"
+        for name in ("overview", "benchmarks", "versions", "compare", "runs", "fleet", "comparisons"):
+            assert reader.get(reverse(name)).status_code == 200, name
+        assert reader.get(Job.objects.first().get_absolute_url()).status_code == 200  # type: ignore[union-attr]
+
+    def test_the_same_file_again_changes_nothing(self) -> None:
+        imported("v3.json")
+        assert "0 added, 3 here already" in imported("v3.json")
+        assert Datum.objects.filter(series__metric="latency_ms").count() == 3
+
+    def test_every_format_is_taken_in_by_the_command(self) -> None:
+        told = imported("", "--build", "2.13.0", "--at", "2026-11-01T00:00+00:00", "--machine", "a100")
+        assert "19 added" in told
+        assert set(Machine.objects.values_list("key", flat=True)) == {"a100"}
+        assert Job.objects.get(status="fail_accuracy").benchmark.model == "resnet50"
+
+    def test_a_dry_run_changes_nothing(self) -> None:
+        assert "3 would be added" in imported("v3.json", "--dry-run")
+        assert not Job.objects.exists()
+
+
+def imported(name: str, *options: str) -> str:
+    out = io.StringIO()
+    call_command("import_results", str(FOLDER / name), *options, stdout=out, stderr=out)
+    return out.getvalue()
