@@ -14,6 +14,7 @@ WORDS: dict[str, str] = {
     "variant": "A torch build with environment variables or Inductor settings, named and fingerprinted.",
     "track": "A named stream of torch builds that is followed. A pinned track never moves: it shows when the machine moved.",
     "machine": "A class of identical hardware. Numbers are compared within one machine only.",
+    "canary": "What a machine itself can do, measured like a benchmark: its matmul rate and copy bandwidth. It moves only when the machine does.",
     "worker": "One process that owns one device of a machine and measures one job at a time.",
     "run": "One trigger on one torch build: many jobs.",
     "job": "One case on one build on one machine, measured once in one fresh process.",

@@ -21,6 +21,13 @@ def computer() -> dict[str, Any]:
     }
 
 
+def disk(folder: Path) -> dict[str, float]:
+    """disk_gb and disk_free_gb (10⁹ bytes) of the disk that a folder lies on, or will lie on once it is made."""
+    there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
+    usage = psutil.disk_usage(str(there))
+    return {"disk_gb": round(usage.total / 1e9, 1), "disk_free_gb": round(usage.free / 1e9, 1)}
+
+
 def _cpu_model() -> str:
     """As the kernel names it; ARM kernels name none, there it is the architecture."""
     found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)

@@ -68,6 +68,8 @@ class Worker:
             "suite_version": catalog.pop("suite_version", ""),
             "sources": catalog.pop("sources", []),
             "platform": platform_of(self.settings.device.kind),
+            "environments_gb": self.settings.environments_gb,
+            **facts.disk(self.settings.environments_dir),
         }
         made = [of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()]
         return {

@@ -1,23 +1,29 @@
 """Workers, machines and tracks; the glossary."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
 from dashboard.glossary import WORDS
 from dashboard.metrics import METRICS
-from dashboard.selectors import fleet
+from dashboard.selectors import canaries, disk, fleet
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    """Live: htmx asks for the page again every few seconds and takes the table."""
-    context = {
+    """Live: htmx asks for the page again every few seconds and takes the tables of what changes."""
+    is_live = bool(request.headers.get("HX-Request"))
+    context: dict[str, Any] = {
         "machines": fleet.machines(timezone.now(), with_jobs=True),
         "sources": fleet.sources(),
         "repositories": fleet.repositories(),
         "environments": fleet.environments(),
         "tracks": fleet.tracks(),
         "schedules": fleet.schedules(),
+        "canaries": [] if is_live else canaries.newest(),
+        "disks": [] if is_live else disk.workers(),
+        "site_disk": None if is_live else disk.of_site(),
     }
     return render(request, "fleet.html", context)
 

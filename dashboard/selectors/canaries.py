@@ -1,0 +1,28 @@
+"""What the machines themselves can do: the newest canary of each, from the rollup."""
+
+from dataclasses import dataclass
+
+from dashboard.metrics import METRICS, Metric
+from dashboard.models import Series
+from dashboard.wording import Change, change
+
+CANARIES = ("matmul_ceiling_tflops", "bandwidth_ceiling_gb_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """One ceiling of one machine, measured on one track. change: since the point before."""
+
+    series: Series
+    metric: Metric
+    change: Change | None
+
+
+def newest() -> list[Canary]:
+    """Every ceiling that was measured, by machine. One query."""
+    found = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
+    related = found.select_related("benchmark", "machine", "track")
+    return [
+        Canary(one, METRICS[one.metric], change(METRICS[one.metric], one.previous_value, one.last_value))
+        for one in related.order_by("machine__key", "benchmark__position", "benchmark__name", "metric", "track__key")
+    ]

@@ -1,0 +1,57 @@
+"""The fleet page: canaries, and the disk of the site and its workers."""
+
+import pytest
+from django.test import Client
+
+from dashboard.models import InstalledEnvironment, Worker
+from dashboard.selectors import canaries, disk
+from dashboard.services.ingest import ingest
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+
+
+def measure(worker: Worker, **values: float) -> None:
+    job = site.running_job(worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, values)))
+
+
+def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> None:
+    worker = site.worker()
+    for rate in (100.0, 90.0):
+        measure(worker, matmul_ceiling_tflops=rate)
+    (canary,) = canaries.newest()
+    assert canary.change
+    assert (canary.series.last_value, canary.change.text, canary.change.tone) == (90, "10.0 % lower", "bad")
+    assert "10.0 % lower" in reader.get("/fleet/").text
+
+
+def test_without_a_canary_the_page_says_what_measures_one(reader: Client) -> None:
+    assert "A run of the family <code>machine</code> measures them" in reader.get("/fleet/").text
+
+
+def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader: Client) -> None:
+    worker = site.worker()
+    Worker.objects.filter(pk=worker.pk).update(facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200})
+    for key, state in (("a", "ready"), ("b", "ready"), ("c", "evicted")):
+        InstalledEnvironment.objects.create(worker=worker, key=key, build=site.build(), state=state, size_mb=5000)
+    (row,) = disk.workers()
+    assert (row.environments_gb, row.share) == (10, 20)
+    assert "120 of 200 GB" in reader.get("/fleet/").text
+
+
+def test_a_worker_that_told_nothing_of_its_disk_is_shown_without(reader: Client) -> None:
+    site.worker()
+    assert disk.workers()[0].free_gb is None
+    assert reader.get("/fleet/").status_code == 200
+
+
+def test_the_database_of_the_site_takes_disk() -> None:
+    found = disk.of_site()
+    assert 0 < found.database_gb < found.total_gb
+    assert 0 < found.free_gb <= found.total_gb
+
+
+def test_the_live_part_asks_for_neither(reader: Client) -> None:
+    assert '<h2 id="canaries"' in reader.get("/fleet/", headers={"HX-Request": "true"}).text
+    assert "The site <small>" not in reader.get("/fleet/", headers={"HX-Request": "true"}).text
