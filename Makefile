@@ -3,13 +3,16 @@ PYTHON ?= python3
 LOCAL = @$(PYTHON) -m dashboard.local
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-gpu test-slow test-bare drill chaos lint lock
+.PHONY: help up demo test test-gpu test-slow test-bare drill chaos lint lock
 
 help:       ## Say what there is (the default)
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 up:         ## Install what is missing, start everything, print the address. Ctrl-C stops it, data stay in var/
 	$(LOCAL) up
+
+demo:       ## The site with results that were recorded on H100s, without measuring anything; data in var/demo/
+	$(LOCAL) demo
 
 test:       ## The whole test suite with real Postgres, broker and browser. One test: make test ARGS="-k name"
 	$(LOCAL) test $(ARGS)

@@ -211,6 +211,8 @@ def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[
     gains, losses = "better" in verdicts or bool(repairs), "worse" in verdicts
     if breaks:
         return "Not yet"
+    if latency == "unknown" and not repairs:  # whatever else is known: steps are what an upgrade is for
+        return "Not known yet"
     if gains and losses:
         return "Yes, at a cost" if latency == "better" else "It depends"
     if gains or losses:

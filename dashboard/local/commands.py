@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from dashboard.local import browser, checks, install, preflight, project, single
 from dashboard.local.console import complain, say
 
-USAGE = "python3 -m dashboard.local up | test | test-gpu | test-slow | test-bare | drill | chaos | lint | lock"
+USAGE = "python3 -m dashboard.local up | demo | test | test-gpu | test-slow | test-bare | drill | chaos | lint | lock"
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "up": up,
+        "up": lambda _: up([]),
+        "demo": demo,
         "test": lambda rest: test("not gpu and not slow", rest),
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),
@@ -36,14 +37,20 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def up(_: Sequence[str]) -> int:
-    """Install what is missing and become the supervisor."""
+def up(recorded: Sequence[str]) -> int:
+    """Install what is missing and become the supervisor, for measuring here or for what was `recorded` elsewhere."""
     if single.running_at(project.var_dir()):
         say(single.describe(project.var_dir()))
         return 0
     if not (preflight.make_fit(needs_port=True) and install.install(with_tests=False)):
         return 1
-    return _become("-m", "dashboard.local.supervisor")
+    return _become("-m", "dashboard.local.supervisor", *recorded)
+
+
+def demo(_: Sequence[str]) -> int:
+    """`up` with what was recorded on GPUs, in a data folder of its own; nothing is measured."""
+    os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
+    return up([str(folder) for folder in sorted((project.ROOT / "tests" / "data").glob("h100_*"))])
 
 
 def test(marker: str, rest: Sequence[str]) -> int:

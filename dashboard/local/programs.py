@@ -16,8 +16,11 @@ SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")    # a benchmark worker holds no pass
 WEB_STOPS_S = 4
 
 
-def programs(settings: Mapping[str, str], port: int) -> list[Program]:
-    """Web, dashboard worker, scheduler, progress and benchmark worker with `settings` added to our own environment."""
+def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> list[Program]:
+    """Web, dashboard worker, scheduler, progress and benchmark worker with `settings` added to our own environment.
+
+    measuring: with the benchmark worker.
+    """
     environment = {**os.environ, **settings, "PYTHONUNBUFFERED": "1"}
     without_site = {name: value for name, value in environment.items() if name not in SITE_ONLY}
     term, quickly, by_force = signal.SIGTERM, signal.SIGQUIT, signal.SIGKILL
@@ -31,6 +34,7 @@ def programs(settings: Mapping[str, str], port: int) -> list[Program]:
     return [
         Program(name, command, env, (*steps, (by_force, 5.0)), colour)
         for (name, command, env, steps), colour in zip(commands, COLOURS, strict=False)
+        if measuring or name != "benchmarks"
     ]
 
 

@@ -16,6 +16,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from dashboard.local import local_env, project, real_servers, single, static_files, torch_build
@@ -38,9 +39,11 @@ class StepFailedError(RuntimeError):
 class Supervisor:
     """Everything that runs for one data folder `var`, with the site on 127.0.0.1:`port`."""
 
-    def __init__(self, var: Path, port: int) -> None:
+    def __init__(self, var: Path, port: int, recorded: Sequence[Path] = ()) -> None:
+        """recorded: folders of result files to show instead of measuring anything here."""
         self.var = var
         self.port = port
+        self.recorded = recorded
         self.url = f"http://127.0.0.1:{port}"
         self.settings: dict[str, str] = {}
         self.watcher = Watcher()
@@ -105,10 +108,16 @@ class Supervisor:
         if static_files.changed(self.var):
             self._manage("collectstatic", "--no-input")
             static_files.note(self.var)
+        self._note_setup(self._set_up())
+
+    def _set_up(self) -> str:
+        """What was made in the database, as JSON: for measuring here, or for what was recorded elsewhere."""
         catalog, build = self.var / "catalog.json", self.var / "build.json"
         catalog.write_text(self._call(sys.executable, "-m", "benchmarks_suite", "list", "--json"))
+        if self.recorded:
+            return self._manage("setup_demo", *self.recorded, "--catalog", catalog, "--json")
         build.write_text(json.dumps(torch_build.installed()))
-        self._note_setup(self._manage("setup_local", "--catalog", catalog, "--build", build, "--json"))
+        return self._manage("setup_local", "--catalog", catalog, "--build", build, "--json")
 
     def _note_setup(self, printed: str) -> None:
         answer = json.loads(printed)
@@ -122,7 +131,7 @@ class Supervisor:
 
     def _start_programs(self) -> None:
         """3. Web, and once it answers the rest."""
-        for program in programs(self.settings, self.port):
+        for program in programs(self.settings, self.port, measuring=not self.recorded):
             kept = Kept(program, project.ROOT, self.var / "log")
             self.watcher.start(kept)
             if program.name == "web":
@@ -151,8 +160,8 @@ class Supervisor:
         return done.stdout
 
 
-def main() -> int:
-    """Run the supervisor unless one runs here already."""
+def main(recorded: Sequence[Path]) -> int:
+    """Run the supervisor unless one runs here already. recorded: see Supervisor."""
     var, port = project.var_dir(), project.port()
     try:
         lock = single.hold(var, f"http://127.0.0.1:{port}")
@@ -163,7 +172,7 @@ def main() -> int:
         say(single.describe(var))
         return 0
     with lock:
-        return Supervisor(var, port).run()
+        return Supervisor(var, port, recorded).run()
 
 
 def _answers(url: str) -> bool:
@@ -175,4 +184,4 @@ def _answers(url: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]]))

@@ -78,16 +78,14 @@ def add_variant(
     check_variant(variant)
     same = {key: getattr(base, key) for key in ("version", "git_sha", "cuda", "triton", "channel", "released_on")}
     where = {key: getattr(base, key) for key in ("python", "index_url", "adopted")}
-    label = f"{base.label}~{name}-{fingerprint(variant)}"
-    return TorchBuild.objects.get_or_create(label=label, defaults={"base": base, "variant": variant, **same, **where})[
-        0
-    ]
+    defaults = {"base": base, "variant": variant, **same, **where}
+    return TorchBuild.objects.get_or_create(label=variant_label(base.label, name, variant), defaults=defaults)[0]
 
 
-def fingerprint(variant: Mapping[str, Any]) -> str:
-    """The first 8 hex digits of the SHA-256 of a variant's settings."""
+def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
+    """Of a variant's build: the base's label, the name, and the first 8 hex digits of the SHA-256 of its settings."""
     told = json.dumps(variant, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+    return f"{base}~{name}-{hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_DIGITS]}"
 
 
 def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovered:

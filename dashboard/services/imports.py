@@ -33,11 +33,13 @@ from dashboard.models import (
     Track,
 )
 from dashboard.result_format import Refused, ResultDocument, parse_result, unpack
+from dashboard.services.builds import variant_label
 from dashboard.services.fleet import BENCHMARK_FIELDS
 from dashboard.services.landing import Landing, land
 from dashboard.services.local_setup import ensure_machine
 from dashboard.services.partitions import ensure_partitions
 
+IMPORTED = "imported"  # the name of a variant that nobody has named
 BATCH = 250  # results in one transaction
 NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of imported jobs
 
@@ -223,15 +225,18 @@ class Runs:
         self._made.clear()
 
     def _make(self, result: ResultDocument) -> Run:
-        track, _ = Track.objects.get_or_create(key=self._track, defaults={"label": "Imported results"})
-        found = machine_of(result)
+        build, found = build_of(result), machine_of(result)
+        key = (
+            f"{self._track}-variants" if build.variant else self._track
+        )  # in one series with plain builds they mislead
+        track, _ = Track.objects.get_or_create(key=key, defaults={"label": "Imported results"})
         machine = Machine.objects.filter(key=self._machine).first() if self._machine else None
         return Run.objects.create(
             label=self._label,
             purpose=Purpose.IMPORT,
             state=RunState.COMPLETED,
             finished_at=timezone.now(),
-            build=build_of(result),
+            build=build,
             track=track,
             machine=machine or ensure_machine(replace(found, key=self._machine or found.key)),
         )
@@ -243,10 +248,15 @@ def machine_of(result: ResultDocument) -> Any:
 
 
 def build_label(result: ResultDocument) -> str:
-    return str(result.job.get("build") or result.environment["torch"]["version"])
+    """As the site that planned the job called it; of a job made by hand torch's version, and what it varies."""
+    version, variant = result.environment["torch"]["version"], result.job.get("variant")
+    return str(result.job.get("build") or (variant_label(version, IMPORTED, variant) if variant else version))
 
 
 def build_of(result: ResultDocument) -> TorchBuild:
-    torch = result.environment["torch"]
+    torch, variant = result.environment["torch"], result.job.get("variant")
     known = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
+    if variant:
+        base, _ = TorchBuild.objects.get_or_create(label=torch["version"], defaults=known)
+        known |= {"base": base, "variant": variant}
     return TorchBuild.objects.get_or_create(label=build_label(result), defaults=known)[0]

@@ -133,11 +133,11 @@ def test_result_files_of_the_suite_are_taken_in_once() -> None:
 
 
 def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
-    assert call("import_results", *H100).strip() == "14 added, 0 here already, 0 refused"
+    assert call("import_results", *H100).strip() == "13 added, 0 here already, 0 refused"
     speedups = Datum.objects.filter(series__metric="speedup", series__machine__device_kind="cuda").order_by("value")
     shown = [f"{value:.2f}" for value in speedups.values_list("value", flat=True)]
     assert shown == [
-        "0.96", "0.99", "1.26", "1.30", "1.46", "1.51", "1.58", "1.88", "2.40", "2.55", "2.57", "2.73", "11.65",
+        "0.96", "0.99", "1.26", "1.30", "1.46", "1.51", "1.58", "1.88", "2.40", "2.55", "2.73", "11.65",
     ]  # fmt: skip
     assert TorchBuild.objects.get().label == "2.11.0+cu130"
 
@@ -152,7 +152,23 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
         ("2.11.0+cu130", "5.78"),
         ("2.13.0+cu130", "6.02"),
     ]
-    assert sorted(TorchBuild.objects.values_list("label", flat=True))[:2] == ["2.11.0+cu130", "2.13.0+cu130"]
+
+
+def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> None:
+    call("import_results", H100_TWO_RELEASES)
+    variant = TorchBuild.objects.get(base__label="2.13.0+cu130")
+    assert variant.label.startswith("2.13.0+cu130~imported-")
+    assert variant.variant == {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
+    assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {"import-variants"}
+
+
+def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.json"
+    catalog.write_text(json.dumps(site.catalog()))
+    demo = "setup_demo", *H100, "--catalog", str(catalog), "--json"
+    made, again = json.loads(call(*demo)), json.loads(call(*demo))
+    assert User.objects.get(username="admin").check_password(made["admin_password"])
+    assert (made["added"], again["added"], again["admin_password"]) == (13, 0, None)
 
 
 def test_a_dry_run_imports_nothing() -> None:

@@ -242,6 +242,7 @@ def test_a_change_is_split_into_eagers_part_and_the_compilers(eager: float, comp
         (side({"latency_ms": part()}), "It makes no difference"),
         (side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}), "Yes, at a cost"),
         (side({"latency_ms": part(factor=1.1), "cold_start_s": part(factor=0.7)}), "It depends"),
+        (side({"latency_ms": part((90.0, 110.0)), "cold_start_s": part(factor=0.7)}), "Not known yet"),
         (side({}, failures={"crashed": 1}), "Not yet"),
         ({}, "Not known yet"),
     ],

@@ -1,0 +1,39 @@
+"""manage.py setup_demo: what `make demo` needs in the database."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from dashboard.management.commands.import_results import sources_in
+from dashboard.management.commands.setup_local import read_json
+from dashboard.services.fleet import sync_catalog
+from dashboard.services.imports import import_results
+from dashboard.services.local_setup import ensure_admin
+from dashboard.services.partitions import ensure_coming_partitions
+
+
+class Command(BaseCommand):
+    help = "Make the admin account and take in recorded results, where they are missing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, help="as of import_results")
+        parser.add_argument(
+            "--catalog", type=Path, required=True, help="output of `python -m benchmarks_suite list --json`"
+        )
+        parser.add_argument("--json", action="store_true", help="print what was made as JSON")
+
+    def handle(self, **options: Any) -> None:
+        ensure_coming_partitions(now=timezone.now())
+        sync_catalog(catalog=read_json(options["catalog"]), retire=True)
+        password = ensure_admin()
+        report = import_results(
+            sources=(source for path in options["paths"] for source in sources_in(path)), label="Recorded"
+        )
+        if report.refused:
+            raise CommandError("\n".join(f"{name}: refused: {reason}" for name, reason in report.refused))
+        made = {"admin_password": password, "worker_token": None, "first_run": None, "added": report.added}
+        said = "\n".join(f"{name}: {value or 'as it was'}" for name, value in made.items())
+        self.stdout.write(json.dumps(made) if options["json"] else said)
