@@ -1,6 +1,7 @@
 """Two builds, machines, tracks or configs side by side, from what is stored."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.comparing import Key, Measured, Side, Table, compare
-from dashboard.metrics import METRICS
+from dashboard.metrics import METRICS, Metric
 from dashboard.selectors import versions
+from dashboard.selectors.versions import Source
 from dashboard.upgrade import READ, Report, report
 from dashboard.views import parameters, report_pages
-from dashboard.views.sides import Choice, SideChoice, choose
+from dashboard.views.sides import Choice, choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +34,35 @@ def find(request: HttpRequest) -> Found | list[versions.Tested]:
     if choice is None:
         return known
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
-    both = (choice.base, choice.new)
-    measured = versions.sides([(own.source, own.tested.build) for own in both], {*READ, metric.key})
-    base, new = (_aligned(side, choice, own) for side, own in zip(measured, both, strict=True))
+    wanted = tuple((own.source, own.tested.build) for own in (choice.base, choice.new))
+    metrics = tuple(sorted({*READ, metric.key}))
+    names = (choice.base.config, choice.new.config) if "config" in choice.differs else ("", "")
     anyway = request.GET.get("libraries") == "any"
-    answered = report(base, new, any_libraries=anyway)
-    table = answered.tables.get(metric.key) or compare(base, new, metric, any_libraries=anyway)
+    answered, table = _judged(versions.stamp(wanted, metrics), wanted, metrics, names, metric, anyway)
     return Found(known, choice, answered, table)
 
 
-def _aligned(side: Side, choice: Choice, own: SideChoice) -> Side:
+@lru_cache(maxsize=8)
+def _judged(
+    stamp: str,
+    wanted: tuple[tuple[Source, int], ...],
+    metrics: tuple[str, ...],
+    names: tuple[str, str],
+    metric: Metric,
+    anyway: bool,
+) -> tuple[Report, Table]:
+    """The report and the table of one metric; kept while the data are the same (`stamp`), because every filter of the
+    page asks for them again."""
+    base, new = (_aligned(side, own, names) for side, own in zip(versions.sides(wanted, metrics), names, strict=True))
+    answered = report(base, new, any_libraries=anyway)
+    return answered, answered.tables.get(metric.key) or compare(base, new, metric, any_libraries=anyway)
+
+
+def _aligned(side: Side, own: str, names: tuple[str, str]) -> Side:
     """Two configs are compared benchmark by benchmark: both sides' cases get one name."""
-    if "config" not in choice.differs or not own.config:
+    if not own:
         return side
-    name = f"{choice.base.config} → {choice.new.config}"
+    name = f"{names[0]} → {names[1]}"
     return {Key(key.benchmark, name): Measured(one.case, one.parts, one.failures) for key, one in side.items()}
 
 

@@ -1,7 +1,8 @@
 """Releases as an axis: a line per config over builds, and a matrix of cases × builds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from csp.decorators import csp_update
@@ -74,56 +75,74 @@ def measured(chosen: Chosen, benchmark: int | None = None) -> dict[int, dict[Key
     return versions.by_build(source, [tested.build for tested in chosen.builds], [chosen.metric.key])
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Every case on every build. tables: each build's against the base, by build."""
+
+    sides: dict[int, dict[Key, Any]]
+    cases: list[Case]
+    tables: dict[int, Table]
+
+
+def judge(chosen: Chosen) -> Judged:
+    builds = tuple(tested.build for tested in chosen.builds)
+    source = Source(chosen.machine.machine)
+    stamp = versions.stamp([(source, build) for build in builds], [chosen.metric.key])
+    return _judged(stamp, source, builds, chosen.base.build, chosen.metric)
+
+
+@lru_cache(maxsize=4)
+def _judged(stamp: str, source: Source, builds: tuple[int, ...], base: int, metric: Metric) -> Judged:
+    """Kept while the data are the same (`stamp`): another benchmark or page of the matrix needs no new judgement."""
+    sides = versions.by_build(source, builds, [metric.key])
+    cases = {key: one.case for side in sides.values() for key, one in side.items()}
+    families = list(dict.fromkeys(case.family for case in sorted(cases.values(), key=lambda case: case.place)))
+    ordered = sorted(cases.values(), key=lambda case: (families.index(case.family), case.place))
+    return Judged(sides, ordered, {build: compare(sides[base], sides[build], metric) for build in builds})
+
+
 @csp_update(settings.CHART_POLICY)
 def show(request: HttpRequest) -> HttpResponse:
     known = versions.tested()
     if not known:
         return render(request, "versions.html", {})
     chosen = choose(request, known)
-    sides = measured(chosen)
-    cases = {key: one.case for side in sides.values() for key, one in side.items()}
-    families = list(dict.fromkeys(case.family for case in sorted(cases.values(), key=lambda case: case.place)))
-    ordered = sorted(cases.values(), key=lambda case: (families.index(case.family), case.place))
-    benchmarks = list(dict.fromkeys(case.benchmark for case in ordered))
+    judged = judge(chosen)
+    benchmarks = list(dict.fromkeys(case.benchmark for case in judged.cases))
     benchmark = chosen.benchmark if chosen.benchmark in benchmarks else (benchmarks or [""])[0]
-    rows = _matrix(sides, chosen, ordered)
+    shown = judged.cases if "all" in request.GET else judged.cases[:_MOST_ROWS]
     context = {
         "chosen": chosen,
         "machines": sorted({tested.machine_key for tested in known}),
         "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
         "benchmarks": benchmarks,
         "benchmark": benchmark,
-        "rows": rows if "all" in request.GET else rows[:_MOST_ROWS],
-        "total_rows": len(rows),
-        "table": _table(lines_of(sides, chosen, benchmark), chosen.metric),
+        "rows": _matrix(judged, chosen, shown),
+        "total_rows": len(judged.cases),
+        "table": _table(lines_of(judged.sides, chosen, benchmark), chosen.metric),
         "query": f"machine={chosen.machine.machine_key}&metric={chosen.metric.key}",
     }
     return render(request, "versions.html", context)
 
 
-def _matrix(sides: Mapping[int, Side], chosen: Chosen, cases: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:
-    """Each case on each build against the base build, whose own column has the values."""
-    base = sides[chosen.base.build]
+def _matrix(judged: Judged, chosen: Chosen, shown: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:
+    """These cases on each build against the base build, whose own column has the values."""
+    keys = {Key(case.benchmark, case.config) for case in shown}
     columns = [
-        _values(base, chosen.metric)
-        if tested.build == chosen.base.build
-        else _column(base, sides[tested.build], chosen.metric)
+        _column(judged.tables[tested.build], keys, _value if tested.build == chosen.base.build else _cell)
         for tested in chosen.builds
     ]
-    return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in cases]
+    return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in shown]
 
 
-def _values(base: Side, metric: Metric) -> dict[Key, Cell]:
-    table = compare(base, base, metric)
-    values = {Key(row.case.benchmark, row.case.config): row.effect.base for row in table.rows}
-    told = {key: Cell(quantity(metric, one.value), 0, f"{one.n} processes") for key, one in values.items()}
+def _column(table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], Cell]) -> dict[Key, Cell]:
+    rows = ((Key(row.case.benchmark, row.case.config), row) for row in table.rows)
+    told = {key: cell(row, table.metric) for key, row in rows if key in keys}
     return told | _left(table)
 
 
-def _column(base: Side, build: Side, metric: Metric) -> dict[Key, Cell]:
-    table = compare(base, build, metric)
-    told = {Key(row.case.benchmark, row.case.config): _cell(row, metric) for row in table.rows}
-    return told | _left(table)
+def _value(row: Row, metric: Metric) -> Cell:
+    return Cell(quantity(metric, row.effect.base.value), 0, f"{row.effect.base.n} processes")
 
 
 def _left(table: Table) -> dict[Key, Cell]:

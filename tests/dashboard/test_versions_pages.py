@@ -10,6 +10,8 @@ import pytest
 from django.test import Client
 
 from dashboard.exports import csv_text
+from dashboard.models import Job, Series
+from dashboard.services import triage
 from tests.builders import pages, releases
 from tests.builders.reading import text
 
@@ -176,3 +178,15 @@ def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reade
     shown = text(reader, f"/series/{GPT2}/?axis=release")
     assert '<option value="release" selected>' in shown
     assert "axis=release" in shown.partition("data-figure=")[2][:200]
+
+
+# --- Kept answers ---------------------------------------------------------------------------------------------------
+def test_an_answer_is_kept_only_while_the_data_are_the_same(two_releases: None, reader: Client) -> None:
+    address = COMPARE.replace("/?", "/export.csv?")
+    before = reader.get(address).content
+    assert reader.get(address).content == before
+    job = Job.objects.filter(run__build__label=releases.NEW, benchmark__model="llama", config__name="eager").first()
+    assert job is not None
+    series = Series.objects.get(data__job=job, metric="latency_ms")
+    triage.mark_invalid(series=series, job=job, reason="a fan had failed", by=None)
+    assert reader.get(address).content != before

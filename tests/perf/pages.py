@@ -77,7 +77,7 @@ def main() -> None:
     report("data endpoint, one config", lambda: client.get(f"{address}data.json?{place}&config={series.config}"), floor)
     report("data endpoint, all configs", lambda: client.get(f"{address}data.json?{place}"))
     run, job = Run.objects.latest("created_at"), Job.objects.latest("planned_at")
-    lists = ("/", "/benchmarks/", "/benchmarks/?family=llm", "/runs/", "/fleet/")
+    lists = ("/", "/benchmarks/", "/benchmarks/?family=llm", "/runs/", "/fleet/", "/compare/", "/versions/")
     for name in (*lists, f"{address}?{place}", f"/runs/{run.pk}/", f"/jobs/{job.pk}/"):
         report(name[:34], lambda name=name: client.get(name))
 
