@@ -43,6 +43,7 @@ class AccessAttemptAdmin(ReadOnlyAdmin):
     """Wrong passwords; those that reach the limit lock an account out for the address they came from."""
 
     list_display = ("attempt_time", "username", "ip_address", "failures_since_start", "path_info")
+    list_filter = ("attempt_time",)
     search_fields = ("username", "ip_address")
     actions = ("lift",)
 

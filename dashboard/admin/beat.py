@@ -32,9 +32,11 @@ class PeriodicTaskAdmin(PlainPeriodicTaskAdmin, ModelAdmin):
 
 @admin.register(CrontabSchedule)
 class CrontabAdmin(PlainCrontabAdmin, ModelAdmin):
-    pass
+    list_filter = ("timezone",)
+    search_fields = ("hour", "minute", "day_of_week", "timezone")
 
 
 @admin.register(IntervalSchedule)
 class IntervalAdmin(ModelAdmin):
-    pass
+    list_filter = ("period",)
+    search_fields = ("every",)

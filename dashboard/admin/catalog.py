@@ -31,11 +31,14 @@ class BenchmarkAdmin(ReadOnlyAdmin):
 @admin.register(Config)
 class ConfigAdmin(ReadOnlyAdmin):
     list_display = ("name", "label", "about", "retired")
+    list_filter = ("retired",)
+    search_fields = ("name", "label", "about")
 
 
 @admin.register(Machine)
 class MachineAdmin(ModelAdmin):
     list_display = ("key", "label", "device_kind", "default_size")
+    list_filter = ("device_kind", "default_size")
     search_fields = ("key", "label")
 
 
@@ -116,6 +119,7 @@ class TrackAdmin(ModelAdmin):
     form = TrackForm
     list_display = ("key", "label", "kind", "build")
     list_filter = ("kind",)
+    search_fields = ("key", "label")
     autocomplete_fields = ("build",)
 
 

@@ -15,7 +15,8 @@ from dashboard.services.fleet import add_worker, renew_token, revoke_token
 @admin.register(Worker)
 class WorkerAdmin(ModelAdmin):
     list_display = ("name", "machine", "device", "paused", "can_sign_in", "last_seen")
-    list_filter = ("machine", "paused")
+    list_filter = ("machine", "paused", "last_seen")
+    search_fields = ("name", "machine__key", "device")
     readonly_fields = ("device", "boot_id", "facts", "last_seen", "created_at")
     actions = ("pause", "resume", "renew", "revoke")
 
@@ -39,12 +40,18 @@ class WorkerAdmin(ModelAdmin):
         messages.warning(request, f"The token of {worker}, shown this once: WORKER_TOKEN={token}")
 
     @admin.action(description="Pause", permissions=["change"])
-    def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> None:
-        messages.success(request, f"{chosen.update(paused=True)} paused: a job that runs is finished, none is begun.")
+    def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            return f"{workers.update(paused=True)} paused: a job that runs is finished, none is begun."
+
+        return confirmed(self, request, chosen, question="Let these workers begin no further job?", apply=apply)
 
     @admin.action(description="Resume", permissions=["change"])
-    def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> None:
-        messages.success(request, f"{chosen.update(paused=False)} resumed.")
+    def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            return f"{workers.update(paused=False)} resumed."
+
+        return confirmed(self, request, chosen, question="Let these workers take jobs again?", apply=apply)
 
     @admin.action(description="New token", permissions=["add"])
     def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:

@@ -25,6 +25,7 @@ class JobAdmin(ReadOnlyAdmin):
 @admin.register(RefusedResult)
 class RefusedResultAdmin(ReadOnlyAdmin):
     list_display = ("id", "source", "reason", "job", "received_at")
+    list_filter = ("received_at",)
     list_select_related = ("job__benchmark", "job__config")
     search_fields = ("source", "reason")
     fields = ("source", "reason", "job", "received_at", "beginning")

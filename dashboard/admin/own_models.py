@@ -14,6 +14,8 @@ from dashboard.services.own_models import delete_repository, save_repository
 @admin.register(ModelRepository)
 class ModelRepositoryAdmin(ModelAdmin):
     list_display = ("key", "url", "commit", "revision", "read_revision", "read_by")
+    list_filter = ("read_by",)
+    search_fields = ("key", "url")
     fields = ("key", "url", "commit", "revision", "read_revision", "read_by", "problem")
     readonly_fields = ("revision", "read_revision", "read_by", "problem")
 

@@ -12,12 +12,20 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from dashboard.admin.base import confirmed
-from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
+from dashboard.admin.importing import upload
+from dashboard.admin.selection import (
+    BenchmarksField,
+    ConfigsField,
+    FamiliesField,
+    StartsField,
+    plan_or_error,
+    selection_of,
+)
 from dashboard.models import Machine, Purpose, Run, TorchBuild, Track
 from dashboard.plan import Case, budget
 from dashboard.services.runs import cancel_run, retry_failed_jobs, trigger_run
 
-ASKED = ("build", "track", "machine", "families", "benchmarks", "configs", "label")
+ASKED = ("build", "track", "machine", "families", "benchmarks", "configs", "starts", "label")
 
 
 class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
@@ -26,6 +34,7 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
     families = FamiliesField()
     benchmarks = BenchmarksField()
     configs = ConfigsField()
+    starts = StartsField()
     cases: list[Case]
 
     class Meta:
@@ -50,7 +59,7 @@ class RunAdmin(ModelAdmin):
     list_filter = ("state", "purpose", "machine", "track", "build")
     search_fields = ("label", "build__label")
     actions = ("cancel", "retry_failed")
-    actions_list = ("run_now",)
+    actions_list = ("run_now", "import_results")
     compressed_fields = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Run]:
@@ -95,10 +104,11 @@ class RunAdmin(ModelAdmin):
             families=selection.families,
             benchmarks=selection.benchmarks,
             configs=selection.configs,
+            measure={"starts": asked["starts"]} if asked["starts"] else {},
         )
         obj.pk = run.pk
         obj.refresh_from_db()
-        cost = budget(form.cases, {})
+        cost = budget(form.cases, run.request["measure"])
         messages.success(request, f"{cost.jobs} jobs are queued, about {cost.expected_s / 60:.0f} min of work.")
 
     def response_add(self, request: HttpRequest, obj: Run, post_url_continue: str | None = None) -> HttpResponse:
@@ -107,6 +117,10 @@ class RunAdmin(ModelAdmin):
     @action(description="Run now", url_path="run-now", permissions=["add"])
     def run_now(self, request: HttpRequest) -> HttpResponseRedirect:
         return redirect("admin:dashboard_run_add")
+
+    @action(description="Import results", url_path="import-results", permissions=["add"])
+    def import_results(self, request: HttpRequest) -> HttpResponse:
+        return upload(self, request)
 
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:

@@ -45,6 +45,7 @@ class ScheduleAdmin(ModelAdmin):
     form = ScheduleForm
     list_display = ("name", "enabled", "crontab", "track", "machine", "problem")
     list_filter = ("enabled", "machine", "track")
+    search_fields = ("name",)
     fields = (*ScheduleForm.Meta.fields, "problem")
     readonly_fields = ("problem",)
     compressed_fields = True

@@ -7,6 +7,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminS
 
 from dashboard.models import Benchmark, Config, Machine
 from dashboard.plan import Case, PlanError, Selection
+from dashboard.running_costs import STARTS
 from dashboard.services.runs import plan_run
 
 
@@ -44,6 +45,19 @@ class ConfigsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  #
         super().__init__(
             known, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget(), help_text=help_text, **options
         )
+
+
+class StartsField(forms.MultipleChoiceField):
+    """Which starts to measure."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            choices=[(start, start) for start in STARTS], required=False, initial=["cold"],
+            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+            help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. The advisor tells each; "
+            "every one more costs a start.",
+            **options,
+        )  # fmt: skip
 
 
 def selection_of(cleaned: dict[str, Any]) -> Selection:

@@ -105,7 +105,7 @@ def test_a_new_workers_token_is_shown_once(admin_client: Client) -> None:
 def test_a_worker_is_paused_and_resumed(admin_client: Client) -> None:
     worker = site.worker()
     for action, paused in (("pause", True), ("resume", False)):
-        admin_client.post(WORKERS, {"action": action, "_selected_action": worker.pk})
+        admin_client.post(WORKERS, {"action": action, "_selected_action": worker.pk, "confirmed": "yes"})
         worker.refresh_from_db()
         assert worker.paused is paused
 

@@ -1,19 +1,17 @@
 """manage.py import_results: take in result files from machines that reach nothing, and other tools' files."""
 
-import gzip
-import tarfile
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.importing import OURS
-from dashboard.services.imports import Report, Source, import_results
+from dashboard.services.import_files import Unreadable, sources_in
+from dashboard.services.imports import Report, import_results
 
 
 class Command(BaseCommand):
@@ -32,10 +30,13 @@ class Command(BaseCommand):
         missing = [str(path) for path in options["paths"] if not path.exists()]
         if missing:
             raise CommandError(f"There is no {', '.join(missing)}.")
-        report = import_results(
-            sources=(source for path in options["paths"] for source in sources_in(path)),
-            **{key: options[key] for key in ("machine", "track", "label", "build", "at", "dry_run")},
-        )
+        try:
+            report = import_results(
+                sources=(source for path in options["paths"] for source in sources_in(path)),
+                **{key: options[key] for key in ("machine", "track", "label", "build", "at", "dry_run")},
+            )
+        except Unreadable as error:
+            raise CommandError(str(error)) from None
         for line in in_words(report):
             self.stdout.write(line)
         for name, reason in report.refused:
@@ -63,36 +64,3 @@ def moment(text: str) -> datetime:
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is no time: write it as 2026-11-21T03:00") from None
     return at if at.tzinfo else timezone.make_aware(at)
-
-
-def sources_in(path: Path) -> Iterator[Source]:
-    """Every result document under `path`. Raises CommandError for an archive that cannot be read."""
-    try:
-        if path.is_dir():
-            for file in sorted(path.rglob("*")):
-                if file.suffix in {".json", ".jsonl", ".csv", ".gz"} and file.is_file():
-                    yield from sources_in(file)
-        elif path.name.endswith((".tar.gz", ".tgz")):
-            yield from _in_archive(path)
-        elif path.name.endswith(".jsonl.gz"):
-            yield from _in_lines(path)
-        else:
-            with path.open("rb") as document:
-                yield Source(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
-    except (OSError, EOFError, tarfile.TarError) as error:
-        raise CommandError(f"{path} cannot be read: {error}") from None
-
-
-def _in_archive(path: Path) -> Iterator[Source]:
-    with tarfile.open(path) as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.isfile() and member.name.endswith((".json", ".csv")) else None
-            if file is not None:
-                yield Source(f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1))
-
-
-def _in_lines(path: Path) -> Iterator[Source]:
-    with gzip.open(path) as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b""), start=1):
-            if line.strip():
-                yield Source(f"{path}:{number}", line)
