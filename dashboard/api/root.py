@@ -8,6 +8,7 @@ from django.urls import URLPattern
 from django.views.decorators.http import conditional_page
 from ninja import NinjaAPI
 from ninja.errors import ValidationError
+from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
 from dashboard.api import alerts, catalog, comparisons, jobs, results, runs, series, worker
@@ -17,6 +18,17 @@ from dashboard.result_format import Refused, TooLarge, parse_json
 from dashboard.services.fleet import CatalogError
 from dashboard.services.leases import Stale
 from dashboard.services.triage import NotPossible
+
+
+class Api(NinjaAPI):
+    """The API with the first sentence of each call's text as its summary: a function's name says less."""
+
+    def get_openapi_schema(self, **how: Any) -> OpenAPISchema:
+        schema = super().get_openapi_schema(**how)
+        for path in schema["paths"].values():
+            for call in path.values():
+                call["summary"] = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
+        return schema
 
 
 class StrictParser(Parser):
@@ -32,12 +44,12 @@ Lists come in pages: follow `next` until it is null. Answers carry an `ETag`; se
 has not changed is answered 304 without a body. Errors are `{"detail": "what, where, what to do"}`."""
 WORKERS = "worker/"
 SITE_PAGES = ("docs",)  # a page of the site, for whom the pages are
-api = NinjaAPI(
+api = Api(
     title="Compilewatch", version="1", description=ABOUT, urls_namespace="api", parser=StrictParser(), docs=SitePage()
 )
-api.add_router(WORKERS, worker.router)
 for one in (catalog, series, jobs, runs, comparisons, alerts, results):
     api.add_router("", one.router)
+api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {
     Stale: 409, NotPossible: 409, TooLarge: 413, Refused: 422, CatalogError: 422, PlanError: 422, Http404: 404,
 }  # fmt: skip

@@ -1,12 +1,13 @@
-"""Keys in the addresses of feeds.
+"""Keys in the addresses of feeds, badges and embedded charts.
 
-Feed readers do not sign in: on a site that is not readable by everybody the address carries a key of the person who
-copied it. The key dies with the account, or with its password.
+Feed readers and other people's pages do not sign in: on a site that is not readable by everybody the address carries a
+key of the person who copied it. The key dies with the account, or with its password.
 """
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 
@@ -22,3 +23,8 @@ def is_key(key: str) -> bool:
     owner = key.partition(".")[0]
     user = get_user_model().objects.filter(pk=owner, is_active=True).first() if owner.isdecimal() else None
     return user is not None and constant_time_compare(key, key_of(user))
+
+
+def may_read(request: HttpRequest) -> bool:
+    """Whether the site may be read by who asks: by everybody, who is signed in, or who has a person's key."""
+    return settings.PUBLIC_READ or request.user.is_authenticated or is_key(request.GET.get("key", ""))

@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from dashboard.models import AlertGroup
 from dashboard.selectors import alerts
 from dashboard.views.alerts import chosen_filters
-from dashboard.views.feed_keys import is_key
+from dashboard.views.feed_keys import may_read
 
 _MOST_ITEMS = 50
 
@@ -66,7 +66,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 @login_not_required
 def feed(request: HttpRequest) -> HttpResponse:
     """The feed for who may read the site: everybody, who is signed in, or who has a person's key."""
-    if settings.PUBLIC_READ or request.user.is_authenticated or is_key(request.GET.get("key", "")):
+    if may_read(request):
         return AlertsFeed()(request)
     return HttpResponse(
         "This feed needs a key: sign in, open the alerts and copy the address of their feed.", status=403

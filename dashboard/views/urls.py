@@ -25,6 +25,7 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/code/", jobs.code, name="job_code"),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
     path("alerts/", include("dashboard.views.alert_urls")),
+    path("", include("dashboard.views.outward_urls")),
     path("fleet/", fleet.show, name="fleet"),
     path("docs/", docs.index, name="docs"),
     path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),

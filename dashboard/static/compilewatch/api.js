@@ -14,9 +14,9 @@ document.addEventListener("themechange", followTheme);
 SwaggerUIBundle({
   url: place.dataset.schema,
   domNode: place,
-  deepLinking: true,
   docExpansion: "list",
   defaultModelsExpandDepth: -1,
+  onComplete: () => place.removeAttribute("aria-busy"),
   requestInterceptor(request) {
     request.headers["X-CSRFToken"] = place.dataset.csrf;
     return request;

@@ -1,0 +1,34 @@
+"""Badges for a README: two words in an SVG, whole in themselves. Pure."""
+
+from html import escape
+from typing import Literal
+
+Tone = Literal["good", "bad", "quiet"]
+
+_COLOURS: dict[Tone, str] = {"good": "#07578f", "bad": "#9a3b00", "quiet": "#59636e"}  # 4.5:1 or more under white
+_LABEL_COLOUR = "#2b323b"
+_LETTER = 6.4  # mean width in pixels at 11 px; textLength makes the text fit whatever font there is
+_MARGIN = 7
+_HEIGHT = 20
+
+
+def badge(label: str, text: str, tone: Tone) -> str:
+    """An SVG 20 pixels high: `label` on dark ground, `text` on the colour of its tone."""
+    left, right = _width(label), _width(text)
+    told = escape(f"{label}: {text}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" role="img"'
+        f' aria-label="{told}"><title>{told}</title>'
+        f'<rect width="{left}" height="{_HEIGHT}" fill="{_LABEL_COLOUR}"/>'
+        f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOURS[tone]}"/>'
+        '<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">'
+        f"{_text(label, _MARGIN, left)}{_text(text, left + _MARGIN, right)}</g></svg>"
+    )
+
+
+def _width(text: str) -> int:
+    return round(len(text) * _LETTER) + 2 * _MARGIN
+
+
+def _text(text: str, x: int, width: int) -> str:
+    return f'<text x="{x}" y="14" textLength="{width - 2 * _MARGIN}">{escape(text)}</text>'
