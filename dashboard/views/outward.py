@@ -23,9 +23,10 @@ from django.views.decorators.http import conditional_page
 from dashboard.badges import badge as drawn
 from dashboard.metrics import METRICS
 from dashboard.selectors import alerts, outward
-from dashboard.views import parameters, series
+from dashboard.views import parameters, series_data
 from dashboard.views.alerts import chosen_filters
 from dashboard.views.feed_keys import key_of, may_read
+from dashboard.views.series_selection import select
 
 Arguments = ParamSpec("Arguments")
 View = Callable[Arguments, HttpResponseBase]
@@ -81,7 +82,7 @@ def _svg(text: str) -> HttpResponse:
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: HttpRequest, name: str) -> HttpResponse:
     """The trend of a benchmark, as its page draws it, for a frame: `theme` is light, dark, or the reader's own."""
-    selection = series.select(request, name)
+    selection = select(request, name)
     asked = _without(request.GET, "key", "theme")
     context = {
         "selection": selection,
@@ -95,7 +96,7 @@ def embed(request: HttpRequest, name: str) -> HttpResponse:
 @for_readers
 def embed_data(request: HttpRequest, name: str) -> HttpResponse:
     """The figure of `embed`."""
-    return series.data(request, name)
+    return series_data.data(request, name)
 
 
 def _without(asked: QueryDict, *names: str) -> str:
