@@ -17,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from tzlocal import get_localzone_name
 
+from dashboard import admin_look
 from dashboard.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -253,4 +254,6 @@ UNFOLD = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("compilewatch/icon.svg")}
     ],
     "SHOW_HISTORY": True,
+    "COLORS": admin_look.COLORS,
+    "SIDEBAR": {"show_search": True, "navigation": admin_look.navigation},
 }

@@ -29,12 +29,12 @@ class WorkerDisk:
 
 @dataclass(frozen=True, slots=True)
 class SiteDisk:
-    """Of the site, GB."""
+    """Of the site, bytes."""
 
-    database_gb: float
-    artifacts_gb: float
-    free_gb: float
-    total_gb: float
+    database: int
+    artifacts: int
+    free: int
+    total: int
 
 
 def workers() -> list[WorkerDisk]:
@@ -57,4 +57,4 @@ def of_site() -> SiteDisk:
     artifacts = Artifact.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
     root = Path(settings.MEDIA_ROOT)
     usage = shutil.disk_usage(next(each for each in (root, *root.parents) if each.exists()))
-    return SiteDisk(database / 1e9, artifacts / 1e9, usage.free / 1e9, usage.total / 1e9)
+    return SiteDisk(database, artifacts, usage.free, usage.total)

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from django.contrib.admin import site as admin_site
+from django.contrib.auth.models import Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from dashboard import admin_look
 from dashboard.models import Job, Run, Worker
 from tests.builders import site
 from tests.builders.pages import REAL_RESULT
@@ -92,3 +94,22 @@ def test_an_alert_is_decided_again_from_its_stored_points(admin_client: Client) 
     form = {"action": "decide_again", "_selected_action": [stepped().group_id]}
     page = admin_client.post(reverse("admin:dashboard_alertgroup_changelist"), form, follow=True).text
     assert "today the same." in page
+
+
+# --- The sidebar -----------------------------------------------------------------------------------------------------
+def test_the_sidebar_leads_to_every_list() -> None:
+    assert {model._meta.label_lower for model in admin_site._registry} == {*admin_look.listed()}
+
+
+def test_the_sidebar_is_grouped_by_the_work(admin_client: Client) -> None:
+    page = told(admin_client, RUNS)
+    assert page.index("What is measured") < page.index("Wrong passwords")
+
+
+def test_the_sidebar_shows_what_one_may_look_at_alone(client: Client, django_user_model: type[User]) -> None:
+    user = django_user_model.objects.create_user("clerk", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_run"))
+    client.force_login(user)
+    page = told(client, RUNS)
+    assert "/admin/dashboard/run/" in page
+    assert "/admin/dashboard/worker/" not in page

@@ -36,6 +36,8 @@ LINKS = {  # page -> where a link to it is found, and which
     "alert_quality": ("/alerts/quality/", None),
     "benchmarks": ("/benchmarks/", None),
     "series": ("/benchmarks/", "table.matrix tbody th a"),
+    "advisor_list": ("/advisor/", None),
+    "advisor": ("/advisor/", "tbody th a"),
     "versions": ("/versions/", None),
     "compare": ("/compare/", None),
     "comparisons": ("/comparisons/", None),
