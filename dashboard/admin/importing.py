@@ -43,6 +43,14 @@ class ImportForm(forms.Form):
         initial="import", validators=[TRACK_KEY], widget=UnfoldAdminTextInputWidget(),
         help_text="The stream whose series these numbers join.",
     )  # fmt: skip
+    build = forms.CharField(
+        required=False, max_length=200, widget=UnfoldAdminTextInputWidget(),
+        help_text="Label of the build, for a file of another tool that names none.",
+    )  # fmt: skip
+    at = forms.DateTimeField(
+        required=False, label="Measured at", widget=UnfoldAdminTextInputWidget(),
+        help_text="For a file of another tool that does not say when: 2026-11-21 03:00.",
+    )  # fmt: skip
     label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget())
     dry_run = forms.BooleanField(required=False, widget=UnfoldBooleanWidget(), label="Only check, change nothing")
 
@@ -78,5 +86,7 @@ def tell(request: HttpRequest, report: Report, *, dry_run: bool) -> None:
     verb = "would be added" if dry_run else "added"
     refused = len(report.refused)
     messages.success(request, f"{report.added} {verb}, {report.known} here already, {refused} refused.")
+    if report.left_out:
+        messages.warning(request, f"Left out, because the site has no such metric: {', '.join(report.left_out)}.")
     for name, reason in report.refused[:_MOST_TOLD]:
         messages.error(request, f"{Path(name).name}: {reason}")

@@ -5,7 +5,18 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path, re_path
 
 from dashboard import single_sign_on
-from dashboard.views import benchmarks, docs, fleet, jobs, overview, runs, saved_views, search, tokens
+from dashboard.views import (
+    benchmarks,
+    data_export,
+    docs,
+    fleet,
+    jobs,
+    overview,
+    runs,
+    saved_views,
+    search,
+    tokens,
+)
 
 urlpatterns = [
     path("", overview.show, name="overview"),
@@ -27,6 +38,7 @@ urlpatterns = [
     path("alerts/", include("dashboard.views.alert_urls")),
     path("", include("dashboard.views.outward_urls")),
     path("fleet/", fleet.show, name="fleet"),
+    re_path(r"^export/data\.(?P<form>csv|jsonl|v3|parquet)$", data_export.export, name="data_export"),
     path("docs/", docs.index, name="docs"),
     path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),
     path("docs/<slug:slug>/", docs.page, name="docs_page"),

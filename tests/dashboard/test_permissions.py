@@ -35,6 +35,7 @@ PAGES = {
             "bisection", "runs", "run", "job", "job_samples", "artifact", "alerts", "alerts_feed", "telling",
             "alert_quality", "alert", "alert_code", "alert_change", "alert_pairs", "fleet", "glossary",
             "api:openapi-view", "advisor_list", "advisor", "advisor_data", "advisor_export",
+            "docs", "docs_page", "docs_picture", "data_export",
             "badge", "alerts_badge", "embed", "embed_data", "oembed",
         ),
         READERS,
