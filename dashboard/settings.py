@@ -91,6 +91,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH
     "dashboard.log_context.RequestContext",
     "dashboard.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",

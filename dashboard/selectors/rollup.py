@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
 
-from dashboard.models import Benchmark, Series, Track
+from dashboard.models import Benchmark, Track
 
 STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
-_OF_EVERY_JOB = (STATUS_METRIC, "latency_ms")  # an unsupported one has none of the former
 EAGER = "eager"
 
 
@@ -110,21 +108,32 @@ class Geomean:
     failed: int
 
 
+# Each machine and track by itself, so that an index leads to its series, however many others there are.
+_PLACES = """
+    SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label, coalesce(build.label, ''), told.at
+    FROM dashboard_machine AS machine
+    CROSS JOIN dashboard_track AS track
+    LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id
+    CROSS JOIN LATERAL (
+        SELECT max(last_at) AS at FROM dashboard_series
+        WHERE machine_id = machine.id AND track_id = track.id AND metric IN ('passed', 'latency_ms')
+              AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
+    ) AS told
+    WHERE told.at IS NOT NULL
+    ORDER BY track.kind = %(versions)s, told.at DESC
+"""
+
+
 def places(benchmark: Benchmark | None = None) -> list[Place]:
     """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query.
 
-    Read from the two metrics of which every job that ended has one.
-
-    Builds side by side come after every track that is followed: no page should begin with them.
+    Read from the two metrics of which every job that ended has one. Builds side by side come after every track that is
+    followed: no page should begin with them.
     """
-    found = Series.objects.filter(benchmark=benchmark) if benchmark else Series.objects.all()
-    machine, track = ("machine", "machine__key", "machine__label"), ("track", "track__key", "track__label")
-    rows = found.filter(metric__in=_OF_EVERY_JOB, count__gt=0).values_list(
-        *machine, *track, "track__build__label", "track__kind"
-    )
-    newest_first = rows.annotate(at=Max("last_at")).order_by("-at")
-    followed_first = sorted(newest_first, key=lambda row: row[7] == Track.Kind.VERSIONS)
-    return [Place(Named(*row[:3]), Named(*row[3:6]), row[6] or "", row[8]) for row in followed_first]
+    given = {"benchmark": benchmark.pk if benchmark else None, "versions": Track.Kind.VERSIONS.value}
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, given)
+        return [Place(Named(*row[:3]), Named(*row[3:6]), row[6], row[7]) for row in cursor.fetchall()]
 
 
 def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:

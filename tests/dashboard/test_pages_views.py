@@ -165,7 +165,7 @@ def test_a_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> 
 
 def test_a_run_that_has_ended_does_not_poll(busy_site: Run, reader: Client) -> None:
     ended = Run.objects.filter(state="completed").latest("created_at")
-    assert "hx-trigger" not in text(reader, f"/runs/{ended.pk}/")
+    assert 'hx-trigger="every' not in text(reader, f"/runs/{ended.pk}/")
 
 
 def test_htmx_gets_the_live_part_of_a_run_alone(busy_site: Run, reader: Client) -> None:

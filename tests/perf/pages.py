@@ -1,17 +1,30 @@
-"""How long the pages take, beside the floor for the same work. On the site's database: python tests/perf/pages.py
+"""How long the pages take on a big history, beside the floor for the same work in the same run.
 
-For a history to measure on: manage.py generate_history --series 20000 --points 500. Server time by Django's test
-client, middleware and sign-in included, warm; the floor of the data endpoint is its SQL through psycopg plus the JSON
-encoding.
+    manage.py generate_history --series 20000 --points 500        makes the history
+    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database, static files collected
+
+Server time by Django's test client, warm, signed in, every middleware and the compression of the answer included. The
+floor of the data endpoint is the bare SQL of the same series through psycopg, plus the JSON encoding of its rows. CPU
+time, of this process and its Postgres process together, is what counts where the machine has other work. Series of
+5,000 and of 100,000 points are written for this alone, in a transaction that is rolled back. `--json` keeps the times,
+and `--beside` compares them with kept ones, of a smaller history for example.
 """
 
+import argparse
+import gzip
+import json
+import logging
 import os
+import re
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
@@ -20,67 +33,249 @@ import django
 
 django.setup()
 
+import numpy as np
 import orjson
+import psutil
+from django.conf import settings
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.models import Datum, Job, Run, Series
+from dashboard.models import Datum, Job, JobState, Run, RunState, Series, TorchBuild
 from dashboard.selectors import trend
+from dashboard.services.partitions import ensure_partitions
 
 REPEATS = 15
+BOUNDS_MS = {"/": 150.0, "/benchmarks/": 150.0, "matrix against a base": 150.0, "series page": 30.0}
+TIMES_THE_FLOOR = 2.0
+MOST_QUERIES = 10
+LONG = ((5_000, timedelta(hours=1)), (100_000, timedelta(minutes=5)))
+LARGE_TABLE = 5_000  # rows, from which on a query without an index counts
+SPIKE = 99.0  # ms: the one outlier of a long series
 
 
-def milliseconds(work: Callable[[], Any]) -> tuple[float, float]:
-    """(median, worst) of some repeats, after one to warm up."""
+class Timing(NamedTuple):
+    """median, worst: wall clock, ms. cpu: mean CPU time of this process and of its Postgres process, ms."""
+
+    median: float
+    worst: float
+    cpu: float
+
+    def __str__(self) -> str:
+        return f"{self.median:7.1f} {self.worst:8.1f} {self.cpu:8.1f}"
+
+
+def timed(work: Callable[[], Any]) -> Timing:
+    """Some repeats, after two to warm up."""
     work()
-    times = []
+    work()
+    times, begin = [], cpu_s()
     for _ in range(REPEATS):
         start = time.perf_counter()
         work()
         times.append(1000 * (time.perf_counter() - start))
-    return statistics.median(times), max(times)
+    return Timing(statistics.median(times), max(times), 1000 * (cpu_s() - begin) / REPEATS)
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of the Postgres process that serves it, where that runs on this machine."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (backend,) = cursor.fetchone()
+    used = [psutil.Process(pid).cpu_times() for pid in (os.getpid(), backend) if psutil.pid_exists(pid)]
+    return sum(one.user + one.system for one in used)
 
 
 def reader() -> Client:
-    client = Client(headers={"host": "localhost"})
+    """Signed in, and taking compressed answers as browsers do."""
+    client = Client(headers={"host": "localhost", "accept-encoding": "gzip"})
     client.force_login(User.objects.get_or_create(username="perf-reader")[0])
     return client
 
 
-def bare(series: Series) -> bytes:
-    """The rows of one series as psycopg gives them, as JSON: nothing can answer faster."""
+# --- What is measured ---------------------------------------------------------------------------------------
+class Report:
+    """Prints a line for everything that is measured, and keeps the times."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.took: dict[str, Timing] = {}
+        self.over: list[str] = []
+        print(f"{'ms':38} median    worst      CPU  queries  compressed")
+
+    def floor(self, name: str, series: Series) -> Timing:
+        """The rows of one series as psycopg gives them, as JSON: nothing can answer faster."""
+        given = {"series": [series.pk], "failures": [], "newest": None, "start": None, "end": None}
+
+        def bare() -> bytes:
+            with connection.cursor() as cursor:
+                cursor.execute(trend._DATA, given)
+                return orjson.dumps(list(zip(*cursor.fetchall(), strict=True)))
+
+        took = timed(bare)
+        print(f"{name:38}{took}")
+        return took
+
+    def page(self, name: str, address: str, floor: Timing | None = None) -> None:
+        answer = self.client.get(address)
+        assert answer.status_code == 200, f"{address} answered {answer.status_code}"
+        took = timed(lambda: self.client.get(address))
+        with CaptureQueriesContext(connection) as captured:
+            self.client.get(address)
+        scanned = scans(captured)
+        self.took[name] = took
+        told = [f"{took.median / floor.median:.1f} × the floor, {took.cpu / floor.cpu:.1f} × its CPU"] if floor else []
+        told += self._judge(name, took.median, len(captured), floor.median if floor else None)
+        told += [f"without an index: {', '.join(sorted(scanned))}"] if scanned else []
+        print(f"{name:38}{took} {len(captured):8} {size(answer):8.1f} kB  {'; '.join(told)}")
+
+    def _judge(self, name: str, median: float, queries: int, floor: float | None) -> list[str]:
+        bound = TIMES_THE_FLOOR * floor if floor else BOUNDS_MS.get(name)
+        over = [f"over {bound:.0f} ms"] if bound and median > bound else []
+        over += [f"more than {MOST_QUERIES} queries"] if queries > MOST_QUERIES else []
+        self.over += [f"{name}: {one}" for one in over]
+        return over
+
+
+def size(answer: Any) -> float:
+    """kB that travel."""
+    return len(answer.content if answer.headers.get("Content-Encoding") else gzip.compress(answer.content)) / 1000
+
+
+def scans(captured: CaptureQueriesContext) -> set[str]:
+    """Large tables that a query reads without an index, as EXPLAIN tells."""
+    found: set[str] = set()
     with connection.cursor() as cursor:
-        cursor.execute(trend._DATA, {"series": [series.pk], "failures": [], "newest": None, "start": None, "end": None})
-        columns = list(zip(*cursor.fetchall(), strict=True))
-    return orjson.dumps(columns)
+        cursor.execute("SELECT relname, reltuples FROM pg_class WHERE relkind IN ('r', 'p')")
+        rows = dict(cursor.fetchall())
+        for query in captured.captured_queries:
+            if query["sql"].lstrip(" (\n").upper().startswith(("SELECT", "WITH")):
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}".replace("%", "%%"), [])
+                plan = cursor.fetchone()[0]
+                found |= {one for one in _scanned(plan[0]["Plan"]) if rows.get(one, 0) > LARGE_TABLE}
+    return found
 
 
-def report(name: str, work: Callable[[], Any], floor: float | None = None) -> float:
-    median, worst = milliseconds(work)
-    with CaptureQueriesContext(connection) as captured:
-        work()
-    beside = f"  {median / floor:4.1f} × the floor" if floor else ""
-    print(f"{name:34} {median:8.1f} ms  worst {worst:8.1f}  {len(captured):2} queries{beside}")
-    return median
+def _scanned(node: dict[str, Any]) -> Iterator[str]:
+    if node["Node Type"] == "Seq Scan":
+        yield node["Relation Name"]
+    for child in node.get("Plans", ()):
+        yield from _scanned(child)
 
 
-def main() -> None:
-    client = reader()
-    longest = Series.objects.filter(metric="latency_ms", count__gt=0).order_by("-count")
-    series = longest.select_related("benchmark", "config")[0]
-    address = f"/series/{series.benchmark}/"
+# --- Long series --------------------------------------------------------------------------------------------
+@contextmanager
+def long_series(points: int, apart: timedelta) -> Iterator[Series]:
+    """A series of so many data with one single spike, which is gone afterwards."""
+    with transaction.atomic():
+        yield _long_series(points, apart)
+        transaction.set_rollback(True)
+
+
+def _long_series(points: int, apart: timedelta) -> Series:
+    like = Series.objects.filter(metric="latency_ms").select_related("benchmark", "config", "machine", "track")[0]
+    build = TorchBuild.objects.create(label=f"long-{points}", version=f"long-{points}")
+    track = like.track.__class__.objects.create(key=f"long-{points}", build=build)
+    run = Run.objects.create(build=build, track=track, machine=like.machine, state=RunState.COMPLETED)
+    case = {"benchmark": like.benchmark, "config": like.config, "machine": like.machine, "track": track}
+    now = datetime.now(UTC)
+    times = [now - apart * (points - number) for number in range(points)]
+    ensure_partitions(moments=times)
+    series = Series.objects.create(**case, metric="latency_ms", count=points, last_at=times[-1], last_value=10)
+    jobs = [
+        Job(run=run, benchmark=like.benchmark, config=like.config, state=JobState.DONE, planned_at=at) for at in times
+    ]
+    Job.objects.bulk_create(jobs, batch_size=5000)
+    values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, points))
+    values[points // 3] = SPIKE
+    with connection.cursor() as cursor, cursor.copy(
+        "COPY dashboard_datum (series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, value, low,"
+        " high, count) FROM STDIN"
+    ) as copy:  # fmt: skip
+        for job, value in zip(jobs, values.tolist(), strict=True):
+            copy.write_row(
+                (
+                    series.pk,
+                    job.planned_at,
+                    job.pk,
+                    build.pk,
+                    "scheduled",
+                    "pass",
+                    1,
+                    value,
+                    value * 0.99,
+                    value * 1.01,
+                    30,
+                )
+            )
+    return series
+
+
+def measure_long(report: Report) -> None:
+    for points, apart in LONG:
+        with long_series(points, apart) as series:
+            floor = report.floor(f"floor: SQL and JSON of {points:,} points", series)
+            address = f"/series/{series.benchmark}/data.json?machine={series.machine.key}&track={series.track.key}"
+            report.page(f"data endpoint, {points:,} points", address, floor)
+            figure = json.loads(gzip.decompress(report.client.get(address).content))
+            line = next(trace for trace in figure["data"] if trace["meta"]["role"] == "line")
+            print(f"{'':38}{len(line['x']):,} points sent, the one spike {'kept' if SPIKE in line['y'] else 'LOST'}")
+
+
+# --- The whole ----------------------------------------------------------------------------------------------
+def measure_pages(report: Report) -> None:
+    series = Series.objects.filter(metric="latency_ms", count__gt=0).select_related("benchmark").order_by("-count")[0]
+    base = TorchBuild.objects.filter(runs__machine=series.machine).distinct().order_by("-pk")[1]
+    job = Job.objects.filter(run__machine=series.machine).latest("planned_at")
     place = f"machine={series.machine.key}&track={series.track.key}"
-    print(f"{Series.objects.count()} series, {Datum.objects.count()} data; {series.count} points in the longest")
-    floor = report("floor: SQL and JSON of one series", lambda: bare(series))
-    report("data endpoint, one config", lambda: client.get(f"{address}data.json?{place}&config={series.config}"), floor)
-    report("data endpoint, all configs", lambda: client.get(f"{address}data.json?{place}"))
-    run, job = Run.objects.latest("created_at"), Job.objects.latest("planned_at")
-    lists = ("/", "/benchmarks/", "/benchmarks/?family=llm", "/runs/", "/fleet/", "/compare/", "/versions/")
-    for name in (*lists, f"{address}?{place}", f"/runs/{run.pk}/", f"/jobs/{job.pk}/"):
-        report(name[:34], lambda name=name: client.get(name))
+    report.page("/", f"/?{place}")
+    report.page("/benchmarks/", f"/benchmarks/?{place}")
+    report.page("matrix against a base", f"/benchmarks/?{place}&base={quote(base.label)}")
+    report.page("series page", f"/series/{series.benchmark}/?{place}")
+    for name in (
+        "/compare/",
+        "/versions/",
+        "/runs/",
+        "/fleet/",
+        "/search/?q=gpt2",
+        f"/runs/{job.run_id}/",
+        f"/jobs/{job.pk}/",
+    ):
+        report.page(name[:38], name)
+
+
+def first_visit(client: Client) -> float:
+    """kB of everything that a first visit to a page with a chart loads, as whitenoise sends it."""
+    series = Series.objects.filter(metric="latency_ms").select_related("benchmark")[0]
+    answer = client.get(f"/series/{series.benchmark}/")
+    page = gzip.decompress(answer.content).decode()
+    files = {Path(settings.STATIC_ROOT) / one for one in re.findall(r'(?:src|href)="/static/([^"]+)"', page)}
+    smallest = [min(one.stat().st_size for one in file.parent.glob(f"{file.name}*")) for file in files]
+    return size(answer) + sum(smallest) / 1000
+
+
+def main() -> int:
+    logging.disable(logging.WARNING)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--beside", type=Path)
+    chosen = parser.parse_args()
+    print(f"{Series.objects.count():,} series, {Datum.objects.count():,} data")
+    report = Report(reader())
+    measure_pages(report)
+    measure_long(report)
+    print(f"A first visit to a page with a chart loads {first_visit(report.client):,.0f} kB")
+    print(f"Over their bounds: {'; '.join(report.over) or 'none'}")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report.took, indent=1))
+    if chosen.beside:
+        for name, before in json.loads(chosen.beside.read_text()).items():
+            if name in report.took:
+                times = report.took[name].median / before[0], report.took[name].cpu / before[2]
+                print(f"{name:38}{times[0]:6.2f} × as long as beside, {times[1]:.2f} × the CPU")
+    return 1 if report.over else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
