@@ -150,6 +150,16 @@ def _match(
     return case, pooled(olds), pooled(news)
 
 
+def under(side: Side, libraries: Libraries) -> dict[Key, Measured]:
+    """Of a side only what was measured under this set of model libraries."""
+    found = {}
+    for key, one in side.items():
+        kept = {metric: [part for part in parts if part.libraries == libraries] for metric, parts in one.parts.items()}
+        if any(kept.values()):
+            found[key] = Measured(one.case, {metric: parts for metric, parts in kept.items() if parts})
+    return found
+
+
 def _is_same(old: Part, new: Part) -> bool:
     return old.version == new.version and old.libraries == new.libraries
 

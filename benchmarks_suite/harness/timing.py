@@ -17,7 +17,7 @@ from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
 SAMPLE_S = {  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
-    "cpu": 0.001,  # shorter than the scheduler's turns of some 3 ms: beside other load most samples are undisturbed
+    "cpu": 0.0005,  # shorter than the scheduler's turns of some 3 ms: beside other load most samples are undisturbed
     "cuda": 0.020,
 }
 MIN_PAIRS = 20

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-OLDEST, NEWEST = (3, 11), (3, 13)    # as requires-python in pyproject.toml
+OLDEST, NEWEST = (3, 11), (3, 13)  # as requires-python in pyproject.toml
 
 
 def use_supported_python() -> None:
@@ -17,7 +17,7 @@ def use_supported_python() -> None:
     for minor in range(OLDEST[1], NEWEST[1] + 1):
         found = shutil.which(f"python3.{minor}")
         if found:
-            os.execv(found, [found, "-m", "dashboard.local", *sys.argv[1:]])    # noqa: S606
+            os.execv(found, [found, "-m", "dashboard.local", *sys.argv[1:]])  # noqa: S606
     sys.exit(
         f"python3 here is {sys.version_info[0]}.{sys.version_info[1]}, and Compilewatch needs "
         f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}. Install one of them (for example python3.11 "

@@ -62,8 +62,13 @@ def run_as(account: Account, program: Path, *arguments: object, text: str = "") 
     change = account.uid != os.geteuid()
     done = subprocess.run(
         [program, *map(str, arguments)],
-        check=False, text=True, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        cwd="/", env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
+        check=False,
+        text=True,
+        input=text,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        env={"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"},
         user=account.uid if change else None,
         group=account.gid if change else None,
         extra_groups=[] if change else None,

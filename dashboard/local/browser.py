@@ -18,14 +18,16 @@ def find_or_install() -> Path | None:
     if found:
         return found
     say("installing Chromium for the browser tests")
-    if os.geteuid() == 0 and _is_debian():    # Ubuntu's package is a snap, which needs a running snapd
+    if os.geteuid() == 0 and _is_debian():  # Ubuntu's package is a snap, which needs a running snapd
         apt_install(["chromium"])
     else:
         _playwright("install", *(["--with-deps"] if os.geteuid() == 0 else []), "chromium")
     found = system_chromium() or playwrights_chromium()
     if not found:
-        complain("the browser tests need Chromium, and none that starts is here: "
-                 "`sudo apt-get install -y chromium`, or set CHROMIUM to the path of one")
+        complain(
+            "the browser tests need Chromium, and none that starts is here: "
+            "`sudo apt-get install -y chromium`, or set CHROMIUM to the path of one"
+        )
     return found
 
 

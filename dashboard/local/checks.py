@@ -30,6 +30,12 @@ PRODUCTION = {
 def run(name: str, environment: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
     """Run one check from the top of the checkout; its output is what a person reads when it fails."""
     return subprocess.run(
-        COMMANDS[name], cwd=project.ROOT, env={**environment, **PRODUCTION}, check=False,
-        text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        COMMANDS[name],
+        cwd=project.ROOT,
+        env={**environment, **PRODUCTION},
+        check=False,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )

@@ -16,8 +16,8 @@ def say(text: str, *, name: str = OWN_NAME, colour: int | None = BOLD) -> None:
     """Print `text` with the time and the name of the process that it is from, whole lines at a time."""
     clock = datetime.now().astimezone().strftime("%H:%M:%S")
     for line in text.splitlines() or [""]:
-        with _lock, suppress(OSError):    # the terminal may be gone before we are
-            print(_painted(f"{clock} {name:<12} |", colour), line, flush=True)    # noqa: T201
+        with _lock, suppress(OSError):  # the terminal may be gone before we are
+            print(_painted(f"{clock} {name:<12} |", colour), line, flush=True)  # noqa: T201
 
 
 def complain(text: str) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-SOCKET_FOLDER_LIMIT = 90    # bytes: the kernel ends a socket's whole path at 108, and the server adds a name
+SOCKET_FOLDER_LIMIT = 90  # bytes: the kernel ends a socket's whole path at 108, and the server adds a name
 LOG_LIMIT_BYTES = 5_000_000
 
 
@@ -25,7 +25,7 @@ def socket_folder(home: Path, owner: int) -> Path:
     folder = home / "run"
     if len(os.fsencode(folder)) > SOCKET_FOLDER_LIMIT or not re.fullmatch(r"[\w./-]+", str(folder), re.ASCII):
         digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-        folder = Path("/tmp") / f"compilewatch-{digest}"    # noqa: S108  # its owner is checked below
+        folder = Path("/tmp") / f"compilewatch-{digest}"  # noqa: S108  # its owner is checked below
     return private_folder(folder, owner)
 
 

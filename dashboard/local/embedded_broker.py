@@ -76,9 +76,20 @@ class EmbeddedBroker:
     def _command(self) -> list[str]:
         return [
             str(_binary()),
-            "--port", "0", "--unixsocket", str(self.socket_path), "--unixsocketperm", "700",
-            "--dir", str(self.home.resolve()),
-            "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+            "--port",
+            "0",
+            "--unixsocket",
+            str(self.socket_path),
+            "--unixsocketperm",
+            "700",
+            "--dir",
+            str(self.home.resolve()),
+            "--appendonly",
+            "yes",
+            "--appendfsync",
+            "everysec",
+            "--save",
+            "",
         ]
 
     def _end_leftover(self) -> None:

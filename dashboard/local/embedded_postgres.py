@@ -27,10 +27,10 @@ from dashboard.local.embedded import ServerError, open_log, package_folder, priv
 from dashboard.local.processes import command_of, end, last_lines, runs, spawn, wait_until
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
-OPEN_PLACE = Path("/var/lib/compilewatch")    # where any account can reach, for a project under a closed home
+OPEN_PLACE = Path("/var/lib/compilewatch")  # where any account can reach, for a project under a closed home
 DATABASE = "compilewatch"
-START_SECONDS = 60.0                          # crash recovery replays the log first
-STOP_STEPS = (    # fast, immediate, by force
+START_SECONDS = 60.0  # crash recovery replays the log first
+STOP_STEPS = (  # fast, immediate, by force
     (signal.SIGINT, 20.0),
     (signal.SIGQUIT, 5.0),
     (signal.SIGKILL, 5.0),
@@ -42,9 +42,9 @@ TUNING = {
     "max_connections": "60",
     "shared_buffers": "128MB",
     "effective_cache_size": "1GB",
-    "random_page_cost": "1.1",                # data lie on SSDs
-    "max_parallel_workers_per_gather": "0",   # small machines; and containers have 64 MB of /dev/shm
-    "jit": "off",                             # costs more than it saves on queries of milliseconds
+    "random_page_cost": "1.1",  # data lie on SSDs
+    "max_parallel_workers_per_gather": "0",  # small machines; and containers have 64 MB of /dev/shm
+    "jit": "off",  # costs more than it saves on queries of milliseconds
     "checkpoint_timeout": "15min",
     "max_wal_size": "1GB",
     "log_min_duration_statement": "1s",
@@ -129,8 +129,9 @@ class EmbeddedPostgres:
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         create = f"CREATE DATABASE {DATABASE};\n"
         try:
-            run_as(account, binaries / "initdb", "-D", unfinished, "-U", "postgres", "-A", "trust",
-                   "-E", "UTF8", *locale)
+            run_as(
+                account, binaries / "initdb", "-D", unfinished, "-U", "postgres", "-A", "trust", "-E", "UTF8", *locale
+            )
             run_as(account, binaries / "postgres", "--single", "-D", unfinished, "postgres", text=create)
         except ProgramFailed as failure:
             raise ServerError(f"no new database could be made in {self.home}: {failure}") from failure
@@ -156,8 +157,11 @@ class EmbeddedPostgres:
         with open_log(self.log) as output:
             process = self._process = spawn(
                 [str(binaries / "postgres"), "-D", str(self.data), *options],
-                output=output, env=self._environment(), folder=Path("/"),
-                account=account, death_signal=signal.SIGINT,
+                output=output,
+                env=self._environment(),
+                folder=Path("/"),
+                account=account,
+                death_signal=signal.SIGINT,
             )
 
         def ready() -> bool:

@@ -20,8 +20,8 @@ from dashboard.local import project
 from dashboard.local.console import complain, say
 
 STAMPS = project.VENV / "installed.json"
-NEWS = ("Downloading", "Processing", "Installing collected", "Uninstalling")    # of what pip prints
-CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0    # disk taken by each, with room for pip's temporary files
+NEWS = ("Downloading", "Processing", "Installing collected", "Uninstalling")  # of what pip prints
+CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0  # disk taken by each, with room for pip's temporary files
 
 
 def install(*, with_tests: bool) -> bool:
@@ -59,9 +59,7 @@ def venv_works() -> bool:
     """Whether `.venv` has a Python of its own version and pip: a system's upgrade can take either away."""
     code = "import sys, pip; print(sys.version_info[1])"
     try:
-        done = subprocess.run(
-            [project.VENV_PYTHON, "-I", "-c", code], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([project.VENV_PYTHON, "-I", "-c", code], capture_output=True, text=True, check=False)
     except OSError:
         return False
     return done.returncode == 0
@@ -99,7 +97,7 @@ def _install_part(part: str) -> bool:
         "tests": ["install", *locked, str(project.TEST_REQUIREMENTS)],
     }
     say(f"installing {_described(part)}")
-    if part == "torch" and part in _stamps():    # another build of the same version would pass as installed
+    if part == "torch" and part in _stamps():  # another build of the same version would pass as installed
         _pip("uninstall", "-y", "torch")
     if not _pip(*commands[part]):
         return _failed(f"pip install of {_described(part)}")
@@ -122,9 +120,7 @@ def _pip(*arguments: str) -> bool:
     if sys.stdout.isatty():
         return subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode == 0
     quiet = {**os.environ, "PIP_PROGRESS_BAR": "off"}
-    with subprocess.Popen(
-        command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
-    ) as pip:
+    with subprocess.Popen(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as pip:
         for line in pip.stdout or ():
             if line.strip().startswith(NEWS):
                 say(textwrap.shorten(line, 100, placeholder=" …"), name="pip", colour=None)
@@ -156,6 +152,8 @@ def _torch_index() -> str:
 
 
 def _failed(what: str) -> bool:
-    complain(f"{what} failed, see above. Check the network and the free disk space, then start again: "
-             "what is complete is kept")
+    complain(
+        f"{what} failed, see above. Check the network and the free disk space, then start again: "
+        "what is complete is kept"
+    )
     return False

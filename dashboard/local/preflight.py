@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dashboard.local.console import complain, say
 from dashboard.local.probe import Facts, probe
 
-MACHINES = ("x86_64", "aarch64")    # the wheels of torch, Postgres and Valkey exist for these
-OLDEST_GLIBC = (2, 28)              # what torch's wheels are built for (manylinux_2_28)
+MACHINES = ("x86_64", "aarch64")  # the wheels of torch, Postgres and Valkey exist for these
+OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,20 @@ def apt_install(packages: list[str]) -> bool:
 
 def _machine(facts: Facts) -> list[Problem]:
     if facts.system != "Linux" or facts.machine not in MACHINES:
-        return [Problem(
-            f"this is {facts.system} on {facts.machine}",
-            "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: use such a machine",
-        )]
+        return [
+            Problem(
+                f"this is {facts.system} on {facts.machine}",
+                "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: use such a machine",
+            )
+        ]
     if facts.glibc < OLDEST_GLIBC:
         name = "glibc {}.{}".format(*facts.glibc) if facts.glibc[0] else "a C library that is not glibc"
-        return [Problem(
-            f"this system has {name}",
-            "PyTorch's wheels need glibc 2.28 or later: use Debian 10, Ubuntu 20.04 or later",
-        )]
+        return [
+            Problem(
+                f"this system has {name}",
+                "PyTorch's wheels need glibc 2.28 or later: use Debian 10, Ubuntu 20.04 or later",
+            )
+        ]
     return []
 
 
@@ -90,27 +94,31 @@ def _missing_packages(facts: Facts) -> list[Problem]:
         (facts.has_headers, f"the headers of {python} are missing (no Python.h)", f"{python}-dev"),
     ]
     return [
-        Problem(what, f"install what your system calls {package}", package)
-        for fit, what, package in wanted
-        if not fit
+        Problem(what, f"install what your system calls {package}", package) for fit, what, package in wanted if not fit
     ]
 
 
 def _room(facts: Facts) -> list[Problem]:
     found = []
     if facts.closed_folder:
-        found.append(Problem(
-            f"{facts.closed_folder} cannot be written to",
-            "start as its owner, or clone the project into a folder of your own",
-        ))
+        found.append(
+            Problem(
+                f"{facts.closed_folder} cannot be written to",
+                "start as its owner, or clone the project into a folder of your own",
+            )
+        )
     if facts.free_gb < facts.needed_gb:
-        found.append(Problem(
-            f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB are needed",
-            "make room there, or clone the project onto another disk",
-        ))
+        found.append(
+            Problem(
+                f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB are needed",
+                "make room there, or clone the project onto another disk",
+            )
+        )
     if facts.port_holder:
-        found.append(Problem(
-            f"port {facts.port} is taken by {facts.port_holder}",
-            f"stop it, or choose another port: make up PORT={facts.port + 1}",
-        ))
+        found.append(
+            Problem(
+                f"port {facts.port} is taken by {facts.port_holder}",
+                f"stop it, or choose another port: make up PORT={facts.port + 1}",
+            )
+        )
     return found

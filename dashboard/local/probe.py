@@ -18,18 +18,18 @@ class Facts:
     """What `preflight.problems` needs to know about the machine."""
 
     python: tuple[int, int]
-    system: str                 # as platform.system()
-    machine: str                # as platform.machine()
-    glibc: tuple[int, int]      # (0, 0): another C library
-    has_venv: bool              # a virtual environment with pip is there, or can be made
+    system: str  # as platform.system()
+    machine: str  # as platform.machine()
+    glibc: tuple[int, int]  # (0, 0): another C library
+    has_venv: bool  # a virtual environment with pip is there, or can be made
     has_compiler: bool
-    has_headers: bool           # Python.h of this Python
-    folder: Path                # where .venv goes
+    has_headers: bool  # Python.h of this Python
+    folder: Path  # where .venv goes
     closed_folder: Path | None  # the first of checkout and data folder that cannot be written to
     free_gb: float
     needed_gb: float
     port: int
-    port_holder: str | None     # who listens there; None: nobody
+    port_holder: str | None  # who listens there; None: nobody
     is_root: bool
     has_apt: bool
 
@@ -70,14 +70,14 @@ def listener(port: int) -> str | None:
 
 def _process_on(port: int) -> str | None:
     """The process that owns the listening socket, found through its inode as `ss -p` does it."""
-    listening = "0A"    # TCP_LISTEN, include/net/tcp_states.h
+    listening = "0A"  # TCP_LISTEN, include/net/tcp_states.h
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     inodes = {row[9] for row in rows if row[3] == listening and int(row[1].split(":")[1], 16) == port}
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if str(link.readlink()).removeprefix("socket:[").removesuffix("]") in inodes:
                 return f"process {link.parts[2]} ({Path('/proc', link.parts[2], 'comm').read_text().strip()})"
-        except OSError:    # gone meanwhile, or not ours to look at
+        except OSError:  # gone meanwhile, or not ours to look at
             continue
     return None
 

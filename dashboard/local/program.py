@@ -17,7 +17,7 @@ from dashboard.local.processes import end, spawn
 
 LOG_BYTES, LOG_GENERATIONS = 10_000_000, 2
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-SETTLED_S = 60.0    # a program that ran for this long is taken to have started well
+SETTLED_S = 60.0  # a program that ran for this long is taken to have started well
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Kept:
         self.kill()
         if self.process is not None and self._reader is not None:
             self.process.wait()
-            self._reader.join(timeout=1)    # one that it started elsewhere may still hold the pipe
+            self._reader.join(timeout=1)  # one that it started elsewhere may still hold the pipe
             self.process = None
 
     def _note_end(self, code: int, now: float) -> None:

@@ -12,7 +12,7 @@ from dashboard.local.program import Program
 PYTHON = str(project.VENV_PYTHON)
 # Celery warns that root runs it. Who runs `make up` as root on their own machine knows that.
 CELERY = (PYTHON, "-W", "ignore:You're running the worker", "-m", "celery", "-A", "dashboard.celery")
-SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")    # a benchmark worker holds no password of the site
+SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")  # a benchmark worker holds no password of the site
 WEB_STOPS_S = 4
 
 
@@ -45,16 +45,39 @@ def device() -> str:
 
 def _web(port: int) -> tuple[str, ...]:
     return (
-        PYTHON, "-m", "gunicorn", "dashboard.wsgi", "--bind", f"127.0.0.1:{port}",
-        "--workers", "2", "--threads", "4", "--graceful-timeout", str(WEB_STOPS_S),
-        "--no-control-socket", "--log-level", "warning",
+        PYTHON,
+        "-m",
+        "gunicorn",
+        "dashboard.wsgi",
+        "--bind",
+        f"127.0.0.1:{port}",
+        "--workers",
+        "2",
+        "--threads",
+        "4",
+        "--graceful-timeout",
+        str(WEB_STOPS_S),
+        "--no-control-socket",
+        "--log-level",
+        "warning",
     )
 
 
 def _worker() -> tuple[str, ...]:
     return (
-        *CELERY, "--quiet", "worker", "-Q", "dashboard", "-n", "dashboard@%h", "--concurrency", "2",
-        "--loglevel", "info", "--without-gossip", "--without-mingle",
+        *CELERY,
+        "--quiet",
+        "worker",
+        "-Q",
+        "dashboard",
+        "-n",
+        "dashboard@%h",
+        "--concurrency",
+        "2",
+        "--loglevel",
+        "info",
+        "--without-gossip",
+        "--without-mingle",
     )
 
 

@@ -32,7 +32,7 @@ def check_broker(url: str) -> None:
     try:
         with kombu.Connection(url, connect_timeout=PATIENCE_S) as connection:
             connection.ensure_connection(max_retries=1, timeout=PATIENCE_S)
-    except Exception as error:    # each transport raises its driver's own errors
+    except Exception as error:  # each transport raises its driver's own errors
         raise ServerError(
             f"the broker of BROKER_URL does not answer: {error}. Mend the address or start the server; "
             "without BROKER_URL `make up` brings its own"

@@ -40,7 +40,7 @@ def running_at(var: Path) -> Running | None:
             return None
         try:
             return Running(**json.load(file))
-        except ValueError:    # it is just about to write it
+        except ValueError:  # it is just about to write it
             return Running(0, "an address not known yet")
 
 

@@ -145,13 +145,18 @@ class Supervisor:
             time.sleep(0.1)
 
     def _manage(self, *arguments: str | Path) -> str:
-        return self._call(sys.executable, "manage.py", *arguments, "--skip-checks")    # make test runs them
+        return self._call(sys.executable, "manage.py", *arguments, "--skip-checks")  # make test runs them
 
     def _call(self, *command: str | Path) -> str:
         """Run one step to its end; what it printed. Raises StepFailedError with the end of its messages."""
         done = subprocess.run(
-            command, cwd=project.ROOT, env={**os.environ, **self.settings}, text=True, check=False,
-            stdin=subprocess.DEVNULL, capture_output=True,
+            command,
+            cwd=project.ROOT,
+            env={**os.environ, **self.settings},
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
         )
         if done.returncode != 0:
             said = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
@@ -177,7 +182,7 @@ def main(recorded: Sequence[Path]) -> int:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:    # noqa: S310  # our own http address
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # our own http address
             return int(answer.status) == 200
     except (urllib.error.URLError, OSError):
         return False

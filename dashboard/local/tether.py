@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 
-PR_SET_PDEATHSIG = 1    # linux/prctl.h
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main(signal_number: str, parent: str, account: str, *command: str) -> None:
@@ -23,9 +23,9 @@ def main(signal_number: str, parent: str, account: str, *command: str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, int(signal_number)) != 0:
         sys.exit(f"prctl(PR_SET_PDEATHSIG) refused: {os.strerror(ctypes.get_errno())}")
-    if os.getppid() != int(parent):    # it died before the signal was asked for
+    if os.getppid() != int(parent):  # it died before the signal was asked for
         sys.exit("the process that started this one is gone")
-    os.execvp(command[0], command)     # noqa: S606  # our own supervisor's command, no shell
+    os.execvp(command[0], command)  # noqa: S606  # our own supervisor's command, no shell
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ class Watcher:
         self._servers: list[EmbeddedPostgres | EmbeddedBroker] = []
         self._kept: list[Kept] = []
         for number in SIGNALS:
-            signal.signal(number, signal.default_int_handler)    # raises KeyboardInterrupt
+            signal.signal(number, signal.default_int_handler)  # raises KeyboardInterrupt
 
     def start_server(self, server: EmbeddedPostgres | EmbeddedBroker) -> str:
         """Start a server and watch over it; its address. Raises ServerError."""

@@ -1,14 +1,16 @@
 """One comparison: how far its runs are, and both sides as they were measured for it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
 
-from dashboard.comparing import Side
+from dashboard.comparing import Side, libraries_text, under
+from dashboard.effects import Libraries
 from dashboard.models import Comparison, Job, Run, RunState
+from dashboard.result_sides import OF_A_MODEL
 from dashboard.selectors import runs as runs_read
 from dashboard.selectors import versions
 from dashboard.selectors.runs import ACTIVE_RUNS, Counts
@@ -63,3 +65,20 @@ def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     source = versions.Source(of.machine_id, comparison=of.pk)
     found = versions.by_build(source, [of.base_id, of.new_id], metrics)
     return found[of.base_id], found[of.new_id]
+
+
+def bridge(of: Comparison, new: Side) -> tuple[Side, Side, str] | None:
+    """The new build under the libraries of the comparison, and under its own; None where none was measured.
+
+    Third, its own in words. new: the new build's side, which has both.
+    """
+    own = next((run.libraries for run in of.runs.order_by("pk") if run.libraries != of.libraries), None)
+    if own is None:
+        return None
+    before, after = (_of_models(libraries) for libraries in (of.libraries, own))
+    return under(new, before), under(new, after), libraries_text(after)
+
+
+def _of_models(libraries: Mapping[str, str]) -> Libraries:
+    """As levels name them: those that make a benchmark's model."""
+    return tuple((name, libraries[name]) for name in sorted(libraries) if name in OF_A_MODEL)

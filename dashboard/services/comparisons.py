@@ -21,7 +21,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.pins import ALWAYS, PinError, shared_set
+from dashboard.pins import ALWAYS, PinError, needs_bridge, newest_set, shared_set
 from dashboard.plan import Case, PlanError, Selection, budget, hint
 from dashboard.services.builds import add_build
 from dashboard.services.dispatch import dispatch
@@ -113,6 +113,22 @@ def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str
         return {}
 
 
+def own_libraries(comparison: Comparison) -> dict[str, str]:
+    """The new build's own newest libraries where they are not those of the comparison: what a bridge is measured under.
+
+    Empty where there is nothing to bridge: they are the same, or an adopted environment is what it is.
+    """
+    new = comparison.new.base or comparison.new
+    on_machine = {"worker__machine": comparison.machine, "adopted": True}
+    if not comparison.libraries or InstalledEnvironment.objects.filter(build=new, **on_machine).exists():
+        return {}
+    try:
+        own = newest_set(new.version)
+    except PinError:
+        return {}
+    return own if needs_bridge(comparison.libraries, own) else {}
+
+
 def named_build(name: str, machine: Machine) -> TorchBuild:
     """The build of this label, or the only one of this version made for this kind of machine. Raises PlanError."""
     exact = TorchBuild.objects.filter(label=name).first()
@@ -153,14 +169,18 @@ def ensure_versions_track() -> Track:
 
 
 def _measure(comparison: Comparison, cases: Sequence[Case], repeats: int) -> None:
-    """A run for each build, their jobs in turn."""
+    """A run for each build, their jobs in turn; a third one bridges a change of libraries (`own_libraries`)."""
+    sides = [(comparison.base, comparison.libraries), (comparison.new, comparison.libraries)]
+    if own := own_libraries(comparison):
+        sides.append((comparison.new, own))
     made = [
         Run(
-            label=f"{comparison}: {build}", purpose=Purpose.MANUAL, build=build, machine=comparison.machine,
-            track=ensure_versions_track(), comparison=comparison, request=comparison.request,
-            libraries=comparison.libraries, created_by_id=comparison.created_by_id,
+            label=f"{comparison}: {build}{', its own libraries' if libraries == own else ''}"[:200],
+            purpose=Purpose.MANUAL, build=build, machine=comparison.machine, track=ensure_versions_track(),
+            comparison=comparison, request=comparison.request, libraries=libraries,
+            created_by_id=comparison.created_by_id,
         )
-        for build in (comparison.base, comparison.new)
+        for build, libraries in sides
     ]  # fmt: skip
     measure = comparison.request["measure"]
     measure_in_turn(made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure)

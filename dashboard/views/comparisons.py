@@ -38,12 +38,15 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     answered = report(base, new)
     table = answered.tables.get(metric.key) or compare(base, new, metric)
     progress = comparisons.progress(found, timezone.now())
+    bridge = comparisons.bridge(found, new)
     context: dict[str, Any] = {
         "comparison": found,
         "progress": progress,
         "has_data": bool(base or new),
         "search": f"base={found.base_id}&new={found.new_id}&machine={found.machine_id}",
         "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),
+        "bridge": report(*bridge[:2], any_libraries=True) if bridge else None,
+        "own_libraries": bridge[2] if bridge else "",
         **report_pages.context(request, answered, table),
     }
     if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live" and not progress.is_active:

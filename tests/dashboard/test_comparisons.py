@@ -17,10 +17,12 @@ from dashboard.models import (
     Machine,
     Series,
     TorchBuild,
+    Worker,
 )
 from dashboard.plan import Selection
 from dashboard.selectors import comparisons
 from dashboard.services.comparisons import start_comparison
+from dashboard.services.ingest import ingest
 from dashboard.services.runs import retry_failed_jobs
 from dashboard.services.triage import bring_back, mark_invalid
 from tests.builders import releases, site
@@ -138,7 +140,52 @@ def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
     older = start_comparison(
         base="2.5.1", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
     )
-    assert {run.libraries["transformers"] for run in older.runs.all()} == {"5.19.0"}
+    assert older.libraries["transformers"] == "5.19.0"
+
+
+# --- A change of libraries is bridged -------------------------------------------------------------------------------
+def bridged() -> Comparison:
+    """2.5.1 and 2.13.0, which takes newer libraries; every job of 2.13.0 under its own is 10 % faster."""
+    started_comparison()
+    site.build("2.5.1")
+    selection = Selection(benchmarks=(site.MLP,), configs=("inductor",))
+    return start_comparison(base="2.5.1", new="2.13.0", machine="cpu-2c", selection=selection, repeats=3)
+
+
+def land_under(job: Job, latency: float, jitter: int) -> None:
+    """The job's result in the libraries that its run asks for."""
+    worker = Worker.objects.get()
+    Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+    job = site.claim(job, worker)
+    wanted = job.run.libraries
+    found = {**site.environment(f"{job.run_id:016x}"), "libraries": wanted}
+    metrics = {"latency_ms": latency + jitter / 1000, "eager_latency_ms": 2.0, "speedup": 2.0 / latency}
+    result = site.result(job, metrics, environment=found)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+
+
+def test_the_new_build_is_measured_under_both_library_sets_in_turn() -> None:
+    runs = bridged().runs.order_by("pk").select_related("build")
+    sets = [(run.build.version, run.libraries["transformers"], run.jobs.count()) for run in runs]
+    assert [(version, libraries) for version, libraries, _ in sets] == [
+        ("2.5.1", "5.19.0"), ("2.13.0+cpu", "5.19.0"), ("2.13.0+cpu", "5.23.0"),
+    ]  # fmt: skip
+    assert {jobs for *_, jobs in sets} == {3}
+
+
+def test_the_page_says_what_the_libraries_add_and_compares_the_builds_under_the_shared_ones(reader: Client) -> None:
+    comparison = bridged()
+    for number, job in enumerate(comparison_jobs(comparison)):
+        own = job.run.libraries != comparison.libraries
+        land_under(job, 1.8 if own else 2.0, number % 3)
+    shown = text(reader, comparison.get_absolute_url())
+    assert "From those above to its own, diffusers 0.42.1, transformers 5.23.0" in shown
+    assert "Compiled steps 10" in shown[shown.index("What newer libraries add") :]
+    assert "It makes no difference" in shown
+
+
+def test_builds_of_one_library_set_need_no_bridge() -> None:
+    assert started_comparison().runs.count() == 2
 
 
 @pytest.mark.parametrize(

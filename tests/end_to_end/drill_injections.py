@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+SOFTMAX = "softmax.smoke.inference.float32.static.b256"
 MLP = "mlp.smoke.inference.float32.static.b64"
 CNN = "tiny_cnn.smoke.inference.float32.static.b32"
 CANARY = "ceilings.smoke.inference.float32.static.b512"
@@ -39,7 +40,8 @@ class Injection:
 
 INJECTIONS = (
     Injection(
-        "compiled", "Inductor may not vectorize", "compiler", ("latency_ms",), inductor={"cpp.simdlen": 1},
+        "compiled", "Inductor may not vectorize", "compiler", ("latency_ms",), case=(SOFTMAX, "inductor"),
+        inductor={"cpp.simdlen": 1},
     ),
     Injection(
         "eager", "the matrix library may not use what this CPU can do", "eager", ("latency_ms",),

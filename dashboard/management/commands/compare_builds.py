@@ -66,7 +66,11 @@ class Command(BaseCommand):
                 break
             told = line
             time.sleep(LOOK_EVERY_S)
-        self.answer(report(*comparisons.sides(comparison, READ)))
+        base, new = comparisons.sides(comparison, READ)
+        self.answer(report(base, new))
+        if bridge := comparisons.bridge(comparison, new):
+            sentence = report(*bridge[:2], any_libraries=True).overall.answer.sentence
+            self.stdout.write(f"  with its own libraries, {bridge[2]}, {comparison.new} against the above: {sentence}")
 
     def answer(self, found: Report) -> None:
         self.stdout.write(f"\n{found.overall.answer.word}. {found.overall.answer.sentence}")

@@ -22,7 +22,7 @@ class Command(BaseCommand):
             time.sleep(every)
             try:
                 seen = self._tell(seen)
-            except OperationalError:    # the database restarts: look again with a new connection
+            except OperationalError:  # the database restarts: look again with a new connection
                 close_old_connections()
 
     def _tell(self, seen: Any) -> Any:
