@@ -17,8 +17,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
-        "own-models", "import", "export", "alerts", "builds", "operations", "add-a-model", "add-a-config",
-        "add-a-metric",
+        "own-models", "gate", "command-line", "api", "import", "export", "alerts", "builds", "operations",
+        "add-a-model", "add-a-config", "add-a-metric",
     ),
     "Reference": ("reference-metrics", "reference-configs", "reference-commands", "architecture", "coverage"),
     "Explanation": ("measuring", "detection", "versions", "advisor", "differences"),

@@ -1,11 +1,14 @@
 """The gate on this machine: the real suite in real processes, with a model of one's own."""
 
+import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 
 from compilewatch_client.local import LocalError, Side, Wanted, cases, in_turn
+from tests.builders.docker_files import ROOT
 from tests.client.conftest import Command
 
 MODEL = """
@@ -26,22 +29,23 @@ def benchmark_squares(batch_size=64):
 ANY = Wanted([], [], [], "smoke")
 
 
-def written(folder: Path, name: str, steps: int) -> str:
-    path = folder / f"{name}.py"
-    path.write_text(MODEL.format(steps=steps))
-    return str(path)
+def written(folder: Path, name: str, steps: int) -> None:
+    (folder / f"{name}.py").write_text(MODEL.format(steps=steps))
 
 
-def test_a_model_that_takes_ten_times_as_long_does_not_pass(compilewatch: Command, tmp_path: Path) -> None:
-    before, after = written(tmp_path, "before", 1), written(tmp_path, "after", 20)
-    answer = tmp_path / "answer.md"
-    done = compilewatch(
-        "gate", "--base", sys.executable, "--new", sys.executable, "--base-from", before, "--new-from", after,
-        "--model", "squares", "--config", "eager", "--metric", "latency_ms", "--repeats", "3", "--budget-s", "0.1",
-        "--markdown", str(answer), "--out", str(tmp_path / "results"),
-    )  # fmt: skip
+def test_a_model_that_takes_ten_times_as_long_does_not_pass(
+    compilewatch: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the command of docs/gate.md."""
+    found = re.search(r"compilewatch_client (gate [^`]*before\.py[^`]*)```", (ROOT / "docs" / "gate.md").read_text())
+    assert found
+    written(tmp_path, "before", 1)
+    written(tmp_path, "after", 20)
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(found[1].replace("$PYTHON", sys.executable).replace("\\\n", " "))
+    done = compilewatch(*words, "--markdown", "answer.md", "--out", "results")
     assert (done.code, done.err.count("Traceback")) == (1, 0)
-    assert "slower" in answer.read_text()
+    assert "slower" in (tmp_path / "answer.md").read_text()
     assert len(list((tmp_path / "results").glob("*/*/result.json"))) == 6
 
 
