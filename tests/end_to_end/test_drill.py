@@ -1,4 +1,4 @@
-"""The shortest part of the drill: a real numeric error in the compiled path becomes the right alert, and is told."""
+"""The drill as a test: its shortest part, a real numeric error in the compiled path, and all of it (an hour)."""
 
 import subprocess
 import sys
@@ -7,14 +7,12 @@ import pytest
 
 from tests.builders.local_site import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(4 * 3600)]
 
 
-def test_a_compiler_that_computes_wrongly_is_found_confirmed_blamed_and_told() -> None:
-    command = [sys.executable, "-m", "tests.end_to_end.drill", "--only", "numerics", "--rounds", "2", "--no-starts"]
+@pytest.mark.parametrize("part", [["--only", "numerics"], []], ids=["numerics", "everything"])
+def test_what_is_changed_for_real_is_found_proven_blamed_told_once_and_recovers(part: list[str]) -> None:
+    command = [sys.executable, "-m", "tests.end_to_end.drill", *part]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    line = next((one for one in done.stdout.splitlines() if one.startswith("Inductor computes relu")), done.stderr)
-    found = line.split()
-    assert "fail_accuracy (was pass)" in line, done.stdout
-    assert {"confirmed", "compiler"} <= set(found), line
-    assert "expected" not in found, line
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.rstrip().endswith("All of it came as it should.")
