@@ -80,11 +80,11 @@ def land(landings: Sequence[Landing]) -> None:
     copy_rows("dashboard_result", RESULT_COLUMNS, (result_row(landing, environments, now) for landing in landings))
     copy_rows("dashboard_samples", SAMPLES_COLUMNS, (row for landing in landings for row in sample_rows(landing)))
     points = [point for landing in landings for point in points_of(landing)]
-    ids = series_ids({series_key(point) for point in points})
-    copy_rows(
-        "dashboard_datum", DATUM_COLUMNS, (datum_row(point, ids[series_key(point)], environments) for point in points)
-    )
-    changes = Counter(ids[series_key(point)] for point in points)
+    keys = [series_key(point) for point in points]
+    ids = series_ids(set(keys))
+    rows = (datum_row(point, ids[key], environments) for point, key in zip(points, keys, strict=True))
+    copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
+    changes = Counter(ids[key] for key in keys)
     changes.subtract(gone)
     roll_up(changes)
     levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})

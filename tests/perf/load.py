@@ -1,0 +1,182 @@
+"""The whole system under load: python tests/perf/load.py [--jobs N] [--rate R]
+
+1. The system as `make up` starts it, in a folder of its own, with a generated history.
+2. READERS people, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else happens.
+3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R a second, over HTTP.
+4. What each process of the system holds in memory after a fifth of the jobs and after all of them.
+"""
+
+import argparse
+import itertools
+import logging
+import os
+import random
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import httpx
+import psutil
+
+from tests.builders.local_site import LocalSite, local_site
+from tests.end_to_end.drill import connect
+from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples
+
+READERS, PAUSE_S = 50, 5.0
+PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
+CHUNK = 500  # jobs that are planned at once
+MIB = 2**20
+KINDS = {  # part of a command line -> what that process is
+    "gunicorn": "web", "-Q dashboard": "dashboard worker", " beat ": "scheduler", "-m runner": "benchmark worker",
+    "valkey": "broker", "postgres": "Postgres",
+}  # fmt: skip
+
+
+class Readers:
+    """People who open pages until `stop`; `seconds` and `errors` since the last `begin`."""
+
+    def __init__(self, url: str) -> None:
+        self.seconds: list[float] = []
+        self.errors: Counter[str] = Counter()
+        self._url, self._over = url, threading.Event()
+        for number in range(READERS):
+            threading.Thread(target=self._read, args=(number,), daemon=True).start()
+
+    def _read(self, number: int) -> None:
+        chance = random.Random(number)
+        self._over.wait(chance.uniform(0, PAUSE_S))
+        # As browsers do it a connection that the server has just closed is not an error: take a new one each time.
+        with httpx.Client(base_url=self._url, timeout=60, headers={"Connection": "close"}) as client:
+            while not self._over.wait(chance.uniform(0.5, 1.5) * PAUSE_S):
+                began = time.perf_counter()
+                try:
+                    status = str(client.get(chance.choice(PAGES)).status_code)
+                except httpx.HTTPError as error:
+                    status = type(error).__name__
+                self.seconds.append(time.perf_counter() - began)
+                if status != "200":
+                    self.errors[status] += 1
+
+    def begin(self) -> None:
+        self.seconds, self.errors = [], Counter()
+
+    def tell(self, when: str) -> float:
+        """Print how long pages took, and return the 95th percentile in seconds."""
+        p95 = statistics.quantiles(self.seconds, n=20)[-1]
+        median, errors = statistics.median(self.seconds), dict(self.errors) or "none"
+        print(f"{when}: {len(self.seconds)} pages, errors {errors}")
+        print(f"{when}: median {1000 * median:.0f} ms, p95 {1000 * p95:.0f} ms", flush=True)
+        return p95
+
+    def stop(self) -> None:
+        self._over.set()
+
+
+def processes(site: LocalSite) -> dict[str, float]:
+    """MiB of memory (resident, what is shared counted once) by kind of process, those of one kind together."""
+    found: dict[str, float] = defaultdict(float)
+    for process in [psutil.Process(site.pid), *psutil.Process(site.pid).children(recursive=True)]:
+        try:
+            command, size = " ".join(process.cmdline()), process.memory_full_info().pss / MIB
+        except psutil.Error:
+            continue
+        found[next((kind for part, kind in KINDS.items() if part in command), "supervisor")] += size
+    return dict(found)
+
+
+def prepare() -> str:
+    """A generated history, and the token of a worker that is this process."""
+    from django.core.management import call_command
+
+    from dashboard.models import Machine
+    from dashboard.services.fleet import add_worker
+
+    call_command("generate_history", series=2000, points=60, verbosity=0)
+    machine = Machine.objects.create(key="load", label="Load", device_kind="cpu", default_size="smoke")
+    return add_worker(name="load", machine=machine)[1]
+
+
+def plan(count: int) -> list[Any]:
+    """So many jobs of one run, as if their messages had come."""
+    from dashboard.models import Benchmark, Config, Job, JobState, Track
+    from dashboard.services.runs import trigger_run
+
+    track = Track.objects.select_related("build").get(key="local")
+    configs = list(Config.objects.filter(retired=False).values_list("name", flat=True))[:10]
+    names = list(Benchmark.objects.filter(retired=False, size="smoke").values_list("name", flat=True))
+    run = trigger_run(
+        build=track.build.label, machine="load", track="local", benchmarks=names[: -(-count // len(configs))],
+        configs=configs, purpose="scheduled", label="load",
+    )  # fmt: skip
+    Job.objects.filter(run=run).update(state=JobState.QUEUED)
+    return list(Job.objects.filter(run=run).select_related("benchmark", "config", "run")[:count])
+
+
+def measure(client: httpx.Client, job: Any) -> None:
+    """One job of the worker that this process is: claim, heartbeat, result."""
+    from dashboard.metrics import METRICS
+    from tests.builders import site
+
+    base = f"/api/v1/worker/jobs/{job.pk}"
+    client.post(f"{base}/claim", json={"attempt": 1, "boot_id": site.BOOT}).raise_for_status()
+    client.post(f"{base}/heartbeat", json={"attempt": 1, "phase": "sampling"}).raise_for_status()
+    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
+    values = {key: random.gauss(2.0, 0.02) for key in keys}
+    samples = {arm: arm_samples() for arm in ("eager", "compiled")}
+    body = site.delivery(job, site.result(job, values, samples=samples))
+    client.post(f"{base}/result", content=body, headers={"Content-Encoding": "gzip"}).raise_for_status()
+
+
+def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
+    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth and after all."""
+    from tests.builders import site as builder
+
+    waiting = itertools.chain.from_iterable(plan(CHUNK) for _ in range(-(-jobs // CHUNK)))
+    began, early = time.perf_counter(), {}
+    with httpx.Client(base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+        hello = {"boot_id": builder.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
+        client.post("/api/v1/worker/hello", json=hello).raise_for_status()
+        for number, job in enumerate(itertools.islice(waiting, jobs), 1):
+            measure(client, job)
+            time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
+            if number == jobs // 5:
+                early = processes(site)
+    seconds = time.perf_counter() - began
+    print(f"{jobs} results in {seconds:.0f} s: {jobs / seconds:.1f} a second, asked for {rate:.0f}")
+    for kind, size in sorted(processes(site).items()):
+        print(f"{kind:18} {early.get(kind, 0):6.0f} MiB after {jobs // 5} jobs, {size:6.0f} MiB after {jobs}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=10_000)
+    parser.add_argument("--rate", type=float, default=50.0)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="compilewatch-load-"))
+    folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
+    with local_site(folder, WORKER_DEVICE="cpu") as site:
+        connect(folder)
+        logging.disable(logging.WARNING)
+        token = prepare()
+        print(f"{psutil.cpu_count()} cores, load {psutil.getloadavg()[0]:.1f}", flush=True)
+        readers = Readers(site.url)
+        time.sleep(10)
+        readers.begin()
+        time.sleep(30)
+        idle = readers.tell("idle")
+        readers.begin()
+        drive(site, token, options.jobs, options.rate)
+        print(f"p95 under load: {readers.tell('under load') / idle:.1f} times the idle one")
+        readers.stop()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
