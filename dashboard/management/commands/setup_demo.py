@@ -7,9 +7,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dashboard.management.commands.import_results import sources_in
 from dashboard.management.commands.setup_local import read_json
 from dashboard.services.fleet import sync_catalog
+from dashboard.services.import_files import sources_in
 from dashboard.services.imports import import_results
 from dashboard.services.local_setup import ensure_admin
 from dashboard.services.partitions import ensure_coming_partitions

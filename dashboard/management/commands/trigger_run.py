@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.models import Purpose
 from dashboard.plan import PlanError, Selection, budget
 from dashboard.services.runs import plan_run, trigger_run
 
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--benchmark", action="append", default=[], help="a benchmark; may be given again")
         parser.add_argument("--config", action="append", default=[], help="a config; may be given again")
         parser.add_argument("--label", default="", help="shown with the run")
+        parser.add_argument("--scheduled", action="store_true", help="count it as a scheduled run: detection judges it")
         parser.add_argument("--dry-run", action="store_true", help="print the jobs and plan nothing")
 
     def handle(self, **options: Any) -> None:
@@ -32,9 +34,9 @@ class Command(BaseCommand):
 
     def trigger(self, options: dict[str, Any]) -> None:
         where = {key: options[key] for key in ("build", "machine", "track", "label")}
-        run = trigger_run(
-            families=options["family"], benchmarks=options["benchmark"], configs=options["config"], **where
-        )
+        purpose = Purpose.SCHEDULED if options["scheduled"] else Purpose.MANUAL
+        chosen = {key: options[key[:-1]] for key in ("benchmarks", "configs")}
+        run = trigger_run(families=options["family"], purpose=purpose, **chosen, **where)
         self.stdout.write(f"run {run.pk}: {run.jobs.count()} jobs")
 
     def print_plan(self, options: dict[str, Any]) -> None:
