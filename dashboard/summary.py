@@ -82,15 +82,15 @@ class Figure:
             return None
         before = self._plain(self.level - self._moved(found))
         if self.is_share:
-            return _points(100 * (self.value - before), self.metric.threshold_percent)
+            return _points(100 * (self.value - before))
         return _quiet(change(self.metric, before, self.value), self.metric)
 
 
-def _points(points: float, least: float) -> Change:
-    """A change of a share, in percentage points; without a tone where it is less than ``least``."""
+def _points(points: float) -> Change:
+    """A change of a share, in percentage points; without a tone where it is less than one."""
     if abs(points) < 0.05:
         return Change("unchanged", "none", None)
-    tone: Tone = "none" if abs(points) < least else "good" if points > 0 else "bad"
+    tone: Tone = "none" if abs(points) < 1 else "good" if points > 0 else "bad"
     return Change(f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}", tone, None)
 
 
