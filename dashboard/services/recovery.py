@@ -46,11 +46,14 @@ def look(*, series: Series) -> None:
         return
     settings, readings = settings_of(METRICS[series.metric]), history.readings(series)
     for alert in alerts:
-        since = [one for one in readings if one.at > alert.seen_at]
-        values = [value for one in since if (value := number(one, settings)) is not None]
-        count = _points_back(alert, values, settings)
+        since = [
+            (one.at, value)
+            for one in readings
+            if one.at > alert.seen_at and (value := number(one, settings)) is not None
+        ]
+        count = _points_back(alert, [value for _, value in since], settings)
         if count:
-            alert.recovered_at = since[-count].at
+            alert.recovered_at = since[-count][0]
             close(alert=alert)
 
 
