@@ -31,3 +31,18 @@ def operator(client: Client, django_user_model: type[User]) -> Client:
 def inbox() -> Iterator[Mailbox]:
     with mailbox() as box:
         yield box
+
+
+@pytest.fixture
+def empty_database(db: None) -> Iterator[str]:
+    """The address of a database with nothing in it, beside the test's own."""
+    import psycopg
+    from django.db import connection
+
+    from tests.builders.servers import address
+
+    name = f"{connection.settings_dict['NAME']}_beside"
+    with psycopg.connect(address("postgres"), autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+        yield address(name)
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -2,14 +2,12 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection
 
 from dashboard.services import artifacts, ingest
 from tests.builders import site
@@ -18,16 +16,6 @@ from tests.builders.servers import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TABLES = ["dashboard_job", "dashboard_datum", "dashboard_samples", "dashboard_artifact", "django_migrations"]
-
-
-@pytest.fixture
-def empty_database() -> Iterator[str]:
-    """The address of a database with nothing in it, beside the test's own."""
-    name = f"{connection.settings_dict['NAME']}_restored"
-    with psycopg.connect(address("postgres"), autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
-        yield address(name)
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture
