@@ -11,6 +11,7 @@ from dashboard.selectors.documents import between
 
 _OF_BUILD = "torch."  # builds have their own marks
 _MOST_TOLD = 3
+_TWO = 2
 
 
 def moves(lines: Sequence[Line]) -> list[At]:
@@ -25,7 +26,7 @@ def moves(lines: Sequence[Line]) -> list[At]:
 
 def _of(line: Line) -> Iterable[tuple[int, int, int]]:
     """(milliseconds, environment before, environment after) where it changed."""
-    if not line.environment:
+    if len({*line.environment} - {None}) < _TWO:  # the rule, and quick
         return []
     known = [(int(at), key) for at, key in zip(line.at_ms, line.environment, strict=True) if key is not None]
     return [(at, old, new) for (_, old), (at, new) in pairwise(known) if old != new]

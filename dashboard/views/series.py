@@ -17,14 +17,15 @@ from dashboard.views import series_marks
 from dashboard.views.series_data import FIELDS, row
 from dashboard.views.series_selection import SAMPLED, look, select
 
-_MOST_TABLE_ROWS = 200
+_MOST_READ = 200  # points of each config, for the words
+_TABLE_ROWS = 50  # of the table, unless more are asked for: rendering them is most of what the page takes
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
     """The page with the newest data in words and as a table; the figure comes from ``data`` in a second request."""
     selection = select(request, name)
-    lines = selection.known.lines(selection.series, newest=_MOST_TABLE_ROWS, within=selection.within)
+    lines = selection.known.lines(selection.series, newest=_MOST_READ, within=selection.within)
     said = marks.read(selection.benchmark, selection.series, selection.metric)
     marked = series_marks.marked(lines, selection.series, said)
     measured = selection.known.metrics()
@@ -42,10 +43,10 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "can_show": {one.config.name: said.can_show.get(one.pk) for one in selection.series},
         "names": {one.pk: one.config.name for one in selection.series},
         "invalid": {job: why for jobs in said.invalid.values() for job, why in jobs.items()},
-        "table": newest(lines, _MOST_TABLE_ROWS),
+        "table": newest(lines, _MOST_READ if "rows" in request.GET else _TABLE_ROWS),
         "total": sum(series.count for series in selection.series),
-        "most_rows": _MOST_TABLE_ROWS,
-        "is_cut": any(series.count > _MOST_TABLE_ROWS for series in selection.series),
+        "most_read": _MOST_READ,
+        "is_cut": any(series.count > _MOST_READ for series in selection.series),
     }
     return render(request, "series.html", context)
 

@@ -21,6 +21,7 @@ from dashboard.views.figures import figure_response
 from dashboard.views.series_selection import Look, Selection, look, select
 
 FIELDS = ("at", "config", "build", "purpose", "status", "value", "low", "high", "job")
+_LOW_LEGEND = -0.34  # of the height: below the labels of a low chart's axis
 
 
 def data(request: HttpRequest, name: str) -> HttpResponse:
@@ -44,6 +45,7 @@ def _by_time(selection: Selection, asked: Look) -> Figure:
     if asked.samples and asked.scale != "relative":
         figure["data"] += _samples(lines, metric)
     figure = mark_charts.with_marks(figure, marked, series_marks.remarks(said), environment_moves.moves(lines))
+    figure["layout"]["showlegend"] = not asked.apart  # a chart of one config has its name above
     return _scaled(_zoomed(figure, selection.within), asked)
 
 
@@ -81,6 +83,7 @@ def control_data(request: HttpRequest, name: str) -> HttpResponse:
     found = [series_scales.relative(line) for line in controls.lines(selection.series, selection.within)]
     figure = charts.series_figure(found, series_scales.relative_metric(selection.metric))
     figure["layout"]["yaxis"]["title"] = {"text": "change, %"}
+    figure["layout"]["legend"]["y"] = _LOW_LEGEND
     return figure_response(_zoomed(figure, selection.within))
 
 

@@ -179,3 +179,10 @@ def test_two_jobs_are_shown_side_by_side_the_older_first(reader: Client) -> None
 @pytest.mark.parametrize("query", ["", "?job=x&job=y", "?job=00000000-0000-0000-0000-000000000000"])
 def test_without_two_jobs_the_page_says_how_to_choose_them(reader: Client, query: str) -> None:
     assert "Choose two jobs first" in reader.get(f"/jobs/pair/{query}").text
+
+
+# --- The table ----------------------------------------------------------------------------------------------------
+def test_the_newest_rows_are_shown_and_more_of_them_when_asked_for(reader: Client, address: str) -> None:
+    few, more = (reader.get(f"{address}{query}").text for query in ("", "?rows=more"))
+    assert few.count('name="job"') == 50 < more.count('name="job"')
+    assert "Show more" in few
