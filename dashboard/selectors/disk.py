@@ -1,14 +1,20 @@
 """How much disk the site and its workers take, and what is left."""
 
 import shutil
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Sum
 
-from dashboard.models import Artifact, InstalledEnvironment, Worker
+from dashboard.models import InstalledEnvironment, Worker
+from dashboard.selectors.fleet import MachineRow
+
+_TAKEN = """
+    SELECT pg_database_size(current_database()), coalesce(sum(size_bytes), 0)::bigint FROM dashboard_artifact
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +43,12 @@ class SiteDisk:
     total: int
 
 
-def workers() -> list[WorkerDisk]:
-    """Every worker. Two queries."""
-    made = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
-    taken = dict(made.order_by().values_list("worker").annotate(Sum("size_mb")))
-    return [_of(worker, (taken.get(worker.pk) or 0) / 1000) for worker in Worker.objects.all()]
+def workers(machines: Iterable[MachineRow], environments: Iterable[InstalledEnvironment]) -> list[WorkerDisk]:
+    """Every worker of these machines. No query."""
+    taken: Counter[int] = Counter()
+    for environment in environments:
+        taken[environment.worker_id] += environment.size_mb or 0
+    return [_of(row.worker, taken[row.worker.pk] / 1000) for machine in machines for row in machine.workers]
 
 
 def _of(worker: Worker, environments_gb: float) -> WorkerDisk:
@@ -50,11 +57,10 @@ def _of(worker: Worker, environments_gb: float) -> WorkerDisk:
 
 
 def of_site() -> SiteDisk:
-    """The database, the artifacts, and the disk that the artifacts lie on. Two queries."""
+    """The database, the artifacts, and the disk that the artifacts lie on. One query."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_database_size(current_database())")
-        (database,) = cursor.fetchone()
-    artifacts = Artifact.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
+        cursor.execute(_TAKEN)
+        database, artifacts = cursor.fetchone()
     root = Path(settings.MEDIA_ROOT)
     usage = shutil.disk_usage(next(each for each in (root, *root.parents) if each.exists()))
     return SiteDisk(database, artifacts, usage.free, usage.total)

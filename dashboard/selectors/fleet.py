@@ -2,6 +2,7 @@
 
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -85,15 +86,15 @@ class SourceRow:
     key: str
 
 
-def sources() -> list[SourceRow]:
-    """Own models that workers have on their own disks. One query."""
-    told = Worker.objects.filter(facts__has_key="sources").values_list("pk", "name", "facts__sources")
+def sources(machines: Iterable[MachineRow]) -> list[SourceRow]:
+    """Own models that workers of these machines have on their own disks. No query."""
     return [
-        SourceRow(str(one["source"]), name, int(one["benchmarks"]), str(one["problem"]), f"{pk}-{place}-{crc}")
-        for pk, name, listed in told
-        for place, one in enumerate(listed)
-        for crc in [zlib.crc32(str(one["problem"]).encode())]
-    ]
+        SourceRow(str(one["source"]), row.worker.name, int(one["benchmarks"]), str(one["problem"]),
+                  f"{row.worker.pk}-{place}-{zlib.crc32(str(one['problem']).encode())}")
+        for machine in machines
+        for row in machine.workers
+        for place, one in enumerate(row.worker.facts.get("sources", []))
+    ]  # fmt: skip
 
 
 def repositories() -> QuerySet[ModelRepository]:

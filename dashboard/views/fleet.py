@@ -14,15 +14,16 @@ from dashboard.selectors import canaries, disk, fleet
 def show(request: HttpRequest) -> HttpResponse:
     """Live: htmx asks for the page again every few seconds and takes the tables of what changes."""
     is_live = bool(request.headers.get("HX-Request"))
+    machines, environments = fleet.machines(timezone.now(), with_jobs=True), list(fleet.environments())
     context: dict[str, Any] = {
-        "machines": fleet.machines(timezone.now(), with_jobs=True),
-        "sources": fleet.sources(),
+        "machines": machines,
+        "sources": fleet.sources(machines),
         "repositories": fleet.repositories(),
-        "environments": fleet.environments(),
+        "environments": environments,
         "tracks": fleet.tracks(),
         "schedules": fleet.schedules(),
         "canaries": [] if is_live else canaries.newest(),
-        "disks": [] if is_live else disk.workers(),
+        "disks": disk.workers(machines, environments),
         "site_disk": None if is_live else disk.of_site(),
     }
     return render(request, "fleet.html", context)

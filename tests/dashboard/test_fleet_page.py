@@ -2,9 +2,10 @@
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from dashboard.models import InstalledEnvironment, Worker
-from dashboard.selectors import canaries, disk
+from dashboard.selectors import canaries, disk, fleet
 from dashboard.services.ingest import ingest
 from tests.builders import site
 
@@ -14,6 +15,10 @@ pytestmark = pytest.mark.django_db
 def measure(worker: Worker, **values: float) -> None:
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, values)))
+
+
+def workers() -> list[disk.WorkerDisk]:
+    return disk.workers(fleet.machines(timezone.now()), fleet.environments())
 
 
 def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> None:
@@ -35,14 +40,14 @@ def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader
     Worker.objects.filter(pk=worker.pk).update(facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200})
     for key, state in (("a", "ready"), ("b", "ready"), ("c", "evicted")):
         InstalledEnvironment.objects.create(worker=worker, key=key, build=site.build(), state=state, size_mb=5000)
-    (row,) = disk.workers()
+    (row,) = workers()
     assert (row.environments_gb, row.share) == (10, 20)
     assert "120 of 200 GB" in reader.get("/fleet/").text
 
 
 def test_a_worker_that_told_nothing_of_its_disk_is_shown_without(reader: Client) -> None:
     site.worker()
-    assert disk.workers()[0].free_gb is None
+    assert workers()[0].free_gb is None
     assert reader.get("/fleet/").status_code == 200
 
 
