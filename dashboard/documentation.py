@@ -17,11 +17,11 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
-        "own-models", "gate", "command-line", "api", "import", "export", "alerts", "builds", "operations",
-        "add-a-model", "add-a-config", "add-a-metric",
+        "own-models", "import", "export", "command-line", "gate", "alerts", "builds", "operations", "add-a-model",
+        "add-a-config", "add-a-metric",
     ),
-    "Reference": ("reference-metrics", "reference-configs", "reference-commands", "architecture", "coverage"),
-    "Explanation": ("measuring", "detection", "versions", "advisor", "differences"),
+    "Reference": ("reference-metrics", "reference-configs", "reference-commands", "api", "architecture", "coverage"),
+    "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
 }  # fmt: skip
 OTHERS = "How to"
 SNIPPET_CHARACTERS = 160
