@@ -235,3 +235,10 @@ def test_an_import_without_anything_usable_fails(tmp_path: Path) -> None:
 def test_a_build_is_known_by_the_results_torch() -> None:
     call("import_results", *GOLDEN)
     assert TorchBuild.objects.filter(version__startswith="2.").exists()
+
+
+def test_a_run_is_cancelled_by_its_number() -> None:
+    run = site.run()
+    assert call("cancel_run", run.pk).strip() == "1 jobs cancelled"
+    with pytest.raises(CommandError, match="There is no run 0"):
+        call("cancel_run", 0)

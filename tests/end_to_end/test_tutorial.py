@@ -37,9 +37,10 @@ def site(folder: Path) -> Iterator[LocalSite]:
 
 
 def test_the_tutorial_ends_with_a_confirmed_alert(site: LocalSite, folder: Path) -> None:
-    listing, running, showing, first, second, varying, breaking = COMMANDS
+    listing, running, cancelling, showing, first, second, varying, breaking = COMMANDS
     assert NAME in said(folder, listing)
     assert f"{NAME}  inductor: pass" in said(folder, running)
+    assert "jobs cancelled" in said(folder, cancelling)
     names = dict(line.upper().split()[:1] + line.split()[1:] for line in reversed(said(folder, showing).splitlines()))
     wait_for(lambda: NAME in said(folder, f"{first} --dry-run", names))  # until the worker has told of it
     for command in (first, second):

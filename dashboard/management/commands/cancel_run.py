@@ -1,0 +1,21 @@
+"""manage.py cancel_run: cancel what has not ended of a run."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from dashboard.models import Run
+from dashboard.services.runs import cancel_run
+
+
+class Command(BaseCommand):
+    help = "Cancel the jobs of a run that have not ended; what was measured stays."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("run", type=int, help="number of the run, as its address has it")
+
+    def handle(self, *, run: int, **_: Any) -> None:
+        found = Run.objects.filter(pk=run).first()
+        if found is None:
+            raise CommandError(f"There is no run {run}: /runs/ lists them.")
+        self.stdout.write(f"{cancel_run(run=found)} jobs cancelled")
