@@ -77,7 +77,8 @@ def _values(benchmark: str, row: Any, columns: list[str], found: Understood) -> 
     if results is None:
         yield benchmark, None
         return
-    if not isinstance(results, list) or not all(isinstance(one, list) for one in parameters):
+    lists = [results, parameters, *(parameters if isinstance(parameters, list) else ())]
+    if not all(isinstance(one, list) for one in lists):
         raise Malformed("result or params is not a list")
     if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
         raise Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
