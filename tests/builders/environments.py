@@ -51,7 +51,7 @@ class Provider:
         job.state, job.attempt = "running", attempt
         folder = self.worker.jobs / f"{name}.1"
         jobfolder.make(folder)
-        ticket = Ticket(name, attempt, self._claim(job), folder, -1, JobLog(folder / "log.txt"))
+        ticket = Ticket(name, attempt, self._claim(job), folder, [-1], JobLog(folder / "log.txt"))
         with provided(self.worker, ticket, why_stop) as environment:
             yield environment
 

@@ -179,7 +179,7 @@ def test_what_is_set_right_soon_after_it_was_seen_is_recovered_and_told_no_more(
     measured(noise(5, seed=2), first=36)
     detecting.detect_due()
     group = AlertGroup.objects.get()
-    assert (group.state, group.events.last().text) == (
+    assert (group.state, group.events.latest("pk").text) == (
         "recovered",
         "Measured: every series is back at the level before.",
     )

@@ -165,7 +165,7 @@ def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
 
 
 def twice(rows: "QuerySet[Any, Any]") -> int:
-    return rows.annotate(n=Count("*")).filter(n__gt=1).count()
+    return int(rows.annotate(n=Count("*")).filter(n__gt=1).count())
 
 
 def states(rows: "QuerySet[Any]") -> str:
