@@ -63,7 +63,7 @@ def cases(side: Side, wanted: Wanted) -> list[tuple[str, str]]:
         told = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
         raise LocalError(f"{side.python} cannot run the suite: {told[-1] if told else error}") from None
     known = json.loads(listed)["benchmarks"]
-    found = [(one["name"], config) for one in known if _fits(one, wanted) for config in _configs(one, wanted)]
+    found = [(one["name"], config) for one in known if _fits(one, wanted, side) for config in _configs(one, wanted)]
     if not found:
         models = ", ".join(sorted({one["model"] for one in known}))
         raise LocalError(
@@ -72,12 +72,13 @@ def cases(side: Side, wanted: Wanted) -> list[tuple[str, str]]:
     return found
 
 
-def _fits(one: dict[str, Any], wanted: Wanted) -> bool:
+def _fits(one: dict[str, Any], wanted: Wanted, side: Side) -> bool:
+    """Without a name: the own models where there are files of them, else the default selection of the size."""
     if wanted.benchmarks:
         return one["name"] in wanted.benchmarks
     if wanted.models:
         return one["model"] in wanted.models and one["size"] in {wanted.size, "own"}
-    return one["size"] == "own" or (one["size"] == wanted.size and bool(one["default_configs"]))
+    return bool(one["default_configs"]) and one["size"] == ("own" if side.sources else wanted.size)
 
 
 def _configs(one: dict[str, Any], wanted: Wanted) -> list[str]:
