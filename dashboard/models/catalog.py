@@ -51,7 +51,8 @@ class Benchmark(models.Model):
     item = models.CharField(max_length=40, default="samples")  # the unit of throughput
     position = models.PositiveIntegerField(default=0)  # its place in the registry: cheap, telling ones first
     default_configs = models.JSONField(default=list)  # configs that a default run measures; [] = not in it
-    retired = models.BooleanField(default=False)  # no longer in the registry; its history stays
+    retired = models.BooleanField(default=False)  # not in the registry (any more): never planned; its history stays
+    imported = models.BooleanField(default=False)  # known from imported results alone: retired, and yet shown
     # of own models: where they come from, and else the only machines whose workers have them ([] = every machine)
     repository = models.ForeignKey(
         ModelRepository, null=True, blank=True, on_delete=models.SET_NULL, related_name="benchmarks"

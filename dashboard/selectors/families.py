@@ -10,7 +10,7 @@ from django.db import connection
 
 from dashboard.metrics import METRICS, SUMMARY
 from dashboard.models import Config
-from dashboard.selectors.rollup import EAGER, Place
+from dashboard.selectors.rollup import EAGER, SHOWN, Place
 from dashboard.summary import Day, Figure, newest_build
 
 DAYS = 30
@@ -21,7 +21,7 @@ _NOW = f"""
     SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, known.metric, count(*), 0,
            avg(CASE WHEN known.metric = 'passed' THEN known.last_value ELSE ln(known.last_value) END)
     FROM dashboard_series AS known
-    JOIN dashboard_benchmark AS benchmark ON benchmark.id = known.benchmark_id AND NOT benchmark.retired
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = known.benchmark_id AND {SHOWN}
     JOIN dashboard_config AS config ON config.id = known.config_id
     LEFT JOIN dashboard_series AS passed
          ON passed.machine_id = known.machine_id AND passed.track_id = known.track_id AND passed.metric = 'passed'

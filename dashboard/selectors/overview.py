@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import AlertGroup, Job, JobState, Machine, Run, Schedule
 from dashboard.selectors import alerts
-from dashboard.selectors.rollup import CASE_COLUMNS, CASE_TABLES, Case, Newest, Place, cases_of
+from dashboard.selectors.rollup import CASE_COLUMNS, CASE_TABLES, SHOWN, Case, Newest, Place, cases_of
 from dashboard.selectors.runs import ALIVE, WAITING
 from dashboard.wording import Change, change
 
@@ -29,12 +29,12 @@ _NOTABLE = f"""
     )
     SELECT {CASE_COLUMNS} {CASE_TABLES}
     WHERE series.id IN (SELECT id FROM ended WHERE last_status NOT IN ('pass', 'unsupported', ''))
-          AND NOT benchmark.retired
+          AND {SHOWN}
     UNION ALL
     SELECT {CASE_COLUMNS} {CASE_TABLES}
     JOIN unnest(%(metrics)s::text[], %(thresholds)s::float8[]) AS moving (metric, percent)
          ON moving.metric = series.metric
-    WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND NOT benchmark.retired
+    WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND {SHOWN}
           AND series.last_status = 'pass' AND series.previous_value <> 0
           AND abs(series.last_value / series.previous_value - 1) * 100 >= moving.percent
 """  # noqa: S608 - made of constants

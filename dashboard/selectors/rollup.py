@@ -155,10 +155,11 @@ CASE_COLUMNS = """series.metric, benchmark.name, config.name,
 CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
     JOIN dashboard_config AS config ON config.id = series.config_id"""
+SHOWN = "(benchmark.imported OR NOT benchmark.retired)"
 _CASES = f"""
     SELECT {CASE_COLUMNS}
     {CASE_TABLES}
-    WHERE series.machine_id = %s AND series.track_id = %s AND series.metric = ANY(%s) AND NOT benchmark.retired
+    WHERE series.machine_id = %s AND series.track_id = %s AND series.metric = ANY(%s) AND {SHOWN}
     ORDER BY benchmark.position, benchmark.name, config.position
 """
 

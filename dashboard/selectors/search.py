@@ -37,7 +37,7 @@ def search(text: str) -> Found | None:
     words = text.split()[:MOST_WORDS]
     if not words:
         return None
-    known = Benchmark.objects.filter(retired=False)
+    known = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
     models = known.filter(_has(words, "model", "family")).order_by("model").values_list("model", "family")
     return Found(
         models=list(models.annotate(number=Count("pk"))[:MOST]),

@@ -109,7 +109,7 @@ def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
     benchmarks = [_benchmark(entry, place) for place, entry in enumerate(_entries(catalog, "benchmarks"))]
     configs = [_config(entry, place) for place, entry in enumerate(_entries(catalog, "configs"))]
     with transaction.atomic():
-        _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, "position", "retired"])
+        _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, "position", "retired", "imported"])
         _upsert(Config, configs, [*CONFIG_FIELDS, "position", "retired"])
         if retire:
             Benchmark.objects.exclude(name__in=[b.name for b in benchmarks]).update(retired=True)

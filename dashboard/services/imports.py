@@ -218,7 +218,7 @@ class Catalog:
 
 def benchmark_of(described: Any) -> Benchmark:
     fields = {key: described[key] for key in BENCHMARK_FIELDS if key in described}
-    return Benchmark(name=described["name"], retired=True, **fields)
+    return Benchmark(name=described["name"], retired=True, imported=True, **fields)
 
 
 class Runs:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from dashboard.models import (
     Benchmark,
@@ -160,6 +161,15 @@ def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_bui
     assert variant.label.startswith("2.13.0+cu130~imported-")
     assert variant.variant == {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
     assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {"import-variants"}
+
+
+def test_what_no_suite_here_can_measure_is_shown_once_it_is_imported(client: Client) -> None:
+    call("import_results", H100_TWO_RELEASES)
+    client.force_login(User.objects.create_user("reader"))
+    matrix = client.get("/benchmarks/").content.decode()
+    assert "vit_b16.standard.inference" in matrix.replace("<wbr>", "")
+    assert "0.52×" in matrix
+    assert "Every case passed" in client.get("/").content.decode()
 
 
 def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path) -> None:
