@@ -126,8 +126,9 @@ def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageI
 
 def test_the_commands_of_the_docs_exist() -> None:
     told = (Path(settings.BASE_DIR) / "docs" / "builds.md").read_text()
-    assert set(re.findall(r"manage\.py (\w+)", told)) == {"add_build", "discover_builds"}
-    assert set(re.findall(r"manage\.py (\w+)", told)) <= set(get_commands())
+    named = set(re.findall(r"manage\.py (\w+)", told))
+    assert named == {"add_build", "discover_builds", "compare_builds"}
+    assert named <= set(get_commands())
 
 
 def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:

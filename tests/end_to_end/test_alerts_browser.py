@@ -124,14 +124,14 @@ def test_the_mark_on_a_trend_leads_to_its_alert(page: Page) -> None:
     at = (
         drawn(page)
         .locator(".plot")
-        .evaluate(
+        .first.evaluate(
             """plot => {
             const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(({ name }) => name?.endsWith(" alert"));
             return [xaxis._offset + xaxis.d2p(trace.x[0]), yaxis._offset + yaxis.d2p(trace.y[0]), trace.customdata[0]];
         }"""
         )
     )
-    box = page.locator(".plot").bounding_box()
+    box = page.locator(".plot").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + at[0], box["y"] + at[1])
     page.mouse.click(box["x"] + at[0], box["y"] + at[1])

@@ -89,7 +89,7 @@ def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inducto
         measured = tab.locator("tr", has=tab.get_by_role("cell", name=config, exact=True))
         expect(measured.filter(has_text="pass")).to_have_count(1)
     expect(tab.locator(".plot .main-svg").first).to_be_visible()
-    assert tab.locator(".plot").evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
+    assert tab.locator(".plot").first.evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
 
 
 def test_the_job_behind_a_point_tells_how_it_was_measured(tab: Page) -> None:
