@@ -31,7 +31,7 @@ _FEW_POINTS = 80  # up to this many the line carries a marker on each point
 _FEW_INTERVALS = 12  # up to this many each point has whiskers too: a band around one point has no width
 _LEAST_SPAN_MS = 3_600_000  # of the time axis, so that a first point is not drawn on an axis of milliseconds
 _MOST_BUILD_LINES = 60
-_MOST_BUILD_LABELS = 8
+MOST_LABELS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict
          "line": {"width": 1, "dash": "dot"}}
         for at, _ in marks
     ]  # fmt: skip
-    labelled = _apart(marks) if len(marks) <= _MOST_BUILD_LABELS else []
+    labelled = [marks[index] for index in apart([at for at, _ in marks], lines)] if len(marks) <= MOST_LABELS else []
     annotations = [
         {"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "left", "text": build, "showarrow": False,
          "font": {"size": 11}}
@@ -245,12 +245,14 @@ def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict
     return shapes, annotations
 
 
-def _apart(marks: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The marks whose labels do not run into that of the one before."""
-    shown: list[tuple[int, str]] = []
-    for at, build in marks:
-        if not shown or at - shown[-1][0] >= (marks[-1][0] - marks[0][0]) / _MOST_BUILD_LABELS:
-            shown.append((at, build))
+def apart(moments: Sequence[int], lines: Sequence[Line]) -> list[int]:
+    """Which of the moments, in time order, can have a label that does not run into the one before."""
+    ends = [end for line in lines if len(line.at_ms) for end in (int(line.at_ms[0]), int(line.at_ms[-1]))]
+    least = (max(ends) - min(ends)) / MOST_LABELS if ends else 0
+    shown: list[int] = []
+    for index, at in enumerate(moments):
+        if not shown or at - moments[shown[-1]] >= least:
+            shown.append(index)
     return shown
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts import Figure, Line
+from dashboard.charts import Figure, Line, apart
 
 _MOST_LABELS = 12
 _LABEL_LENGTH = 24
@@ -50,7 +50,8 @@ def with_marks(
     traces = [trace for line in lines for trace in (*_levels(line), *_alerts(line), *_invalid(line))]
     layout = figure["layout"]
     labels = [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]
-    labels += [_label(move, "⚙") for move in environments[-_MOST_LABELS:]]
+    drawn = [line.line for line in lines]
+    labels += [_label(environments[index], "⚙") for index in apart([move.at_ms for move in environments], drawn)]
     shapes = [*layout.get("shapes", []), *(_rule(mark) for mark in (*remarks, *environments))]
     annotations = [*layout.get("annotations", []), *labels]
     return {"data": [*figure["data"], *traces], "layout": {**layout, "shapes": shapes, "annotations": annotations}}

@@ -181,3 +181,10 @@ def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> No
 
 def test_days_of_points_set_the_time_axis_themselves() -> None:
     assert "range" not in charts.series_figure([line([1.0, 2.0])], LATENCY)["layout"]["xaxis"]
+
+
+def test_builds_that_came_close_together_have_one_label_and_a_mark_each() -> None:
+    builds = ["2.11.0", "2.13.0", *["2.13.0"] * 38, *["2.14.0"] * 10]
+    layout = charts.series_figure([line([1.0] * 50, build=builds)], LATENCY)["layout"]
+    assert [one["text"] for one in layout["annotations"]] == ["2.11.0", "2.14.0"]
+    assert len(layout["shapes"]) == 3
