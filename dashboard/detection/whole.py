@@ -69,13 +69,18 @@ def find_alarms(values: Floats, spreads: Floats, settings: Settings) -> list[Ala
 
 
 def refined(alarm: Alarm, end: int, values: Floats) -> Alarm:
-    """A step's effect and first point, with the points up to the next change that the online form had not seen."""
+    """A step's effect and first point, with the points up to the next change that the online form had not seen.
+
+    The alarm stays as it was told where these points say that the level went back: its estimate would be of no change.
+    """
     if alarm.cause == "drift" or alarm.law is None or end - alarm.index <= bank.FEWEST:
         return alarm
     first = max(alarm.index - NEAR, 1)
     readings = alarm.ruler.read(values[first - 1 : min(end, alarm.index + shift.USED)])
     here = alarm.index - first + 1
     step, low, high = shift.estimate(readings[here:], float(readings[here - 1]), alarm.law)
+    if low <= 0 <= high:
+        return alarm
     index = first - 1 + shift.first_point(readings[: here + NEAR], alarm.law, step)
     level = float(alarm.law.level[0])
     effect, low, high = (alarm.ruler.effect(level, level + change) for change in (step, low, high))

@@ -91,3 +91,12 @@ def test_negative_levels_are_judged_like_positive_ones() -> None:
 @pytest.mark.parametrize("length", [0, 1, 20])
 def test_a_series_too_short_to_judge_has_no_change(length: int) -> None:
     assert find_change_points(points(quiet(60)[:length]), Settings()) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_level_that_lasted_five_points_is_told_where_it_was_and_as_large_as_it_was(seed: int) -> None:
+    values = 100 * np.exp(np.random.default_rng(seed).normal(0, 0.02, 120))
+    values[60:65] *= 1.2
+    (change,) = find_change_points(points(values), Settings())
+    assert 58 <= change.index <= change.seen_at
+    assert change.effect > 15
