@@ -194,6 +194,7 @@ def _benchmarks(count: int) -> list[Benchmark]:
             Benchmark(
                 name=f"{model}.standard.{mode}.{dtype}.static.b{batch}", version=0, model=model, family=family,
                 size="standard", mode=mode, dtype=dtype, shapes="static", batch_size=batch, position=1000 + number,
+                retired=True, imported=True,
             )
         )  # fmt: skip
     Benchmark.objects.bulk_create(wanted, ignore_conflicts=True)

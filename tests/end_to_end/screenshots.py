@@ -26,6 +26,7 @@ SHOWN = (  # page, width, theme
     ("fleet", DESK, "dark"),
     ("glossary", DESK, "light"),
     ("sign_in", DESK, "light"),
+    ("advisor", DESK, "light"),
     ("overview", PHONE, "dark"),
     ("job", PHONE, "light"),
 )
