@@ -1,6 +1,5 @@
 """Suspicions are measured again, base and new in turn, and only what reproduces is confirmed."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -8,55 +7,19 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Job, Purpose, Run, Worker
+from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Run, Worker
 from dashboard.services import concluding, confirming, detecting, triage
-from dashboard.services.measuring_again import measure_again
-from dashboard.services.triage import NotPossible
 from tests.builders import alerting, site
 from tests.builders.alerting import land, measure, measured, noise
+from tests.builders.confirmations import NEW, answer, by_build, living_worker, planned, suspected
 
 pytestmark = pytest.mark.django_db
-NEW = "2.14.0"
 NOW = timezone.now()
 
 
 @pytest.fixture(autouse=True)
 def worker() -> Worker:
-    made = site.worker()
-    made.last_seen = timezone.now()
-    made.save()
-    return made
-
-
-def suspected(percent: float = 10.0, build: str = NEW) -> AlertGroup:
-    """A latency that is slower since 2.14.0, seen in eight points."""
-    measured(noise(30))
-    measured(noise(8, 100 + percent, seed=1), first=30, build=build)
-    detecting.detect_due()
-    return AlertGroup.objects.get()
-
-
-def planned() -> list[Job]:
-    """The jobs of confirmations that wait, in their order."""
-    waiting = Job.objects.filter(run__purpose=Purpose.CONFIRMATION, state="planned")
-    return list(waiting.order_by("planned_at").select_related("run__build"))
-
-
-def answer(value: Callable[[Job, int], float | None]) -> int:
-    """Land every planned job with the latency that `value` gives it, until nothing more is planned; how many."""
-    done = 0
-    while jobs := planned():
-        for job in jobs:
-            latency = value(job, done)
-            land(job, None if latency is None else {"latency_ms": latency})
-            done += 1
-        concluding.advance_all(now=timezone.now())
-    return done
-
-
-def by_build(slower_percent: float) -> Callable[[Job, int], float]:
-    values = noise(200, percent=0.5, seed=3)
-    return lambda job, place: values[place] * (1 + slower_percent / 100 * (job.run.build.label == NEW))
+    return living_worker()
 
 
 def test_what_reproduces_is_confirmed_with_its_effect() -> None:
@@ -260,53 +223,3 @@ def test_the_same_processes_say_what_is_true_of_the_other_alerts_of_a_case() -> 
     other.refresh_from_db()
     group.refresh_from_db()
     assert (group.state, other.confirmation) == ("confirmed", "not_reproduced")
-
-
-# --- Somebody asks for it -------------------------------------------------------------------------------------------
-def ask(group: AlertGroup) -> Confirmation:
-    ada, _ = User.objects.get_or_create(username="ada")
-    return measure_again(group=group, by=ada, why="the machine was busy", now=timezone.now())
-
-
-def test_what_was_inconclusive_is_measured_on_and_every_pair_counts() -> None:
-    group = suspected()
-    confirming.start_due(now=NOW)
-    wild = (40.0, -20.0)
-    answer(lambda job, place: 100.0 + wild[place // 2 % 2] * (job.run.build.label == NEW))
-    assert ask(group).group.state == "confirming"
-    answer(by_build(10.0))
-    decided = Alert.objects.get().decision["confirmation"]
-    group.refresh_from_db()
-    assert decided["pairs"] > 12
-    assert group.state == decided["verdict"]
-
-
-def test_what_is_confirmed_stays_so_while_it_is_measured_again_and_nobody_is_told_twice() -> None:
-    group = suspected()
-    confirming.start_due(now=NOW)
-    answer(by_build(10.0))
-    ask(group)
-    answer(by_build(10.0))
-    group.refresh_from_db()
-    assert group.state == "confirmed"
-    assert group.events.filter(action="state", state="confirmed").count() == 1
-
-
-def test_who_asked_and_why_is_in_the_history() -> None:
-    group = suspected()
-    confirming.start_due(now=NOW)
-    answer(by_build(0.0))
-    ask(group)
-    event = group.events.get(action="measured again")
-    assert (event.by.get_username() if event.by else "", event.text) == ("ada", "the machine was busy")
-
-
-def test_what_is_not_open_or_has_no_worker_is_not_measured_again() -> None:
-    group = suspected()
-    with pytest.raises(NotPossible, match="suspected: only what is confirmed, acknowledged, inconclusive or not rep"):
-        ask(group)
-    triage.move(group=group, to=AlertState.INCONCLUSIVE)
-    Worker.objects.update(last_seen=None)
-    with pytest.raises(NotPossible, match="No worker of this machine is there"):
-        ask(group)
-    assert AlertGroup.objects.get().state == "inconclusive"

@@ -1,0 +1,51 @@
+"""Suspicions, and the measurements with which confirmations are answered."""
+
+from collections.abc import Callable
+
+from django.utils import timezone
+
+from dashboard.models import AlertGroup, Job, Purpose, Worker
+from dashboard.services import concluding, detecting
+from tests.builders import site
+from tests.builders.alerting import land, measured, noise
+
+NEW = "2.14.0"
+
+
+def living_worker() -> Worker:
+    """Confirmations are planned only where somebody can measure them."""
+    made = site.worker()
+    made.last_seen = timezone.now()
+    made.save()
+    return made
+
+
+def suspected(percent: float = 10.0, build: str = NEW) -> AlertGroup:
+    """A latency that is slower since 2.14.0, seen in eight points."""
+    measured(noise(30))
+    measured(noise(8, 100 + percent, seed=1), first=30, build=build)
+    detecting.detect_due()
+    return AlertGroup.objects.get()
+
+
+def planned() -> list[Job]:
+    """The jobs of confirmations that wait, in their order."""
+    waiting = Job.objects.filter(run__purpose=Purpose.CONFIRMATION, state="planned")
+    return list(waiting.order_by("planned_at").select_related("run__build"))
+
+
+def answer(value: Callable[[Job, int], float | None]) -> int:
+    """Land every planned job with the latency that `value` gives it, until nothing more is planned; how many."""
+    done = 0
+    while jobs := planned():
+        for job in jobs:
+            latency = value(job, done)
+            land(job, None if latency is None else {"latency_ms": latency})
+            done += 1
+        concluding.advance_all(now=timezone.now())
+    return done
+
+
+def by_build(slower_percent: float) -> Callable[[Job, int], float]:
+    values = noise(200, percent=0.5, seed=3)
+    return lambda job, place: values[place] * (1 + slower_percent / 100 * (job.run.build.label == NEW))
