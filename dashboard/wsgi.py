@@ -1,4 +1,4 @@
-"""What gunicorn serves: `gunicorn dashboard.wsgi`."""
+"""What gunicorn serves; how, is in `web_server`."""
 
 import gc
 import os

@@ -48,18 +48,12 @@ def _web(port: int) -> tuple[str, ...]:
         PYTHON,
         "-m",
         "gunicorn",
-        "dashboard.wsgi",
+        "--config",
+        "python:dashboard.web_server",
         "--bind",
         f"127.0.0.1:{port}",
-        "--workers",
-        "2",
-        "--threads",
-        "4",
         "--graceful-timeout",
         str(WEB_STOPS_S),
-        "--no-control-socket",
-        "--log-level",
-        "warning",
     )
 
 

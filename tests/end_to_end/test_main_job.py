@@ -5,6 +5,7 @@ the Celery worker, torch, Chromium. No fixture is called `page` or `browser`: py
 such a name a parameter, and pytest would run them apart from the others.
 """
 
+import http.client
 import re
 import shutil
 import tempfile
@@ -79,6 +80,14 @@ def test_the_overview_shows_the_first_run_working(site: LocalSite, tab: Page) ->
     tab.goto("/")
     expect(tab.get_by_role("heading", name="Running now")).to_be_visible()
     expect(tab.locator("#content")).to_contain_text(re.compile("running|queued"))
+
+
+def test_whoever_asks_again_after_some_seconds_may_use_the_same_connection(site: LocalSite) -> None:
+    connection = http.client.HTTPConnection(site.url.removeprefix("http://"))
+    for pause_s in (0, 3):
+        time.sleep(pause_s)
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().read()
 
 
 def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(tab: Page) -> None:
