@@ -58,6 +58,6 @@ INJECTIONS = (
     ),
     Injection(
         "machine", "other processes burn every core", "machine", ("latency_ms", "cold_start_s"),
-        witnesses=((CANARY, "eager"),), burn=2 * (os.cpu_count() or 1),
+        witnesses=((CANARY, "eager"),), burn=2 * len(os.sched_getaffinity(0)),
     ),
 )  # fmt: skip
