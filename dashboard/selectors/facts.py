@@ -191,13 +191,16 @@ def _both(sides: _Sides) -> tuple[list[float], list[float]]:
 
 
 def _eager_passes(alert: Alert) -> bool | None:
-    """Whether the newest eager job of the benchmark on the new build passed; None where there is none."""
+    """Whether the newest eager job of the benchmark on the new build passed; None where there is none.
+
+    Also one that was planned before the alert's own job: a run plans eager first.
+    """
     if alert.series.metric != STATUS_METRIC or alert.series.config.name == EAGER:
         return None
     same = {key: value for key, value in _same_case(alert).items() if key != "config_id"}
     found = Datum.objects.filter(
         **{f"series__{key}": value for key, value in same.items()},
-        series__config__name=EAGER, series__metric=STATUS_METRIC, build=alert.new_id, planned_at__gte=alert.planned_at,
+        series__config__name=EAGER, series__metric=STATUS_METRIC, build=alert.new_id,
     )  # fmt: skip
     newest = found.order_by("-planned_at").values_list("status", flat=True).first()
     return None if newest is None else newest == "pass"

@@ -109,3 +109,12 @@ def test_what_a_variant_sets_is_told() -> None:
     built.save()
     history({"latency_ms": 115.0}, build="2.13.0~nofuse")
     assert facts_of(Alert.objects.get()).variant == "max_fusion_size = 1, TORCH_LOGS = x"
+
+
+@pytest.mark.parametrize(("status", "blamed"), [("pass", "compiler"), ("fail_accuracy", "unknown")])
+def test_a_case_that_fails_where_eager_passes_blames_the_compiler(status: str, blamed: str) -> None:
+    for config, then in (("eager", status), ("inductor", "fail_accuracy")):
+        measure({"latency_ms": 100.0}, 0, config=config)
+        measure({"latency_ms": 100.0}, 1 if config == "eager" else 1.01, config=config, build=NEW, status=then)
+    detecting.detect_due()
+    assert Alert.objects.get(series__config__name="inductor").group.cause == blamed

@@ -97,7 +97,7 @@ def learn(site: Any, chosen: Sequence[Injection], rounds: int | None) -> None:
 
 
 def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> bool:
-    """Inject one change, wait for what is found, take it back, and print a line; whether all came as it should."""
+    """Inject one change, wait for what is found, take it back, and print both; whether all came as it should."""
     told = len(mails.mails), len(hooks.requests)
     with burning(injection.burn):
         found = site.inject(injection)
@@ -112,8 +112,9 @@ def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> 
     for other in found.others:
         print(f"{'':52} besides: {other}", flush=True)
     back = site.set_back(injection, found)
-    print(f"{'':52} afterwards: {back}", flush=True)
-    return right and back.startswith("recovered")
+    recovered = len(mails.mails) - told[0] - arrived[0], len(hooks.requests) - told[1] - arrived[1]
+    print(f"{'':52} afterwards: {back:86} {recovered[0]:5} {recovered[1]:5}", flush=True)
+    return right and back.startswith("recovered") and recovered == (1, 1)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ class DrillSite:
         wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
         group.refresh_from_db()
         if group.state == AlertState.CONFIRMED:
-            wait_for(lambda: Delivery.objects.filter(event__group=group, state="sent").count() >= CHANNELS, TOLD_S)
+            wait_until_told(group)
         told = ", ".join(sorted({f"{alert.series.metric} {alert.series.config.name}" for alert in group.alerts.all()}))
         since = AlertGroup.objects.filter(pk__gte=groups[0].pk, track=self.track).exclude(pk=group.pk)
         others = tuple(f"{other.title} ({other.state})" for other in since if other.alerts.exists())
@@ -137,6 +137,7 @@ class DrillSite:
             self.measure(self.base, [injection])
             group = AlertGroup.objects.get(pk=found.group)
             if group.state == AlertState.RECOVERED:
+                wait_until_told(group)
                 return f"recovered after {points} points"
         still = group.alerts.filter(recovered_at=None).values_list("series__metric", flat=True)
         return f"{group.state} after {BACK_ROUNDS} points; not back: {', '.join(still)}"
@@ -147,6 +148,12 @@ class DrillSite:
         for _ in range(rounds):
             self.measure(self.base, parts)
         return [group.title for group in self.told_since(since)]
+
+
+def wait_until_told(group: AlertGroup) -> None:
+    """Until both channels have had the group's present state."""
+    sent = Delivery.objects.filter(event__group=group, event__state=group.state, state="sent")
+    wait_for(lambda: sent.count() >= CHANNELS, TOLD_S)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
