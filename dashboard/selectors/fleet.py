@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, FilteredRelation, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from dashboard.models import InstalledEnvironment, Job, JobState, Machine, ModelRepository, Schedule, Track, Worker
 from dashboard.selectors.runs import ALIVE, WAITING
@@ -14,12 +15,11 @@ from dashboard.selectors.runs import ALIVE, WAITING
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, whether it was heard of lately and has a job in its hands, and which (where that was asked for)."""
+    """A worker, whether it was heard of lately, and the job that it has in its hands."""
 
     worker: Worker
     alive: bool
-    is_measuring: bool
-    job: Job | None = None
+    job: Job | None
 
     @property
     def state(self) -> str:
@@ -27,7 +27,7 @@ class WorkerRow:
             return "silent"
         if self.worker.paused:
             return "paused"
-        return "measuring" if self.is_measuring else "idle"
+        return "measuring" if self.job else "idle"
 
 
 @dataclass(slots=True)
@@ -43,25 +43,26 @@ class MachineRow:
         return sum(row.alive for row in self.workers)
 
 
-def machines(now: datetime, *, with_jobs: bool = False) -> list[MachineRow]:
-    """Every machine with its workers and, if wanted, their jobs. Three or four queries."""
-    busy = Job.objects.filter(state__in=[*WAITING, JobState.RUNNING]).order_by()
-    counted = list(busy.values_list("run__machine", "state", "worker").annotate(Count("pk")))
-    waiting: Counter[int] = Counter()
-    for machine, state, _, count in counted:
-        waiting[machine] += count if state in WAITING else 0
-    measuring = {worker for _, state, worker, _ in counted if state == JobState.RUNNING}
-    jobs = _jobs_in_hand() if with_jobs else {}
-    rows = {machine.pk: MachineRow(machine, waiting[machine.pk]) for machine in Machine.objects.all()}
-    for worker in Worker.objects.all():
+def machines(now: datetime) -> list[MachineRow]:
+    """Every machine with its workers and their jobs. Two queries."""
+    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk")).order_by()
+    counted = waiting.values("run__machine").annotate(count=Count("pk")).values("count")
+    rows = {
+        machine.pk: MachineRow(machine, machine.waiting)
+        for machine in Machine.objects.annotate(waiting=Coalesce(Subquery(counted), 0))
+    }
+    for worker, job in _workers():
         alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
-        rows[worker.machine_id].workers.append(WorkerRow(worker, alive, worker.pk in measuring, jobs.get(worker.pk)))
+        rows[worker.machine_id].workers.append(WorkerRow(worker, alive, job))
     return list(rows.values())
 
 
-def _jobs_in_hand() -> dict[int | None, Job]:
-    found = Job.objects.filter(state=JobState.RUNNING).select_related("benchmark", "config")
-    return {job.worker_id: job for job in found.defer("spec", "log_tail")}
+def _workers() -> list[tuple[Worker, Job | None]]:
+    """Every worker once, with a job that it has in its hands. One query."""
+    held = FilteredRelation("jobs", condition=Q(jobs__state=JobState.RUNNING))
+    found = Worker.objects.annotate(held=held).select_related("held__benchmark", "held__config")
+    by_worker = {worker.pk: (worker, worker.held) for worker in found.defer("held__spec", "held__log_tail")}
+    return list(by_worker.values())
 
 
 def tracks() -> list[Track]:

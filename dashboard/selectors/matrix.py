@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import NamedTuple
 
 from dashboard.metrics import METRICS, Metric
 from dashboard.selectors.rollup import EAGER, Case, Place, cases
@@ -15,9 +17,8 @@ _HEAT_STEPS = (1.02, 1.10, 1.25, 1.50)  # a speedup beyond the n-th is n steps w
 _CHANGE_STEPS = (1, 2.5, 5, 10)  # times the metric's threshold; of what is counted, plain differences
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One case as the matrix shows it.
+class Cell(NamedTuple):
+    """One case as the matrix shows it. A tuple: a page makes thousands of them.
 
     text: the value, its change against the base, or the status word. heat: −4 (worse) … 4 (better). about: what hover
     and screen readers add. goodness: what it is sorted by, larger is better; None where there is nothing to sort by.
@@ -166,6 +167,7 @@ def change_heat(metric: Metric, old: float, new: float) -> int:
     return steps if (new < old) == metric.lower_is_better else -steps
 
 
+@cache
 def change_steps(metric: Metric) -> tuple[float, ...]:
     """The changes at which a cell becomes warmer or colder: percent; of what is counted, plain differences."""
     return tuple(step * (metric.threshold_percent or 1) for step in _CHANGE_STEPS)

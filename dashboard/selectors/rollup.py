@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -38,9 +38,8 @@ class Place:
         return f"machine={self.machine.key}&track={self.track.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """The newest datum of a series, and the value of the one before."""
+class Newest(NamedTuple):
+    """The newest datum of a series, and the value of the one before. A tuple: pages make thousands of them."""
 
     value: float | None
     low: float | None

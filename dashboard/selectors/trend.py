@@ -1,8 +1,10 @@
 """What a series page reads: which series a benchmark has, and their data as numpy arrays."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -170,12 +172,13 @@ def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None
     1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median that it is taken
     from; single outliers do not move it.
     """
+    good = good[line.value[good] > 0]
     by_build: dict[str, list[float]] = {}
-    for index in good:
-        if line.value[index] > 0:
-            by_build.setdefault(line.build[index], []).append(float(np.log(line.value[index])))
-    repeated = [np.array(values) for values in by_build.values() if len(values) > 1]
-    if not repeated:
-        return None, 0
-    deviations = [np.abs(values - np.median(values)) * np.sqrt(len(values) / (len(values) - 1)) for values in repeated]
-    return float(100 * np.expm1(1.4826 * np.median(np.concatenate(deviations)))), sum(map(len, repeated))
+    for index, log in zip(good.tolist(), np.log(line.value[good]).tolist(), strict=True):
+        by_build.setdefault(line.build[index], []).append(log)
+    deviations: list[float] = []
+    for logs in by_build.values():  # a few each: numpy would take ten times as long
+        if len(logs) > 1:
+            level, wider = median(logs), math.sqrt(len(logs) / (len(logs) - 1))
+            deviations += [abs(log - level) * wider for log in logs]
+    return (100 * math.expm1(1.4826 * median(deviations)), len(deviations)) if deviations else (None, 0)

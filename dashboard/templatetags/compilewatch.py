@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from html import escape
 from typing import Any
 
 from django import template
@@ -186,7 +187,7 @@ def heat_class(step: int) -> str:
 @register.filter
 def breakable(name: str) -> SafeString:
     """The name of a benchmark or config that may be broken after its dots and underscores."""
-    return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in re.findall(r"[^._]*[._]|[^._]+$", name)))
+    return mark_safe("<wbr>".join(re.findall(r"[^._]*[._]|[^._]+$", escape(name))))  # noqa: S308 - escaped here
 
 
 @register.filter

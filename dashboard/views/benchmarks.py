@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -25,7 +26,10 @@ _EXPORT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the address shows. build: empty for the newest result of each case, of whatever build."""
+    """What the address shows. build: empty for the newest result of each case, of whatever build.
+
+    cases: those that fit what is chosen. choices: filter -> what cases there are to choose from.
+    """
 
     place: Place
     known: list[Tested]
@@ -33,18 +37,9 @@ class Found:
     build: str
     base: str
     asked: Asked
-    everything: list[Case]
+    cases: list[Case]
+    choices: Mapping[str, list[str]]
     chosen: Mapping[str, str]
-
-    @property
-    def cases(self) -> list[Case]:
-        """Those that fit the filters."""
-        chosen = self.chosen.items()
-        return [case for case in self.everything if all(value in {"", getattr(case, name)} for name, value in chosen)]
-
-    @property
-    def choices(self) -> dict[str, list[str]]:
-        return {name: list(dict.fromkeys(getattr(case, name) for case in self.everything)) for name in matrix.FILTERS}
 
 
 def find(request: HttpRequest, place: Place) -> Found:
@@ -61,10 +56,10 @@ def find(request: HttpRequest, place: Place) -> Found:
         order=request.GET.get("sort", ""),
     )
     cases = build_cases.read(place, labels[build], asked.read) if build else matrix.read(place, asked)
-    chosen = {
-        name: parameters.one_of(request, name, [getattr(case, name) for case in cases]) for name in matrix.FILTERS
-    }
-    return Found(place, known, metrics, build, base, asked, cases, chosen)
+    choices = {name: list(dict.fromkeys(map(attrgetter(name), cases))) for name in matrix.FILTERS}
+    chosen = {name: parameters.one_of(request, name, there) for name, there in choices.items()}
+    fitting = [case for case in cases if all(getattr(case, name) == value for name, value in chosen.items() if value)]
+    return Found(place, known, metrics, build, base, asked, fitting, choices, chosen)
 
 
 def show(request: HttpRequest) -> HttpResponse:
@@ -78,11 +73,10 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _context(request: HttpRequest, found: Found, table: Matrix) -> dict[str, Any]:
-    choices = found.choices
     return {
         "matrix": table,
         "heads": [(config, *_sorting(config, found.asked.order)) for config in table.configs],
-        "filters": [(name, choices[name], found.chosen[name]) for name in matrix.FILTERS],
+        "filters": [(name, found.choices[name], found.chosen[name]) for name in matrix.FILTERS],
         "metrics": [metric for key, metric in METRICS.items() if key in found.metrics and metric.aggregate != "share"],
         "statuses": Status.values,
         "orders": matrix.ORDERS.items(),

@@ -14,7 +14,7 @@ from dashboard.selectors import canaries, disk, fleet
 def show(request: HttpRequest) -> HttpResponse:
     """Live: htmx asks for the page again every few seconds and takes the tables of what changes."""
     is_live = bool(request.headers.get("HX-Request"))
-    machines, environments = fleet.machines(timezone.now(), with_jobs=True), list(fleet.environments())
+    machines, environments = fleet.machines(timezone.now()), list(fleet.environments())
     context: dict[str, Any] = {
         "machines": machines,
         "sources": fleet.sources(machines),

@@ -1,7 +1,6 @@
 """The trend of one benchmark as a page: the newest data in words and as a table. series_data.py has the figures."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from csp.decorators import csp_update
@@ -14,7 +13,6 @@ from dashboard.metrics import METRICS
 from dashboard.selectors import controls, marks, trend
 from dashboard.series_scales import SCALES
 from dashboard.views import series_marks
-from dashboard.views.series_data import FIELDS, row
 from dashboard.views.series_selection import SAMPLED, look, select
 
 _MOST_READ = 200  # points of each config, for the words
@@ -51,8 +49,8 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "series.html", context)
 
 
-def newest(lines: Sequence[Line], most: int) -> list[dict[str, Any]]:
-    """The newest ``most`` data of all lines, newest first, as the table below the chart shows them."""
+def newest(lines: Sequence[Line], most: int) -> list[tuple[Line, int]]:
+    """The newest ``most`` data of all lines, newest first, as (line, place in it)."""
     order = sorted(
         (
             (int(line.at_ms[index]), number, index)
@@ -61,9 +59,4 @@ def newest(lines: Sequence[Line], most: int) -> list[dict[str, Any]]:
         ),
         reverse=True,
     )[:most]
-    found = []
-    for at, number, index in order:
-        line = lines[number]
-        shown = dict(zip(FIELDS, row(line, index), strict=True))
-        found.append(shown | {"at": datetime.fromtimestamp(at / 1000, UTC)})
-    return found
+    return [(lines[number], index) for _, number, index in order]

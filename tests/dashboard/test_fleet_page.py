@@ -31,6 +31,16 @@ def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> Non
     assert "10.0 % lower" in reader.get("/fleet/").text
 
 
+def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Client) -> None:
+    worker, idle = site.worker(), site.worker("w2")
+    job = site.running_job(worker)
+    site.run(configs=["eager", "inductor"])
+    (row,) = fleet.machines(timezone.now())
+    assert row.waiting == 2
+    assert {each.worker: each.job for each in row.workers} == {worker: job, idle: None}
+    assert f"/jobs/{job.pk}/" in reader.get("/fleet/").text
+
+
 def test_without_a_canary_the_page_says_what_measures_one(reader: Client) -> None:
     assert "A run of the family <code>machine</code> measures them" in reader.get("/fleet/").text
 

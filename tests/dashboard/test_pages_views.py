@@ -65,7 +65,7 @@ def test_a_page_needs_ten_queries_at_most(
     busy_site: Run, reader: Client, url: str, django_assert_max_num_queries: MaxQueries
 ) -> None:
     """The fleet's has two more: it tells of ten kinds of things, one query each."""
-    with django_assert_max_num_queries(12 if url == "/fleet/" else 10):
+    with django_assert_max_num_queries(10):
         text(reader, url)
 
 
