@@ -1,16 +1,25 @@
 """Who measures: workers with what they do, and what waits for them."""
 
 import zlib
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count, FilteredRelation, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
 
 from dashboard.models import InstalledEnvironment, Job, JobState, Machine, ModelRepository, Schedule, Track, Worker
 from dashboard.selectors.runs import ALIVE, WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A job that a worker has in its hands."""
+
+    uuid: str
+    benchmark: str
+    config: str
+    phase: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +28,7 @@ class WorkerRow:
 
     worker: Worker
     alive: bool
-    job: Job | None
+    job: Held | None
 
     @property
     def state(self) -> str:
@@ -51,18 +60,13 @@ def machines(now: datetime) -> list[MachineRow]:
         machine.pk: MachineRow(machine, machine.waiting)
         for machine in Machine.objects.annotate(waiting=Coalesce(Subquery(counted), 0))
     }
-    for worker, job in _workers():
+    held = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("pk")).order_by()
+    fields = JSONObject(uuid="uuid", benchmark="benchmark__name", config="config__name", phase="phase")
+    for worker in Worker.objects.annotate(held=Subquery(held.values(fields=fields)[:1])):
         alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
+        job = Held(**worker.held) if worker.held else None
         rows[worker.machine_id].workers.append(WorkerRow(worker, alive, job))
     return list(rows.values())
-
-
-def _workers() -> list[tuple[Worker, Job | None]]:
-    """Every worker once, with a job that it has in its hands. One query."""
-    held = FilteredRelation("jobs", condition=Q(jobs__state=JobState.RUNNING))
-    found = Worker.objects.annotate(held=held).select_related("held__benchmark", "held__config")
-    by_worker = {worker.pk: (worker, worker.held) for worker in found.defer("held__spec", "held__log_tail")}
-    return list(by_worker.values())
 
 
 def tracks() -> list[Track]:

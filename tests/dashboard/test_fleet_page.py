@@ -37,7 +37,7 @@ def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Cl
     site.run(configs=["eager", "inductor"])
     (row,) = fleet.machines(timezone.now())
     assert row.waiting == 2
-    assert {each.worker: each.job for each in row.workers} == {worker: job, idle: None}
+    assert {each.worker: each.job and each.job.uuid for each in row.workers} == {worker: str(job.pk), idle: None}
     assert f"/jobs/{job.pk}/" in reader.get("/fleet/").text
 
 
