@@ -149,8 +149,9 @@ class Alert(TypedDict):
 
 
 class Taken(TypedDict):
-    """What became of posted results. known: were there already."""
+    """What became of posted results. known: were there already; left_out: metrics that are not known there."""
 
     added: int
     known: int
     refused: list[dict[str, str]]
+    left_out: dict[str, int]

@@ -15,10 +15,12 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import (
     UnfoldAdminFileFieldWidget,
     UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
     UnfoldBooleanWidget,
 )
 
+from dashboard.importing import Hints, named
 from dashboard.models import Machine
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.services.import_files import Unreadable, sources_in
@@ -51,8 +53,22 @@ class ImportForm(forms.Form):
         required=False, label="Measured at", widget=UnfoldAdminTextInputWidget(),
         help_text="For a file of another tool that does not say when: 2026-11-21 03:00.",
     )  # fmt: skip
+    config = forms.CharField(
+        required=False, max_length=60, widget=UnfoldAdminTextInputWidget(),
+        help_text="For a file of another tool that names no way to execute: inductor.",
+    )  # fmt: skip
+    metrics = forms.CharField(
+        required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="Which of our metrics one of another tool's is, one a line: Fwd Time (us)=latency_ms*0.001.",
+    )  # fmt: skip
     label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget())
     dry_run = forms.BooleanField(required=False, widget=UnfoldBooleanWidget(), label="Only check, change nothing")
+
+    def clean_metrics(self) -> dict[str, tuple[str, float]]:
+        try:
+            return dict(named(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip())
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
 
 
 def upload(admin: ModelAdmin, request: HttpRequest) -> HttpResponse:
@@ -79,7 +95,10 @@ def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any)
         path = Path(folder) / Path(file.name or "results.json").name
         with path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
-        return import_results(sources=sources_in(path), machine=machine.key if machine else "", **how)
+        hints = Hints(
+            *(how.pop(name) for name in ("build", "at")), config=how.pop("config"), metrics=how.pop("metrics")
+        )
+        return import_results(sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **how)
 
 
 def tell(request: HttpRequest, report: Report, *, dry_run: bool) -> None:
@@ -87,6 +106,8 @@ def tell(request: HttpRequest, report: Report, *, dry_run: bool) -> None:
     refused = len(report.refused)
     messages.success(request, f"{report.added} {verb}, {report.known} here already, {refused} refused.")
     if report.left_out:
-        messages.warning(request, f"Left out, because the site has no such metric: {', '.join(report.left_out)}.")
+        messages.warning(
+            request, f"Left out, because it is not known which metric of this site it is: {', '.join(report.left_out)}."
+        )
     for name, reason in report.refused[:_MOST_TOLD]:
         messages.error(request, f"{Path(name).name}: {reason}")

@@ -3,7 +3,8 @@
 bytes ── which format? ── v3 | dynamo_csv | pytest_benchmark | asv | ours ── Measured ── result.v1 documents
 """
 
-from dashboard.importing.form import Hints, Refusal, Understood
+from dashboard.importing.form import NOTHING_SAID, Hints, Refusal, Understood
+from dashboard.importing.naming import named
 from dashboard.importing.reading import FORMATS, OURS, understand
 
-__all__ = ["FORMATS", "OURS", "Hints", "Refusal", "Understood", "understand"]
+__all__ = ["FORMATS", "NOTHING_SAID", "OURS", "Hints", "Refusal", "Understood", "named", "understand"]

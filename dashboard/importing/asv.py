@@ -10,20 +10,8 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from dashboard.importing.form import (
-    Hints,
-    Malformed,
-    Measured,
-    Metric,
-    Refusal,
-    Understood,
-    document,
-    mapping,
-    moment,
-    number,
-    text,
-    whole,
-)
+from dashboard.importing import fields
+from dashboard.importing.form import CONFIG, Hints, Measured, Metric, Understood
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000
@@ -36,34 +24,31 @@ def is_one(value: Any) -> bool:
 def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
     """Each benchmark and combination of its parameters is one result."""
     found = Understood(f"asv results, version {value.get('version', '?')}")
-    try:
-        sha = text(value.get("commit_hash"), "commit_hash")
-        at = moment(number(value.get("date"), "date") / 1000, "date")
-        machine, results = mapping(value.get("params"), "params"), mapping(value["results"], "results")
-        columns = value.get("result_columns", ["result", "params"])
-        if not isinstance(columns, list):
-            raise Malformed("result_columns is not a list")
-    except Malformed as error:
-        found.refused.append(Refusal(name, str(error)))
-        return found
+    with found.part(name):
+        _read_benchmarks(name, value, hints, found)
+    return found
+
+
+def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+    sha = fields.text(value.get("commit_hash"), "commit_hash")
+    at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
+    machine, results = fields.mapping(value.get("params"), "params"), fields.mapping(value["results"], "results")
+    columns = [str(one) for one in fields.items(value.get("result_columns", ["result", "params"]), "result_columns")]
     for benchmark, row in results.items():
         where = f"{name}, results.{benchmark}"
-        try:
-            for model, number_found in _values(benchmark, row, [str(column) for column in columns], found):
+        with found.part(where):
+            for model, number_found in _values(benchmark, row, columns, found):
                 case = _case(where, model, sha, at, machine, hints)
                 case.status, case.message, case.metrics = _told(benchmark, number_found)
-                found.documents.append((where, document(case)))
-        except Malformed as error:
-            found.refused.append(Refusal(where, str(error)))
-    return found
+                found.add(case)
 
 
 def _case(where: str, model: str, sha: str, at: datetime, machine: Mapping[str, Any], hints: Hints) -> Measured:
     return Measured(
-        where, TOOL, model, "asv", hints.build or f"git-{sha[:12]}", at, git_sha=sha,
-        cpu=str(machine.get("cpu") or "unknown CPU"), cores=whole(machine.get("num_cpu") or 1, "params.num_cpu"),
+        where, TOOL, model, "asv", hints.build or f"git-{sha[:12]}", at, hints.config or CONFIG, git_sha=sha,
+        cpu=str(machine.get("cpu") or "unknown CPU"), cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
         python=str(machine.get("python") or "").rsplit("/", 1)[-1],
-        memory_gb=round(number(machine.get("ram") or 0, "params.ram") / 1e9, 1),
+        memory_gb=round(fields.number(machine.get("ram") or 0, "params.ram") / 1e9, 1),
     )  # fmt: skip
 
 
@@ -79,17 +64,17 @@ def _values(benchmark: str, row: Any, columns: list[str], found: Understood) -> 
         return
     lists = [results, parameters, *(parameters if isinstance(parameters, list) else ())]
     if not all(isinstance(one, list) for one in lists):
-        raise Malformed("result or params is not a list")
+        raise fields.Malformed("result or params is not a list")
     if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
-        raise Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
+        raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
     combinations = list(itertools.product(*parameters))
     if len(combinations) != len(results):
-        raise Malformed(f"result has {len(results)} values for {len(combinations)} combinations of parameters")
+        raise fields.Malformed(f"result has {len(results)} values for {len(combinations)} combinations of parameters")
     for combination, value in zip(combinations, results, strict=True):
         if isinstance(value, float) and math.isnan(value):
             continue  # skipped by its author
         name = "_".join([benchmark, *map(str, combination)])
-        yield name, None if value is None else number(value, f"result of {name}")
+        yield name, None if value is None else fields.number(value, f"result of {name}")
 
 
 def _scale(benchmark: str) -> tuple[str, float] | None:

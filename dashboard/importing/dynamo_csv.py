@@ -8,19 +8,9 @@ import io
 import re
 from collections.abc import Mapping
 
-from dashboard.importing.dynamo_metrics import metric
-from dashboard.importing.form import (
-    STATUSES,
-    Hints,
-    Malformed,
-    Measured,
-    Refusal,
-    Understood,
-    document,
-    number,
-    text,
-    whole,
-)
+from dashboard.importing import fields
+from dashboard.importing.form import STATUSES, Hints, Measured, Understood
+from dashboard.importing.naming import metric
 
 TOOL = "benchmarks/dynamo"
 NEEDED = {"name", "batch_size"}
@@ -45,66 +35,63 @@ def read(name: str, body: bytes, hints: Hints) -> Understood:
     run = NAME.search(name.rsplit("/", 1)[-1])
     if run is None:
         why = "the file's name does not say how it was run: name it CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv, "
-        found.refused.append(Refusal(name, f"{why}such as inductor_torchbench_amp_training_cuda_performance.csv"))
+        found.refuse(name, f"{why}such as inductor_torchbench_amp_training_cuda_performance.csv")
         return found
     if missing := [option for option, value in (("the build", hints.build), ("the time", hints.at)) if not value]:
         why = f"such a file does not name {' or '.join(missing)}: give them with the import"
-        found.refused.append(Refusal(name, why))
+        found.refuse(name, why)
         return found
     ended, _, cut = body.rpartition(NEWLINE)
     if cut:
         why = "it has no end: the file was cut"
-        found.refused.append(Refusal(f"{name}, line {ended.count(NEWLINE) + 2}", why))
+        found.refuse(f"{name}, line {ended.count(NEWLINE) + 2}", why)
     try:
         rows = csv.DictReader(io.StringIO(ended.decode()), strict=True)
         for row in rows:
             if rows.line_num > MOST_ROWS:
-                found.refused.append(Refusal(f"{name}, line {rows.line_num}", f"more than {MOST_ROWS} lines: split it"))
+                found.refuse(f"{name}, line {rows.line_num}", f"more than {MOST_ROWS} lines: split it")
                 break
             _add(found, f"{name}, line {rows.line_num}", row, run, hints)
     except (csv.Error, UnicodeDecodeError) as error:
-        found.refused.append(Refusal(name, f"it is not a CSV file in UTF-8: {error}"))
+        found.refuse(name, f"it is not a CSV file in UTF-8: {error}")
     return found
 
 
 def _add(found: Understood, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) -> None:
-    try:
+    with found.part(where):
         if None in row or None in row.values():
-            raise Malformed("it has another number of fields than the first line: was the file cut?")
+            raise fields.Malformed("it has another number of fields than the first line: was the file cut?")
         if any(len(value) > MOST_FIELD for value in row.values()):
-            raise Malformed(f"a field is longer than {MOST_FIELD} characters")
+            raise fields.Malformed(f"a field is longer than {MOST_FIELD} characters")
         case = _case(where, row, run, hints)
-        _fill(case, row, found)
-    except Malformed as error:
-        found.refused.append(Refusal(where, str(error)))
-    else:
-        found.documents.append((where, document(case)))
+        _fill(case, row, hints, found)
+        found.add(case)
 
 
 def _case(where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) -> Measured:
     assert hints.at is not None  # asked for before
     on_gpu = run["device"] != "cpu"
     return Measured(
-        where, TOOL, text(row["name"], "name"), run["suite"], hints.build, hints.at, run["config"], run["mode"],
-        run["dtype"], whole(row["batch_size"], "batch_size") if row["batch_size"] != "0" else 1,
+        where, TOOL, fields.text(row["name"], "name"), run["suite"], hints.build, hints.at, run["config"], run["mode"],
+        run["dtype"], fields.whole(row["batch_size"], "batch_size") if row["batch_size"] != "0" else 1,
         gpu=(hints.machine or run["device"]) if on_gpu else None, cpu=hints.machine or "unknown CPU",
         settings={"suite": run["suite"]},
     )  # fmt: skip
 
 
-def _fill(case: Measured, row: Mapping[str, str], found: Understood) -> None:
+def _fill(case: Measured, row: Mapping[str, str], hints: Hints, found: Understood) -> None:
     """The metrics of the row, or the status word of an accuracy file."""
     if "accuracy" in row:
         told = row["accuracy"]
         if told not in STATUSES:
-            raise Malformed(f"accuracy is {told!r}: expected {', '.join(STATUSES)}")
+            raise fields.Malformed(f"accuracy is {told!r}: expected {', '.join(STATUSES)}")
         case.status = STATUSES[told]
         case.message = "" if case.status == "pass" else f"{TOOL} said {told}"
         return
     for name, value in row.items():
         if name in {"dev", "name", "batch_size"}:
             continue
-        if entry := metric(name, number(value, name)):
+        if entry := metric(name, fields.number(value, name), hints):
             case.metrics[entry[0]] = entry[1]
         else:
             found.left_out[name] += 1

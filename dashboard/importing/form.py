@@ -2,15 +2,16 @@
 
 import hashlib
 import json
-import math
 import re
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from dashboard.importing.fields import Malformed
 from dashboard.metrics import METRICS
 
 Document = dict[str, Any]
@@ -38,17 +39,19 @@ STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which 
 }
 
 
-class Malformed(ValueError):
-    """A field that cannot be used; the text names it and says what is expected."""
-
-
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the person who imports says, where a file does not: the build's label, when it was measured, the machine."""
+    """What the person who imports says, where a file does not: the build, when it was measured, the machine, the
+    config, and which of their metrics is which of ours: their name -> (our key, factor to our unit)."""
 
     build: str = ""
     at: datetime | None = None
     machine: str = ""
+    config: str = ""
+    metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+
+
+NOTHING_SAID = Hints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,20 @@ class Understood:
     documents: list[tuple[str, Document]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+
+    def refuse(self, where: str, why: str) -> None:
+        self.refused.append(Refusal(where, why))
+
+    @contextmanager
+    def part(self, where: str) -> Iterator[None]:
+        """Reads a part of the file: one that is malformed is refused with its place, and the next one is read."""
+        try:
+            yield
+        except Malformed as error:
+            self.refuse(where, str(error))
+
+    def add(self, case: "Measured") -> None:
+        self.documents.append((case.where, document(case)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,58 +181,3 @@ def word(text: str, most: int) -> str:
     if len(plain) <= most:
         return plain
     return f"{plain[: most - 9]}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def number(value: Any, field_name: str) -> float:
-    """A finite number, also one written as text. Raises Malformed."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Malformed(f"{field_name} is {shown(value)}, not a number")
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        raise Malformed(f"{field_name} is {shown(value)}, not a number") from None
-    if not math.isfinite(found):
-        raise Malformed(f"{field_name} is {shown(value)}: only finite numbers can be charted")
-    return found
-
-
-def whole(value: Any, field_name: str, least: int = 1) -> int:
-    """A whole number from ``least``. Raises Malformed."""
-    found = number(value, field_name)
-    if found != int(found) or not least <= found < 2**31:
-        raise Malformed(f"{field_name} is {shown(value)}: expected a whole number from {least}")
-    return int(found)
-
-
-def text(value: Any, field_name: str) -> str:
-    """A text that is not empty. Raises Malformed."""
-    if not isinstance(value, str) or not value.strip():
-        raise Malformed(f"{field_name} is {shown(value)}: expected a text")
-    return value.strip()
-
-
-def mapping(value: Any, field_name: str) -> Mapping[str, Any]:
-    """An object; missing is empty. Raises Malformed."""
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise Malformed(f"{field_name} is {shown(value)}: expected an object")
-    return value
-
-
-def moment(seconds: Any, field_name: str) -> datetime:
-    """Seconds since 1970. Raises Malformed."""
-    found = number(seconds, field_name)
-    try:
-        at = datetime.fromtimestamp(found, UTC)
-    except (ValueError, OverflowError, OSError):
-        at = datetime.min.replace(tzinfo=UTC)
-    if not 2016 <= at.year < 2100:
-        raise Malformed(f"{field_name} is {shown(seconds)}: expected seconds since 1970")
-    return at
-
-
-def shown(value: Any) -> str:
-    """A value as an error names it: short."""
-    told = "missing" if value is None else repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."

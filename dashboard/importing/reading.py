@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from dashboard.importing import asv, dynamo_csv, pytest_benchmark, v3
-from dashboard.importing.form import Hints, Refusal, Understood
+from dashboard.importing.form import NOTHING_SAID, Hints, Refusal, Understood
 
 FORMATS = (
     "result files of benchmarks_suite",
@@ -20,9 +20,8 @@ OURS = "benchmarks_suite"
 UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
 
 
-def understand(name: str, body: bytes, hints: Hints | None = None) -> Understood:
+def understand(name: str, body: bytes, hints: Hints = NOTHING_SAID) -> Understood:
     """What the file ``name`` with these (unpacked) bytes holds. Never raises for what is in the file."""
-    hints = hints or Hints()
     if dynamo_csv.is_one(body):
         return dynamo_csv.read(name, body, hints)
     try:

@@ -3,11 +3,14 @@
 import gzip
 import tarfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from django.conf import settings
 
 from dashboard.services.imports import Source
+
+OURS = b'"result.v1"'
 
 
 class Unreadable(ValueError):
@@ -41,7 +44,13 @@ def _in_archive(path: Path) -> Iterator[Source]:
 
 
 def _in_lines(path: Path) -> Iterator[Source]:
+    """Our own results line by line, as many as there are; another tool's file as a whole: its lines belong together."""
     with gzip.open(path) as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b""), start=1):
+        first = lines.readline(settings.RESULT_LIMIT_BYTES + 1)
+        if OURS not in first:
+            yield Source(str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first)))
+            return
+        remaining = iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b"")
+        for number, line in enumerate(chain([first], remaining), start=1):
             if line.strip():
                 yield Source(f"{path}:{number}", line)

@@ -8,7 +8,6 @@ import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -18,7 +17,7 @@ from django.db import DataError, connection, transaction
 from django.utils import timezone
 
 from dashboard.hardware import hardware
-from dashboard.importing import Hints, understand
+from dashboard.importing import NOTHING_SAID, Hints, understand
 from dashboard.models import (
     Benchmark,
     Config,
@@ -83,16 +82,15 @@ def import_results(
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
-    build: str = "",
-    at: datetime | None = None,
+    hints: Hints = NOTHING_SAID,
 ) -> Report:
     """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
 
-    machine: key of the machine, else derived from the GPU's or CPU's name in each result. build, at: of what other
-    tools measured, where their file does not say it. dry_run: only report.
+    machine: key of the machine, else derived from the GPU's or CPU's name in each result. hints: what files of other
+    tools do not say. dry_run: only report.
     """
     report, runs = Report(), Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
-    hints = Hints(build, at, machine)
+    hints = replace(hints, machine=machine)
     remaining = (one for source in sources for one in read(source, hints, report))
     while batch := list(islice(remaining, BATCH)):
         is_first = not report.added

@@ -74,7 +74,9 @@ def shell(online: None, tmp_path: Path) -> Shell:
     """On a site with some data and something to trigger."""
     alerting.measure({"latency_ms": 2.0}, 0)
     site.worker()
-    (tmp_path / "result.json").write_bytes((ROOT / "tests" / "data" / "golden" / "result.pass.json").read_bytes())
+    data = ROOT / "tests" / "data"
+    (tmp_path / "result.json").write_bytes((data / "golden" / "result.pass.json").read_bytes())
+    (tmp_path / "benchmark_results.json").write_bytes((data / "imports" / "torchao_first.json").read_bytes())
     return Shell(tmp_path)
 
 
@@ -118,9 +120,11 @@ def test_a_call_of_the_docs_is_answered(shell: Shell, line: str) -> None:
     assert "detail" not in json.loads(done.stdout)
 
 
-def test_the_result_of_the_docs_is_there(shell: Shell) -> None:
-    shell.run(blocks("api.md", "sh")[-1])
+def test_the_results_of_the_docs_are_there(shell: Shell) -> None:
+    for line in blocks("api.md", "sh")[-2:]:
+        shell.run(line)
     assert Result.objects.filter(job__run__label="laptop").exists()
+    assert Result.objects.filter(job__run__track__key="torchao").count() == 6
 
 
 def test_the_python_of_the_docs_reads_the_series(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,9 @@
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from dashboard.models import Job, JobState, Result, Run
 from tests.builders import alerting, comparing, releases, site
 from tests.builders.api import API, Caller, names, token
 
+IMPORTS = Path(__file__).parents[1] / "data" / "imports"
 pytestmark = pytest.mark.django_db
 
 
@@ -157,8 +160,8 @@ def lines() -> bytes:
 
 def test_a_result_is_taken_in_once(caller: Caller) -> None:
     body = lines().splitlines()[0]
-    assert posted(caller, body, "?machine=lab").json() == {"added": 1, "known": 0, "refused": []}
-    assert posted(caller, gzip.compress(body)).json() == {"added": 0, "known": 1, "refused": []}
+    assert posted(caller, body, "?machine=lab").json() == {"added": 1, "known": 0, "refused": [], "left_out": {}}
+    assert posted(caller, gzip.compress(body)).json() == {"added": 0, "known": 1, "refused": [], "left_out": {}}
     assert Result.objects.get().job.state == JobState.DONE
 
 
@@ -171,6 +174,27 @@ def test_many_results_are_taken_in_line_by_line_and_a_wrong_one_is_told(caller: 
 def test_a_dry_run_changes_nothing(caller: Caller) -> None:
     assert posted(caller, lines(), "?dry_run=true", "application/x-ndjson").json()["added"] == 2
     assert not Result.objects.exists()
+
+
+def test_another_tools_file_is_taken_in_with_what_it_does_not_say(caller: Caller) -> None:
+    body = (IMPORTS / "torchao_first.json").read_bytes()
+    said = {"machine": "lab", "build": "2.13.0", "at": "2026-11-20T22:00", "config": "inductor"}
+    named = {"metric": ["Quantized Fwd Time (ms)=latency_ms", "Fwd Speedup (x)=speedup"]}
+    taken = posted(caller, body, f"?{urlencode({**said, **named}, doseq=True)}").json()
+    assert (taken["added"], taken["left_out"]) == (6, {"Bfloat16 Fwd Time (ms)": 6})
+    assert set(Job.objects.values_list("config__name", "run__build__label")) == {("inductor", "2.13.0")}
+
+
+def test_a_csv_of_pytorch_is_taken_in_under_its_name(caller: Caller) -> None:
+    name = "inductor_torchbench_amp_training_cuda_performance.csv"
+    query = urlencode({"file": name, "build": "2.13.0", "at": "2026-11-20", "machine": "lab"})
+    assert posted(caller, (IMPORTS / name).read_bytes(), f"?{query}").json()["added"] == 3
+
+
+def test_a_metric_that_there_is_not_is_refused_with_what_is_near(caller: Caller) -> None:
+    answer = posted(caller, lines(), f"?{urlencode({'metric': 'time=latency'})}")
+    assert answer.status_code == 422
+    assert "Did you mean latency_ms" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\x1f\x8b\x08broken", b"\xff"])

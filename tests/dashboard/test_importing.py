@@ -1,10 +1,12 @@
 """Other tools' files: understood where they keep their format, refused with line and field where they do not.
 
-The files in tests/data/imports of pytest-benchmark and asv were written by those tools; the others after their format.
+tests/data/imports/README.md tells who wrote the files.
 """
 
+import gzip
 import io
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,10 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dashboard.importing import Hints, Understood, understand
+from dashboard.importing import Hints, Understood, named, understand
 from dashboard.models import Benchmark, Datum, Job, Machine
 from dashboard.result_format import parse_result
 
@@ -60,9 +62,51 @@ def test_a_list_of_v3_records_is_read_like_lines() -> None:
 
 def test_several_values_of_a_v3_latency_are_samples() -> None:
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
-    record["metric"] = {"name": "latency", "benchmark_values": [3.0, 1.0, 2.0]}
+    record["metric"] = {"name": "latency_ms", "benchmark_values": [3.0, 1.0, 2.0]}
     result = parse_result(understand("v3.json", json.dumps(record).encode()).documents[0][1])
     assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (2.0, [3.0, 1.0, 2.0])
+
+
+def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled() -> None:
+    record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
+    record["metric"] = {"name": "latency", "benchmark_values": [3000, 1000, 2000]}
+    body = json.dumps(record).encode()
+    assert understand("v3.json", body).left_out == {"latency": 1}
+    found = understand("v3.json", body, Hints(metrics=dict([named("latency=latency_ms*0.001")])))
+    result = parse_result(found.documents[0][1])
+    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (2.0, [3.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("latency_ms", "write THEIRS=OURS"),
+        ("=latency_ms", "write THEIRS=OURS"),
+        ("t=latency", "Did you mean latency_ms"),
+        ("t=latency_ms*ms", "'ms' is no factor"),
+    ],
+)
+def test_a_metric_is_named_by_theirs_and_ours(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        named(text)
+    assert named("a=b (us) = latency_ms * 1e-3") == ("a=b (us)", ("latency_ms", 0.001))
+
+
+def test_each_shape_of_a_v3_record_is_a_case() -> None:
+    record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
+    record |= {"shape": ["(64, 512)", "(64, 1024)"], "metric": {"name": "speedup", "benchmark_values": [1.5, 2.0]}}
+    results = by_model(understand("shapes.json", json.dumps(record).encode()))
+    speedups = {model: result.metrics["speedup"].value for model, result in results.items()}
+    assert speedups == {
+        "gpt2forsequenceclassification_64_512": 1.5, "gpt2forsequenceclassification_64_1024": 2.0,
+    }  # fmt: skip
+
+
+def test_an_accuracy_of_v3_that_is_no_yes_or_no_is_no_verdict() -> None:
+    record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
+    record["metric"] = {"name": "accuracy", "benchmark_values": [0.85]}
+    found = understand("eval.json", json.dumps(record).encode())
+    assert (found.documents, found.left_out) == ([], {"accuracy": 1})
 
 
 @pytest.mark.parametrize(
@@ -77,6 +121,7 @@ def test_several_values_of_a_v3_latency_are_samples() -> None:
         ({"benchmark": {"name": 7}}, "benchmark.name is 7: expected a text"),
         ({"benchmark": "x"}, "benchmark is 'x': expected an object"),
         ({"runners": "x"}, "runners is not a list"),
+        ({"shape": ["a", "b"]}, "metric.benchmark_values has 1 entries for the 2 of shape"),
         ({"head_sha": ""}, "neither head_sha nor dependencies names the build"),
     ],
 )
@@ -187,6 +232,7 @@ def test_a_file_that_was_cut_is_refused_and_nothing_wrong_is_made_of_it(name: st
         parse_result(document)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(["v3.json", "asv.json", "pytest_benchmark.json"]),
     st.randoms(use_true_random=False),
@@ -221,6 +267,28 @@ class TestImported:
         for name in ("overview", "benchmarks", "versions", "compare", "runs", "fleet", "comparisons"):
             assert reader.get(reverse(name)).status_code == 200, name
         assert reader.get(Job.objects.first().get_absolute_url()).status_code == 200  # type: ignore[union-attr]
+
+    def test_what_torchaos_own_benchmark_wrote_is_a_trend(self, reader: Client) -> None:
+        """Its files name neither build nor machine, and its metrics in its own words."""
+        asked = (
+            "--machine=office-pc",
+            "--build=2.13.0",
+            "--config=inductor",
+            "--metric=Quantized Fwd Time (ms)=latency_ms",
+        )
+        assert "6 added" in imported("torchao_first.json", *asked, "--at=2026-11-20T22:00+00:00")
+        told = imported("torchao_second.json", *asked, "--at=2026-11-21T22:00+00:00")
+        assert "left out, because nobody said which of our metrics it is" in told
+        name = "int8dq_256_1024_1024.imported.inference.int8dq.static.b1"
+        exported = reader.get(reverse("series_export", args=[name, "json"])).json()
+        assert [(datum["config"], round(datum["value"], 1)) for datum in exported["data"]] == [
+            ("inductor", 32.5), ("inductor", 22.2),
+        ]  # fmt: skip
+
+    def test_the_lines_of_a_packed_v3_file_belong_together(self, tmp_path: Path) -> None:
+        packed = tmp_path / "v3.jsonl.gz"
+        packed.write_bytes(gzip.compress((FOLDER / "v3.json").read_bytes()))
+        assert "3 added" in imported(str(packed))
 
     def test_the_same_file_again_changes_nothing(self) -> None:
         imported("v3.json")

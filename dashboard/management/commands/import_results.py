@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dashboard.importing import OURS
+from dashboard.importing import OURS, Hints, named
 from dashboard.services.import_files import Unreadable, sources_in
 from dashboard.services.imports import Report, import_results
 
@@ -24,6 +24,11 @@ class Command(BaseCommand):
         parser.add_argument("--label", default="", help="shown with the runs")
         parser.add_argument("--build", default="", help="label of the build, where a file does not name it")
         parser.add_argument("--at", type=moment, help="when it was measured, where a file does not say")
+        parser.add_argument("--config", default="", help="the config, where a file of another tool names none")
+        parser.add_argument(
+            "--metric", type=metric, action="append", default=[], metavar="THEIRS=OURS*FACTOR",
+            help="which of our metrics one of theirs is, as 'Fwd Time (us)=latency_ms*0.001'; repeatable",
+        )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="check and count, change nothing")
 
     def handle(self, **options: Any) -> None:
@@ -33,7 +38,8 @@ class Command(BaseCommand):
         try:
             report = import_results(
                 sources=(source for path in options["paths"] for source in sources_in(path)),
-                **{key: options[key] for key in ("machine", "track", "label", "build", "at", "dry_run")},
+                hints=Hints(options["build"], options["at"], config=options["config"], metrics=dict(options["metric"])),
+                **{key: options[key] for key in ("machine", "track", "label", "dry_run")},
             )
         except Unreadable as error:
             raise CommandError(str(error)) from None
@@ -54,7 +60,14 @@ def in_words(report: Report) -> Iterator[str]:
             yield f"{count} results of {name}"
     if report.left_out:
         told = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
-        yield f"left out, because the site has no such metric: {told}"
+        yield f"left out, because nobody said which of our metrics it is (--metric): {told}"
+
+
+def metric(text: str) -> tuple[str, tuple[str, float]]:
+    try:
+        return named(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
 
 
 def moment(text: str) -> datetime:

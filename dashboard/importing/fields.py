@@ -1,0 +1,72 @@
+"""What a field of a file must hold, and what is said where it does not. Read as `fields.number(value, "its name")`."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+
+class Malformed(ValueError):
+    """A field that cannot be used; the text names it and says what is expected."""
+
+
+def number(value: Any, field_name: str) -> float:
+    """A finite number, also one written as text. Raises Malformed."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise Malformed(f"{field_name} is {shown(value)}, not a number")
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        raise Malformed(f"{field_name} is {shown(value)}, not a number") from None
+    if not math.isfinite(found):
+        raise Malformed(f"{field_name} is {shown(value)}: only finite numbers can be charted")
+    return found
+
+
+def whole(value: Any, field_name: str, least: int = 1) -> int:
+    """A whole number from ``least``. Raises Malformed."""
+    found = number(value, field_name)
+    if found != int(found) or not least <= found < 2**31:
+        raise Malformed(f"{field_name} is {shown(value)}: expected a whole number from {least}")
+    return int(found)
+
+
+def text(value: Any, field_name: str) -> str:
+    """A text that is not empty. Raises Malformed."""
+    if not isinstance(value, str) or not value.strip():
+        raise Malformed(f"{field_name} is {shown(value)}: expected a text")
+    return value.strip()
+
+
+def mapping(value: Any, field_name: str) -> Mapping[str, Any]:
+    """An object; missing is empty. Raises Malformed."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Malformed(f"{field_name} is {shown(value)}: expected an object")
+    return value
+
+
+def items(value: Any, field_name: str) -> list[Any]:
+    """A list. Raises Malformed."""
+    if not isinstance(value, list):
+        raise Malformed(f"{field_name} is {shown(value)}: expected a list")
+    return value
+
+
+def moment(seconds: Any, field_name: str) -> datetime:
+    """Seconds since 1970. Raises Malformed."""
+    found = number(seconds, field_name)
+    try:
+        at = datetime.fromtimestamp(found, UTC)
+    except (ValueError, OverflowError, OSError):
+        at = datetime.min.replace(tzinfo=UTC)
+    if not 2016 <= at.year < 2100:
+        raise Malformed(f"{field_name} is {shown(seconds)}: expected seconds since 1970")
+    return at
+
+
+def shown(value: Any) -> str:
+    """A value as an error names it: short."""
+    told = "missing" if value is None else repr(value)
+    return told if len(told) <= 60 else f"{told[:57]}..."
