@@ -12,6 +12,7 @@
   python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
                                                         how much each metric differs between fresh processes
   python -m benchmarks_suite coverage RESULTS...        every benchmark x config with its status, from result files
+  python -m benchmarks_suite lists RESULTS... --out FOLDER   what a GPU should measure next, as lists for batch
   python -m benchmarks_suite ceilings [RESULT_FILE]     this machine's own matmul rate and copy bandwidth
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is wrong, stderr

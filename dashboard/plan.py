@@ -156,10 +156,15 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
         **({"repository": dict(repository)} if repository else {}),
     }
     try:
-        check(document, _job_validator(), "job")
+        check_job(document)
     except Refused as error:
         raise PlanError(f"The job file would be invalid: {error}") from None
     return document
+
+
+def check_job(document: Mapping[str, Any]) -> None:
+    """Raise Refused where a job file violates the contract."""
+    check(document, _job_validator(), "job")
 
 
 def check_variant(variant: Mapping[str, Any]) -> None:

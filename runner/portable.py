@@ -1,27 +1,31 @@
-"""Takes a second torch release to a machine that reaches no package index and has one release installed already.
+"""Takes packages to a machine that reaches no package index and has a torch: a second release, or the site.
 
   python -m runner.portable pack PIECES --python 3.12 torch==2.13.0 triton==3.7.1 nvidia-nccl-cu13==2.29.7
+  python -m runner.portable pack PIECES --python 3.12 docker/requirements.txt diffusers==0.42.1
         downloads these wheels (nothing that they need: the machine has that), leaves out what neither an import nor a
-        compile reads, and writes PIECES/000.tar.xz … of at most --piece-mb each
+        compile reads, and writes PIECES/000.tar.xz … of at most --piece-mb each. The first is a second release beside
+        the installed one; the second is what the site and the worker need (docs/offline.md): a file, pinned and with
+        hashes as uv writes them, gives the lines that hold for that Python
   python -m runner.portable unpack PIECES FOLDER --beside /usr/bin/python3 [--without torchvision ...]
         on the machine: FOLDER becomes a virtual environment with these wheels in front of all that the installed one
         has, linked and not copied; --without names what must not be linked, such as a torchvision that fits the
         other release
 
-FOLDER/bin/python is then an environment like any other: give it to the worker as SUITE_PYTHON, or run
-`FOLDER/bin/python -m benchmarks_suite` with it. Pieces may travel one by one; unpack wants all of them.
+FOLDER/bin/python with a second release is an environment like any other: give it to the worker as SUITE_PYTHON, or
+run `FOLDER/bin/python -m benchmarks_suite` with it. Pieces may travel one by one; unpack wants all of them.
 """
 
 import argparse
 import fnmatch
 import lzma
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,7 +34,9 @@ PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["m
 LEFT_OUT = (  # neither an import nor a compile reads these
     "*.a", "*.pyi", "torch/bin/protoc*", "torch/bin/test_*", "torch/share/*", "triton/instrumentation/*",
     "triton/backends/nvidia/bin/ptxas-blackwell", "triton/backends/nvidia/lib/cupti/*_static.a",
+    "*.data/scripts/*", "*.data/data/*", "*.data/headers/*",
 )  # fmt: skip
+MODULES = re.compile(r"^[^/]+\.data/(purelib|platlib)/")  # a wheel may keep its modules there
 NAMESPACES = {"nvidia"}  # folders that many wheels share
 
 
@@ -41,17 +47,42 @@ class CannotPack(Exception):
 def pack(requirements: Sequence[str], python: str, pieces: Path, piece_mb: int = PIECE_MB) -> list[Path]:
     """Write the wheels of `requirements` for `python` ("3.12") on x86-64 Linux as pieces of at most `piece_mb` MiB.
 
-    Each piece is a whole .xz file, so that they are packed and unpacked in parallel; their contents, one after the
-    other, are one tar file. Raises CannotPack.
+    requirements: as pip takes them, and names of locked files (*.txt). Each piece is a whole .xz file, so that they
+    are packed and unpacked in parallel; their contents, one after the other, are one tar file. Raises CannotPack.
     """
     pieces.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        _download(requirements, python, Path(folder))
+        wheels, chosen = Path(folder), Path(folder) / "chosen.txt"
+        for file in (Path(each) for each in requirements if each.endswith(".txt")):
+            chosen.write_text("\n".join(_meant_for(python, file)))
+            _download(["--require-hashes", "--requirement", str(chosen)], python, wheels)
+        if named := [each for each in requirements if not each.endswith(".txt")]:
+            _download(named, python, wheels)
         tar = Path(folder) / "all.tar"
         with tarfile.open(tar, "w") as archive:
-            for wheel in sorted(Path(folder).glob("*.whl")):
+            for wheel in sorted(wheels.glob("*.whl")):
                 _add_wheel(archive, wheel)
         return _compress(tar, pieces, piece_mb << 20)
+
+
+def _meant_for(python: str, file: Path) -> Iterator[str]:
+    """The lines of a locked file whose markers hold for `python`: pip asks markers of the Python that runs it."""
+    from packaging.requirements import Requirement  # the machine that unpacks may lack it
+
+    target = {"python_version": python, "python_full_version": f"{python}.0"}
+    for line in _lines(file):
+        pinned, hashes, digests = line.partition("--hash=")
+        wanted = Requirement(pinned)
+        if wanted.marker is None or wanted.marker.evaluate(target):
+            yield f"{wanted.name}{wanted.specifier} {hashes}{digests}"
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        text = file.read_text().replace("\\\n", " ")
+    except OSError as error:
+        raise CannotPack(f"the requirements {file} cannot be read: {error.strerror}") from error
+    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _download(requirements: Sequence[str], python: str, folder: Path) -> None:
@@ -70,7 +101,7 @@ def _add_wheel(archive: tarfile.TarFile, wheel: Path) -> None:
         for entry in content.infolist():
             if entry.is_dir() or any(fnmatch.fnmatch(entry.filename, pattern) for pattern in LEFT_OUT):
                 continue
-            described = tarfile.TarInfo(entry.filename)
+            described = tarfile.TarInfo(MODULES.sub("", entry.filename))
             described.size = entry.file_size
             described.mode = 0o755 if entry.external_attr >> 16 & 0o111 else 0o644  # ptxas and torch_shm_manager run
             with content.open(entry) as file:
@@ -159,7 +190,7 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     packing = commands.add_parser("pack", help="where there is a package index")
     packing.add_argument("pieces", type=Path)
-    packing.add_argument("requirements", nargs="+")
+    packing.add_argument("requirements", nargs="+", help="as pip takes them, or a locked file: *.txt")
     packing.add_argument("--python", required=True, help="the Python of the other machine, such as 3.12")
     packing.add_argument("--piece-mb", type=int, default=PIECE_MB, help="largest piece in MiB (default: %(default)s)")
     unpacking = commands.add_parser("unpack", help="where there is none")

@@ -1,15 +1,16 @@
 """``interleave``: a list of jobs in several torch builds on one device, in turn: A B A B, each job in its own process.
 
 What drifts over minutes, a GPU's temperature or a neighbour, then meets all builds alike. The list is as for ``batch``;
-a line that stands there twice is measured twice. Each build has its own interpreter, which serves ``batch -``, and its
-own folder of results, OUT/LABEL; the same command after an interruption goes on where it was.
+a line that stands there twice is measured twice. A build may be a variant: an interpreter with environment variables
+or Inductor settings that go into each of its jobs. Each build has its own interpreter, which serves ``batch -``, and
+its own folder of results, OUT/LABEL; the same command after an interruption goes on where it was.
 """
 
 import json
 import subprocess
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,15 @@ OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 
 @dataclass(frozen=True)
 class Build:
-    """label: names its folder of results. python: an interpreter that has this torch."""
+    """label: names its folder of results. python: an interpreter that has this torch. variant: as in a job file."""
 
     label: str
     python: str
+    variant: dict[str, Any] = field(default_factory=dict)
+
+    def job(self, line: str) -> str:
+        """A line of the list as this build measures it."""
+        return json.dumps({**json.loads(line), "variant": self.variant}) if self.variant else line
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -32,6 +38,10 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--build", dest="builds", metavar="LABEL=PYTHON", type=_build, action="append", required=True,
         help="a torch build and an interpreter that has it; once for each, in the order of the turns",
+    )  # fmt: skip
+    parser.add_argument(
+        "--variant", dest="variants", metavar="LABEL=JSON", type=_variant, action="append", default=[],
+        help='what the build of this label sets: LABEL={"inductor": {"epilogue_fusion": false}} or {"env": {…}}',
     )  # fmt: skip
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no job after this long")
 
@@ -42,8 +52,13 @@ def run(options: Namespace) -> int:
     except OSError as error:
         progress.note(f"benchmarks_suite: cannot read the list {options.list}: {error.strerror}")
         return WRONG_INPUT
+    variants = dict(options.variants)
+    if unknown := variants.keys() - {build.label for build in options.builds}:
+        progress.note(f"benchmarks_suite: --variant {min(unknown)}: no --build has this label")
+        return WRONG_INPUT
+    builds = [replace(build, variant=variants.get(build.label, {})) for build in options.builds]
     with ExitStack() as ended:
-        batches = [ended.enter_context(Batch(build, options.out, options.minutes)) for build in options.builds]
+        batches = [ended.enter_context(Batch(build, options.out, options.minutes)) for build in builds]
         return max((batch.exit_code(line) for line in lines for batch in batches), default=OK)
 
 
@@ -51,7 +66,7 @@ class Batch:
     """``batch -`` in the interpreter of one build; it ends with the ``with`` block."""
 
     def __init__(self, build: Build, out: Path, minutes: float) -> None:
-        self._label = build.label
+        self._build = build
         folder = out / build.label
         folder.mkdir(parents=True, exist_ok=True)
         command = [build.python, "-m", "benchmarks_suite", "batch", "-", str(folder), "--minutes", str(minutes)]
@@ -68,9 +83,12 @@ class Batch:
 
     def exit_code(self, line: str) -> int:
         """Measures one line, or finds that it has been; says how it ended where that is not yet known."""
-        answer = self._answer(line)
+        try:
+            answer = self._answer(self._build.job(line))
+        except ValueError as error:
+            answer = {"error": f"{line} is not JSON: {error}"}
         if "error" in answer:
-            progress.note(f"benchmarks_suite: {self._label}: {answer['error']}")
+            progress.note(f"benchmarks_suite: {self._build.label}: {answer['error']}")
             return WRONG_INPUT
         return OK if answer["status"] else SOMETHING_LEFT
 
@@ -93,3 +111,16 @@ def _build(text: str) -> Build:
     if not (label and python) or "/" in label:
         raise ArgumentTypeError(f"{text!r} is not LABEL=PYTHON, such as 2.13.0=/opt/torch213/bin/python")
     return Build(label, python)
+
+
+def _variant(text: str) -> tuple[str, dict[str, Any]]:
+    label, _, told = text.partition("=")
+    try:
+        variant = json.loads(told)
+    except ValueError:
+        variant = None
+    if not isinstance(variant, dict):
+        raise ArgumentTypeError(
+            f'{text!r} is not LABEL=JSON, such as \'slow={{"inductor": {{"max_fusion_size": 1}}}}\''
+        )
+    return label, variant

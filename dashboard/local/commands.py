@@ -5,10 +5,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from dashboard.local import browser, checks, install, preflight, project, single
+from dashboard.local import browser, checks, install, offline, preflight, project, single
 from dashboard.local.console import complain, say
 
-USAGE = "python3 -m dashboard.local up | demo | test | test-gpu | test-slow | test-bare | drill | chaos | lint | lock"
+USAGE = (
+    "python3 -m dashboard.local up | demo | offline | test | test-gpu | test-slow | test-bare"
+    " | drill | chaos | lint | lock"
+)
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
 
@@ -17,6 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     commands: dict[str, Callable[[Sequence[str]], int]] = {
         "up": lambda _: up([]),
         "demo": demo,
+        "offline": offline.main,
         "test": lambda rest: test("not gpu and not slow", rest),
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),

@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from dashboard.local import local_env, project, real_servers, single, static_files, torch_build
@@ -58,7 +58,7 @@ class Supervisor:
             self._prepare_site()
             self._start_programs()
             say(f"up in {time.monotonic() - began:.1f} s: {self.url}  (Ctrl-C stops everything)")
-            self.watcher.watch()
+            code = self._work()
         except KeyboardInterrupt:
             say("stopping, this takes a few seconds (Ctrl-C again: at once)")
         except (ServerError, StepFailedError, OSError) as failure:
@@ -68,6 +68,11 @@ class Supervisor:
             self.watcher.stop()
         say(f"stopped; all data are in {self.var}")
         return code
+
+    def _work(self) -> int:
+        """4. Keep everything running until a signal raises KeyboardInterrupt; else the exit code."""
+        self.watcher.watch()
+        return 0
 
     def _start_servers(self) -> None:
         """1. Postgres and broker; those that the user named are asked first, before anything starts."""
@@ -117,7 +122,11 @@ class Supervisor:
         if self.recorded:
             return self._manage("setup_demo", *self.recorded, "--catalog", catalog, "--json")
         build.write_text(json.dumps(torch_build.installed()))
-        return self._manage("setup_local", "--catalog", catalog, "--build", build, "--json")
+        return self._manage("setup_local", "--catalog", catalog, "--build", build, "--json", *self._setup_options())
+
+    def _setup_options(self) -> tuple[str, ...]:
+        """What of setup_local is left out."""
+        return ()
 
     def _note_setup(self, printed: str) -> None:
         answer = json.loads(printed)
@@ -144,6 +153,11 @@ class Supervisor:
                 raise StepFailedError(f"the site does not answer. {web.log} ends:\n{last_lines(web.log)}")
             time.sleep(0.1)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of what runs beside the site, as manage.py."""
+        return {**os.environ, **self.settings}
+
     def _manage(self, *arguments: str | Path) -> str:
         return self._call(sys.executable, "manage.py", *arguments, "--skip-checks")  # make test runs them
 
@@ -152,7 +166,7 @@ class Supervisor:
         done = subprocess.run(
             command,
             cwd=project.ROOT,
-            env={**os.environ, **self.settings},
+            env=self.environment,
             text=True,
             check=False,
             stdin=subprocess.DEVNULL,
@@ -167,6 +181,11 @@ class Supervisor:
 
 def main(recorded: Sequence[Path]) -> int:
     """Run the supervisor unless one runs here already. recorded: see Supervisor."""
+    return hold_and_run(lambda var, port: Supervisor(var, port, recorded))
+
+
+def hold_and_run(make: Callable[[Path, int], Supervisor]) -> int:
+    """Run what `make` makes of data folder and port, unless a supervisor runs here already; the exit code."""
     var, port = project.var_dir(), project.port()
     try:
         lock = single.hold(var, f"http://127.0.0.1:{port}")
@@ -177,7 +196,7 @@ def main(recorded: Sequence[Path]) -> int:
         say(single.describe(var))
         return 0
     with lock:
-        return Supervisor(var, port, recorded).run()
+        return make(var, port).run()
 
 
 def _answers(url: str) -> bool:

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
@@ -12,6 +13,7 @@ from dashboard.local.program import Kept
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_EVERY_S = 0.5
+STOP_STEPS = ((signal.SIGINT, 10.0), (signal.SIGKILL, 5.0))  # of what ends when its work is done
 
 
 class Watcher:
@@ -33,9 +35,9 @@ class Watcher:
         self._kept.append(kept)
         kept.start()
 
-    def watch(self) -> None:
-        """Start again what ends by itself, until a signal raises KeyboardInterrupt."""
-        while True:
+    def watch(self, done: Callable[[], bool] = lambda: False) -> None:
+        """Start again what ends by itself, until it is `done` or a signal raises KeyboardInterrupt."""
+        while not done():
             for server in self._servers:
                 if server.ended():
                     complain(f"{server.home.name} ended by itself; starting it again (log: {server.log})")

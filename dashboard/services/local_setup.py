@@ -32,25 +32,31 @@ class LocalSetup:
 
 
 def setup_local(
-    *, hardware: Hardware, catalog: Mapping[str, Any], build: Mapping[str, Any], worker_token: str
+    *,
+    hardware: Hardware,
+    catalog: Mapping[str, Any],
+    build: Mapping[str, Any],
+    worker_token: str,
+    with_runs: bool = True,
 ) -> LocalSetup:
     """Make what is missing, and follow the installed build and the suite's catalog; nothing a person set is changed.
 
     worker_token: the token that the worker would use; it gets a new one where the site does not know it.
-    Raises CatalogError, PlanError.
+    with_runs: also the nightly schedule and a first run. Raises CatalogError, PlanError.
     """
     ensure_coming_partitions(now=timezone.now())
     with transaction.atomic():
         sync_catalog(catalog=catalog, retire=True)
         installed = sync_build(build=build)
         machine, track = ensure_machine(hardware), follow(installed)
-        ensure_nightly(machine=machine, track=track)
+        if with_runs:
+            ensure_nightly(machine=machine, track=track)
         return LocalSetup(
             machine=machine.key,
             build=installed.label,
             admin_password=ensure_admin(),
             worker_token=ensure_worker(machine, worker_token),
-            first_run=ensure_first_run(machine, track, installed),
+            first_run=ensure_first_run(machine, track, installed) if with_runs else None,
         )
 
 

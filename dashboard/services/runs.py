@@ -23,7 +23,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.plan import BenchmarkFacts, Case, PlanError, Selection, hint, job_file, plan_cases
+from dashboard.plan import TIMEOUT_S, BenchmarkFacts, Case, PlanError, Selection, hint, job_file, plan_cases
 from dashboard.services.dispatch import dispatch
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import ACTIVE, RETRYABLE, refresh_runs
@@ -99,12 +99,13 @@ def plan_jobs(run: Run, cases: Sequence[Case], *, planned_at: datetime, measure:
 
 
 def plan_job(
-    run: Run, position: int, benchmark: Benchmark, config: Config, planned_at: datetime, measure: Mapping[str, Any]
-) -> Job:
+    run: Run, position: int, benchmark: Benchmark, config: Config, planned_at: datetime, measure: Mapping[str, Any],
+    timeout_s: float = TIMEOUT_S,
+) -> Job:  # fmt: skip
     job_id = uuid.uuid4()
     spec = job_file(
         job_id=str(job_id), case=Case(benchmark.name, config.name), device=run.machine.device_kind,
-        build=run.build.label, purpose=run.purpose, planned_at=planned_at, measure=measure,
+        build=run.build.label, purpose=run.purpose, planned_at=planned_at, measure=measure, timeout_s=timeout_s,
         variant=run.build.variant, repository=repository_of(benchmark),
     )  # fmt: skip
     return Job(

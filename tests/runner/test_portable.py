@@ -1,5 +1,6 @@
 """A second torch release beside an installed one, with real pip, wheels and virtual environments."""
 
+import hashlib
 import subprocess
 import sys
 import zipfile
@@ -114,3 +115,38 @@ def test_a_machine_without_torch_is_told_so(index: Path, tmp_path: Path) -> None
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], check=True)
     with pytest.raises(CannotPack, match="cannot be asked for its torch"):
         unpack(tmp_path / "pieces", tmp_path / "second", python_of(tmp_path / "bare"))
+
+
+def test_of_a_locked_file_the_lines_for_that_python_are_packed(index: Path, installed: str, tmp_path: Path) -> None:
+    older, newer = (wheel(index, "small", version, {"small.py": f"v = {version}"}) for version in ("1.0", "2.0"))
+    told = [(older, "python_full_version < '3.12'"), (newer, "python_full_version >= '3.12'")]
+    lock = tmp_path / "locked.txt"
+    lock.write_text("# by uv\n" + "".join(locked_line(*each) for each in told))
+    pack([str(lock), "torch==2.0"], "3.12", tmp_path / "pieces")
+    python = unpack(tmp_path / "pieces", tmp_path / "beside", installed)
+    assert says(str(python), "import small, torch; print(small.v, torch.__version__)") == "2.0 2.0"
+
+
+def locked_line(wheel: Path, marker: str) -> str:
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    return f"small=={wheel.name.split('-')[1]} ; {marker} \\\n    --hash=sha256:{digest}\n    # via us\n"
+
+
+def test_a_wheel_that_is_not_the_locked_one_is_refused(index: Path, tmp_path: Path) -> None:
+    (tmp_path / "locked.txt").write_text(f"torch==2.0 --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(CannotPack, match="HASHES"):
+        pack([str(tmp_path / "locked.txt")], "3.11", tmp_path / "pieces")
+
+
+def test_a_locked_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CannotPack, match=r"gone\.txt cannot be read"):
+        pack(["gone.txt"], "3.11", tmp_path / "pieces")
+
+
+def test_modules_that_a_wheel_keeps_apart_are_unpacked_where_they_belong(
+    index: Path, installed: str, tmp_path: Path
+) -> None:
+    wheel(index, "apart", "1.0", {"apart-1.0.data/purelib/apart.py": "ok = 1", "apart-1.0.data/scripts/apart": ""})
+    pack(["apart==1.0", "torch==2.0"], "3.11", tmp_path / "pieces")
+    python = unpack(tmp_path / "pieces", tmp_path / "beside", installed)
+    assert says(str(python), "import apart; print(apart.ok)") == "1"

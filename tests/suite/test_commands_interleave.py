@@ -10,6 +10,7 @@ from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import interleave
 
 EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
+NO_FUSION = {"inductor": {"epilogue_fusion": False}}
 
 
 @pytest.fixture
@@ -46,3 +47,16 @@ def test_a_build_without_an_interpreter_is_refused(
     with pytest.raises(SystemExit):
         main(["interleave", str(line), str(tmp_path), "--build=2.13.0"])
     assert "'2.13.0' is not LABEL=PYTHON" in capsys.readouterr().err
+
+
+def test_a_variant_is_measured_with_what_it_sets_and_the_plain_build_without(line: Path, tmp_path: Path) -> None:
+    builds = [f"--build={label}={sys.executable}" for label in ("plain", "slow")]
+    assert main(["interleave", str(line), str(tmp_path), *builds, f"--variant=slow={json.dumps(NO_FUSION)}"]) == 0
+    asked = {path.parts[-3]: json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/*/job.json"))}
+    assert (asked["plain"].get("variant"), asked["slow"]["variant"]) == (None, NO_FUSION)
+
+
+def test_a_variant_of_no_build_is_refused(line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--variant=b={}"]
+    assert main(asked) == interleave.WRONG_INPUT
+    assert "--variant b: no --build has this label" in capsys.readouterr().err

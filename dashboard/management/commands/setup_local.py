@@ -26,6 +26,7 @@ class Command(BaseCommand):
             "--build", type=Path, required=True, help="JSON of the installed torch: label, version, ..."
         )
         parser.add_argument("--device", default=os.environ.get("WORKER_DEVICE", "cpu"), help="cpu or cuda:0")
+        parser.add_argument("--without-runs", action="store_true", help="make no schedule and plan no first run")
         parser.add_argument("--json", action="store_true", help="print what was made as JSON")
 
     def handle(self, **options: Any) -> None:
@@ -35,6 +36,7 @@ class Command(BaseCommand):
                 catalog=read_json(options["catalog"]),
                 build=read_json(options["build"]),
                 worker_token=os.environ.get("WORKER_TOKEN", ""),
+                with_runs=not options["without_runs"],
             )
         except (CatalogError, PlanError, OSError, subprocess.SubprocessError) as error:
             raise CommandError(str(error)) from error

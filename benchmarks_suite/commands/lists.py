@@ -1,0 +1,127 @@
+"""``lists``: what the next session on a GPU should measure, by value, from what the results so far lack.
+
+Each list is a file of OUT, as ``batch`` and ``interleave`` read it, cut off anywhere without harm:
+
+    releases.jsonl      for ``interleave``: each case of HISTORY until every release has --processes of it, one more
+                        process of every case before the next one of any, between two looks at the machine's ceilings
+    missing.jsonl       for ``batch``: what never ran on a GPU (missing.py), what is quick first
+    distributed.jsonl   for ``batch`` on two GPUs
+
+A job is taken to last as long as the recorded jobs of its case did, else as long as is usual. Imports no torch.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks_suite.commands.coverage import GPU, newest
+from benchmarks_suite.commands.missing import missing
+from benchmarks_suite.harness import progress, recorded
+from benchmarks_suite.registry import BENCHMARKS
+
+OK, WRONG_INPUT = 0, 2
+GPT2 = "gpt2.standard.inference.bfloat16.static.b16"
+GPT2_TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
+VIT = "vit_b16.standard.inference.bfloat16.static.b128"
+CAPTIONING = "captioning.standard.training.autocast_bf16.static.b64"
+UNET, MLP = "sd_unet.standard.inference.float16.static.b4", "mlp.standard.inference.bfloat16.static.b1024"
+CEILINGS = "ceilings.standard.inference.bfloat16.static.b8192"
+HISTORY: tuple[recorded.Case, ...] = (  # the most telling first
+    (GPT2, "inductor"), ("llama.standard.decode.bfloat16.static.b8", "inductor"), (VIT, "inductor"),
+    ("resnet50.standard.inference.float16.static.b128", "inductor"), (UNET, "regional"), (UNET, "inductor"),
+    (GPT2_TRAINING, "regional"), (CAPTIONING, "regional"), (MLP, "inductor"), (GPT2_TRAINING, "inductor"),
+    (CAPTIONING, "inductor"), (GPT2, "inductor_reduce_overhead"), (GPT2, "regional"), (VIT, "regional"),
+    (MLP, "inductor_reduce_overhead"), ("rms_norm.standard.inference.bfloat16.static.b16384", "inductor"),
+    ("swiglu.standard.inference.bfloat16.static.b8192", "inductor"),
+    ("softmax.standard.inference.bfloat16.static.b16384", "inductor"),
+    ("convnext.standard.inference.bfloat16.static.b128", "inductor"),
+    ("tiny_cnn.standard.inference.float16.static.b256", "inductor"),
+    ("qwen3.standard.inference.bfloat16.static.b8", "inductor"),
+    ("dit.standard.inference.bfloat16.static.b32", "inductor"),
+)  # fmt: skip
+STARTS = ("cold", "warm", "restored")
+MEASURE = {
+    "budget_s": 4, "target_percent": 0.5, "single_steps": 200, "threads": 8, "compile_threads": 16, "keep_code": False,
+}  # fmt: skip
+TIMEOUT_S = 200
+USUAL_S, START_S, BESIDE_S = 20, 10, 3  # of a job without starts on an H100; of a start; of a batch around a job
+DISTRIBUTED = "distributed"
+
+Line = dict[str, Any]
+
+
+def declare(parser: ArgumentParser) -> None:
+    parser.add_argument("results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the lists")
+    parser.add_argument("--processes", type=int, default=3, help="of each case in each release (3)")
+
+
+def run(options: Namespace) -> int:
+    try:
+        documents = [document for path in options.results for document in recorded.read(path)]
+    except ValueError as error:
+        progress.note(f"benchmarks_suite: {error}")
+        return WRONG_INPUT
+    on_gpu = [one for one in documents if one["job"]["device"] != "cpu" and not one["job"].get("variant")]
+    releases = sorted({_release(document) for document in on_gpu})
+    never = list(_never_run(on_gpu))
+    lists = {
+        "releases": (list(_releases(on_gpu, releases, options.processes)), max(1, len(releases))),
+        "missing": ([line for line in never if not _spans_devices(line)], 1),
+        "distributed": ([line for line in never if _spans_devices(line)], 1),
+    }
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name, (lines, builds) in lists.items():
+        (options.out / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        minutes = sum(_seconds(line, on_gpu) for line in lines) * builds / 60
+        print(f"{name + '.jsonl':<18} {len(lines):3} jobs in {builds} builds: about {minutes:.0f} min")  # noqa: T201
+    return OK
+
+
+def _releases(documents: Sequence[recorded.Document], releases: Sequence[str], processes: int) -> Iterator[Line]:
+    """Lines that bring each case to so many processes in each release; none where nothing lacks."""
+    known = Counter((recorded.case(document), _release(document)) for document in documents)
+    started = {recorded.case(document) for document in documents if set(STARTS) <= document.get("starts", {}).keys()}
+    wanted = []
+    for process in range(processes):
+        for case in HISTORY:
+            if min((known[case, release] for release in releases), default=0) <= process:
+                wanted.append(_line(case, () if case in started else STARTS))
+                started.add(case)
+    ceilings = [_line((CEILINGS, "eager"), ())] if wanted else []
+    yield from [*ceilings, *wanted, *ceilings]
+
+
+def _never_run(documents: Sequence[recorded.Document]) -> Iterator[Line]:
+    """What is quick first: inference before training, no search for the fastest kernel before all else."""
+    cases = missing(newest(documents, GPU), GPU.size)
+    for case in sorted(cases, key=lambda case: ("autotune" in case[1], "training" in case[0])):
+        yield _line(case, ("cold",))
+
+
+def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
+    benchmark, config = case
+    measure = {**MEASURE, "starts": list(starts)}
+    return {"benchmark": benchmark, "config": config, "device": "cuda:0", "timeout_s": TIMEOUT_S, "measure": measure}
+
+
+def _seconds(line: Line, documents: Iterable[recorded.Document]) -> float:
+    """How long the line will take in one build."""
+    case, starts = (line["benchmark"], line["config"]), line["measure"]["starts"]
+    alike = [one for one in documents if recorded.case(one) == case]
+    without = [sum(one["wall_s"].values()) - one["wall_s"].get("starts", 0) for one in alike]
+    in_starts = [one["wall_s"]["starts"] / len(one["starts"]) for one in alike if one.get("starts")]
+    each = median(in_starts) if in_starts else START_S
+    return (median(without) if without else USUAL_S) + len(starts) * each + BESIDE_S
+
+
+def _release(document: recorded.Document) -> str:
+    return str(document["environment"]["torch"]["version"])
+
+
+def _spans_devices(line: Line) -> bool:
+    return BENCHMARKS[line["benchmark"]].family == DISTRIBUTED

@@ -1,0 +1,144 @@
+"""The drill where there is a GPU and no site: real changes of the compiled path, measured in turn, judged from files.
+
+    python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--minutes 12]      the suite alone
+    python -m tests.end_to_end.gpu_drill judge OUT                                         where the site is installed
+
+`measure` interleaves the plain build, the same again as the control, and a variant for each injection: one process
+each in every turn. `judge` does with the result files what the site does with a confirmation: each turn is a pair, the
+pairs go through the sequential test (dashboard/confirming.py), and what it confirms gets a cause by the site's own
+rules (dashboard/attribution.py). `manage.py import_results OUT` shows the same numbers on the site's pages. The exit
+code of `judge` is 1 where something came otherwise than it should.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TURNS = 4  # the fewest pairs that the sequential test looks at
+PLAIN, CONTROL = "plain", "again"
+JUDGED = ("latency_ms", "peak_memory_gb", "cold_start_s", "drift", "passed")
+
+
+@dataclass(frozen=True)
+class Injection:
+    """A variant and the metric in which it must show; case: benchmark and config of its list."""
+
+    name: str
+    what: str
+    variant: dict[str, Any]
+    metric: str
+    case: tuple[str, str]
+    starts: tuple[str, ...] = ()
+
+
+GPT2 = ("gpt2.standard.inference.bfloat16.static.b16", "inductor")
+CNN = ("tiny_cnn.standard.inference.float16.static.b256", "inductor")
+ON_GPU = (
+    Injection(
+        "slower", "Inductor fuses nothing", {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}},
+        "latency_ms", GPT2, ("cold",),
+    ),
+    Injection(
+        "heavier", "CUDA graphs keep a pool of their own", {"inductor": {"triton.cudagraphs": True}},
+        "peak_memory_gb", GPT2, ("cold",),
+    ),
+    Injection(
+        "later", "Inductor tunes each kernel by coordinate descent", {"inductor": {"coordinate_descent_tuning": True}},
+        "cold_start_s", GPT2, ("cold",),
+    ),
+    Injection(
+        "inexact", "Inductor computes relu wrongly",
+        {"inductor": {"triton.inject_relu_bug_TESTING_ONLY": "accuracy"}}, "drift", CNN,
+    ),
+)  # fmt: skip
+SOFTMAX = ("softmax.smoke.inference.float32.static.b256", "inductor")
+SMALL_CNN = ("tiny_cnn.smoke.inference.float32.static.b32", "inductor")
+SMALL_MLP = ("mlp.smoke.inference.float32.static.b64", "inductor")
+ON_CPU = (
+    Injection("slower", "Inductor may not vectorize", {"inductor": {"cpp.simdlen": 1}}, "latency_ms", SOFTMAX),
+    Injection("heavier", "folded copies of the weights", {"inductor": {"freezing": True}}, "peak_memory_gb", SMALL_MLP),
+    Injection(
+        "later", "the code around the kernels is C++", {"inductor": {"cpp_wrapper": True}}, "cold_start_s", SMALL_MLP,
+        ("cold",),
+    ),
+    Injection(
+        "inexact", "Inductor computes relu wrongly", {"inductor": {"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}},
+        "drift", SMALL_CNN,
+    ),
+)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("measure", "judge"))
+    parser.add_argument("out", type=Path, help="folder of the result files")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch")
+    parser.add_argument("--minutes", type=float, default=12)
+    parser.add_argument("--budget-s", type=float, default=2, help="seconds of sampling in each job")
+    given = parser.parse_args()
+    injections = ON_CPU if given.device == "cpu" else ON_GPU
+    return measure(given, injections) if given.command == "measure" else judge(given.out, injections)
+
+
+def measure(given: argparse.Namespace, injections: tuple[Injection, ...]) -> int:
+    """One `interleave` for each case: its injections beside the plain build and the control; the worst exit code."""
+    cases = dict.fromkeys((one.case, one.starts) for one in injections)
+    share = given.minutes / len(cases)
+    return max(
+        _interleave(given, share, [one for one in injections if (one.case, one.starts) == case]) for case in cases
+    )
+
+
+def _interleave(given: argparse.Namespace, minutes: float, injections: list[Injection]) -> int:
+    first = injections[0]
+    (benchmark, config), on_gpu = first.case, given.device != "cpu"
+    threads = {"threads": 8, "compile_threads": 16} if on_gpu else {}
+    asked = {"budget_s": given.budget_s, "single_steps": 0, "starts": [*first.starts], "keep_code": False, **threads}
+    job = {"benchmark": benchmark, "config": config, "device": given.device, "timeout_s": 300, "measure": asked}
+    folder = given.out / first.name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "list.jsonl").write_text(f"{json.dumps(job)}\n" * TURNS)
+    labels = [PLAIN, *(one.name for one in injections), CONTROL]
+    builds = [word for label in labels for word in ("--build", f"{label}={given.python}")]
+    variants = [word for one in injections for word in ("--variant", f"{one.name}={json.dumps(one.variant)}")]
+    command = [given.python, "-m", "benchmarks_suite", "interleave", str(folder / "list.jsonl"), str(folder)]
+    return subprocess.run([*command, *builds, *variants, "--minutes", str(minutes)], check=False).returncode
+
+
+def judge(out: Path, injections: tuple[Injection, ...]) -> int:
+    """Print what was found of each injection and of each control; 1 where something came otherwise."""
+    import django  # where there is no site there is none
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    from tests.end_to_end.gpu_drill_judging import Finding, findings
+
+    wrong = 0
+    print("| injected | found | effect | cause | evidence |\n|---|---|---|---|---|")
+    for folder in sorted(path.parent for path in out.glob(f"*/{PLAIN}")):
+        there = [one for one in injections if (folder / one.name).is_dir()]
+        for one in there:
+            found = findings(folder / PLAIN, folder / one.name, JUDGED)
+            wrong += not any(each.metric == one.metric and each.cause == "compiler" for each in found)
+            print_rows(f"{one.what} ({one.case[0].partition('.')[0]})", found)
+        silent: list[Finding] = findings(folder / PLAIN, folder / CONTROL, JUDGED)
+        wrong += bool(silent)
+        print_rows("nothing: the same build again", silent)
+    print(f"{wrong} came otherwise" if wrong else "All of it came as it should.")
+    return 1 if wrong else 0
+
+
+def print_rows(what: str, found: Any) -> None:
+    rows: Iterator[str] = (f"| {what} | {one.metric} | {one.effect} | {one.cause} | {one.evidence} |" for one in found)
+    print("\n".join(rows) if found else f"| {what} | nothing | | | |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""An independent yardstick: five models in plain PyTorch with torch.utils.benchmark, and no code of ours.
+
+    python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
+
+RESULTS are result files of the suite (or folders of them) from the same session; their latencies and speedups stand
+beside those found here. Run it on a machine that does nothing else, with as many threads as the results had.
+"""
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.benchmark import Timer
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    ResNetConfig,
+    ResNetForImageClassification,
+    ViTConfig,
+    ViTForImageClassification,
+)  # fmt: skip
+
+ROUNDS, ROUND_S = 5, 1.0
+Made = tuple[nn.Module, tuple[torch.Tensor, ...]]  # a model, and what it is called with
+SIZES = {"smoke": "the same with small sizes", "standard": "what GPUs are measured with"}
+
+
+def mlp(big: bool) -> Made:
+    width, depth, batch = (1024, 16, 1024) if big else (256, 4, 64)
+    hidden = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.GELU())]
+    return nn.Sequential(*hidden, nn.Linear(width, 10)), (torch.randn(batch, width),)
+
+
+def gpt2(big: bool) -> Made:
+    small = {"vocab_size": 1000, "n_positions": 64, "n_embd": 128, "n_layer": 4, "n_head": 4}
+    config = GPT2Config(**({} if big else small), use_cache=False, bos_token_id=None, eos_token_id=None)
+    return GPT2LMHeadModel(config), (torch.randint(1, config.vocab_size, (16 if big else 2, config.n_positions)),)
+
+
+def resnet50(big: bool) -> Made:
+    small = {"embedding_size": 16, "hidden_sizes": [32, 64, 128, 256], "depths": [1, 2, 2, 1], "num_labels": 100}
+    model = ResNetForImageClassification(ResNetConfig(**({"num_labels": 1000} if big else small)))
+    return model, (torch.randn(128, 3, 224, 224) if big else torch.randn(4, 3, 64, 64),)
+
+
+def vit_b16(big: bool) -> Made:
+    small = {"image_size": 64, "hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4}
+    settings = {"num_labels": 1000} if big else {**small, "num_attention_heads": 4, "num_labels": 100}
+    model = ViTForImageClassification(ViTConfig(**settings))
+    return model, (torch.randn(128, 3, 224, 224) if big else torch.randn(4, 3, 64, 64),)
+
+
+class RmsNorm(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        wide = x.float()
+        return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight).to(x.dtype)
+
+
+def rms_norm(big: bool) -> Made:
+    rows, width = (16384, 4096) if big else (256, 256)
+    return RmsNorm(width), (torch.randn(rows, width),)
+
+
+MODELS: dict[str, tuple[Callable[[bool], Made], str, str]] = {  # what makes it, dtype and batch at standard size, smoke
+    "mlp": (mlp, "bfloat16.static.b1024", "float32.static.b64"),
+    "gpt2": (gpt2, "bfloat16.static.b16", "float32.static.b2"),
+    "resnet50": (resnet50, "float16.static.b128", "float32.static.b4"),
+    "vit_b16": (vit_b16, "bfloat16.static.b128", "float32.static.b4"),
+    "rms_norm": (rms_norm, "bfloat16.static.b16384", "float32.static.b256"),
+}
+
+
+@torch.no_grad()
+def measure(name: str, size: str, device: str) -> tuple[float, float]:
+    """Milliseconds of an eager and of a compiled forward pass: medians of turns, taken one after the other."""
+    dtype = getattr(torch, MODELS[name][1 if size == "standard" else 2].partition(".")[0])
+    torch.manual_seed(0)
+    model, inputs = MODELS[name][0](size == "standard")
+    model = model.to(device, dtype).eval()
+    given = tuple(each.to(device, dtype if each.is_floating_point() else each.dtype) for each in inputs)
+    arms = (model, torch.compile(model))
+    timers = [
+        Timer("run(*given)", globals={"run": arm, "given": given}, num_threads=torch.get_num_threads()) for arm in arms
+    ]
+    for timer in timers:
+        timer.timeit(10)
+    turns = [[timer.blocked_autorange(min_run_time=ROUND_S).median * 1000 for timer in timers] for _ in range(ROUNDS)]
+    eager, compiled = (statistics.median(turn[arm] for turn in turns) for arm in (0, 1))
+    return eager, compiled
+
+
+def of_the_suite(paths: list[Path]) -> dict[str, tuple[float, float]]:
+    """Benchmark -> eager and compiled latency in ms of the `inductor` results there: medians of their processes."""
+    files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for document in (json.loads(file.read_text()) for file in files):
+        if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
+            found.setdefault(document["benchmark"]["name"], []).append(document["metrics"])
+    return {
+        name: (
+            statistics.median(one["eager_latency_ms"]["value"] for one in metrics),
+            statistics.median(one["latency_ms"]["value"] for one in metrics),
+        )
+        for name, metrics in found.items()
+        if all("eager_latency_ms" in one for one in metrics)
+    }
+
+
+def row(name: str, here: tuple[float, float], suite: tuple[float, float] | None) -> str:
+    """A line of the table: eager, compiled and speedup, here, in the suite, and how far the suite is off."""
+    pairs = zip(_with_speedup(here), _with_speedup(suite) if suite else [None] * 3, strict=True)
+    cells = [f"{ours:.4g}" + (f" / {its:.4g} ({100 * (its / ours - 1):+.1f} %)" if its else "") for ours, its in pairs]
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def _with_speedup(eager_and_compiled: tuple[float, float]) -> list[float]:
+    eager, compiled = eager_and_compiled
+    return [eager, compiled, eager / compiled]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="*", type=Path)
+    parser.add_argument("--size", choices=SIZES, default="standard")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--only", choices=MODELS, action="append")
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    suite = of_the_suite(given.results)
+    print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)")
+    print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
+    for name in given.only or MODELS:
+        what = MODELS[name][1 if given.size == "standard" else 2]
+        benchmark = f"{name}.{given.size}.inference.{what}"
+        print(row(benchmark, measure(name, given.size, given.device), suite.get(benchmark)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
