@@ -84,10 +84,11 @@ def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
     assert len(read) > 25
 
 
-def test_the_generated_references_are_current(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "docs/reference.py", str(tmp_path)], cwd=ROOT, check=True)
+@pytest.mark.parametrize("script", ["docs/reference.py", "docs/results.py"])
+def test_the_generated_pages_are_current(script: str, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, check=True)
     for made in tmp_path.iterdir():
-        assert made.read_text() == (ROOT / "docs" / made.name).read_text(), "run: python docs/reference.py"
+        assert made.read_text() == (ROOT / "docs" / made.name).read_text(), f"run: python {script}"
 
 
 def test_html_in_a_page_is_shown_as_text(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_variant_is_measured_with_what_it_sets_and_the_plain_build_without(lin
     builds = [f"--build={label}={sys.executable}" for label in ("plain", "slow")]
     assert main(["interleave", str(line), str(tmp_path), *builds, f"--variant=slow={json.dumps(NO_FUSION)}"]) == 0
     asked = {path.parts[-3]: json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/*/job.json"))}
-    assert (asked["plain"].get("variant"), asked["slow"]["variant"]) == (None, NO_FUSION)
+    assert (asked["plain"]["variant"], asked["slow"]["variant"]) == ({}, NO_FUSION)
 
 
 def test_a_variant_of_no_build_is_refused(line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,189 @@
+"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds that it is current.
+
+The tables are made of tests/data/h100_*; what they say in words is in docs/results.template, and has to be read again
+when they change.
+A session may leave `yardstick.md` and `drill.md` beside its results: what tests/perf/yardstick.py and
+tests/end_to_end/gpu_drill.py printed there.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks_suite.commands.batch import measurement_s  # noqa: E402
+from benchmarks_suite.harness import recorded  # noqa: E402
+from dashboard.comparing import compare_latency  # noqa: E402
+from dashboard.result_format import parse_result  # noqa: E402
+from dashboard.result_sides import side  # noqa: E402
+
+DATA = sorted((ROOT / "tests" / "data").glob("h100_*"))
+PHASES = ("dynamo", "aot", "inductor", "triton")
+VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
+STARTS = ("cold", "warm", "restored")
+Document = dict[str, Any]
+Groups = dict[tuple[str, str], dict[str, list[Document]]]  # (benchmark, config) -> release -> processes
+
+TEMPLATE = ROOT / "docs" / "results.template"
+NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
+    documents = [document for path in DATA for document in recorded.read(path)]
+    (folder / "results.md").write_text(page(documents))
+
+
+def page(documents: Sequence[Document]) -> str:
+    plain = [one for one in documents if not one["job"].get("variant")]
+    groups: Groups = defaultdict(lambda: defaultdict(list))
+    for one in sorted(plain, key=lambda one: str(one["started_at"])):
+        groups[recorded.case(one)][_release(one)].append(one)
+    tables = {make.__name__: _table(make(groups)) for make in (releases, configs, starts, phases, spread)}
+    return TEMPLATE.read_text().format(
+        **tables,
+        told=_told(documents),
+        cost=cost(documents),
+        yardstick=_kept("yardstick.md", "python tests/perf/yardstick.py RESULTS"),
+        drill=_kept("drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
+    )
+
+
+def releases(groups: Groups) -> Iterator[Sequence[str]]:
+    """Cases of the two newest releases: the step of each process, and the change as the site's comparison judges it."""
+    yield "benchmark", "config", "step, ms", "change (95 % interval)", "verdict", "eager step, ms", "speedup"
+    old, new = sorted({release for by_release in groups.values() for release in by_release})[-2:]
+    sides = (side(parse_result(one) for by in groups.values() for one in by.get(release, ())) for release in (old, new))
+    for row in compare_latency(*sides, any_libraries=True).rows:
+        by_release = groups[row.case.benchmark, row.case.config]
+        step, eager, speedup = (
+            _arrow(by_release[old], by_release[new], metric, digits)
+            for metric, digits in (("latency_ms", 4), ("eager_latency_ms", 4), ("speedup", 3))
+        )
+        verdict = f"{VERDICTS[row.effect.verdict]} {row.share}".strip()
+        yield _short(row.case.benchmark), row.case.config, step, row.effect.change.text, verdict, eager, speedup
+
+
+def configs(groups: Groups) -> Iterator[Sequence[str]]:
+    yield "benchmark", "config", "speedup", "cold start, s", "peak memory, GB (eager)", "break-even, steps"
+    for (benchmark, config), by_release in sorted(groups.items(), key=lambda group: group[0][0]):
+        newest = by_release[max(by_release)]
+        if config == "eager":
+            continue
+        cold = _median(newest, "cold_start_s") or _median(list(chain(*by_release.values())), "cold_start_s")
+        memory, eager = _median(newest, "peak_memory_gb"), _median(newest, "eager_peak_memory_gb")
+        shown = f"{_digits(memory, 3)} ({_digits(eager, 3)})"
+        speedup, pays = _median(newest, "speedup"), _median(newest, "break_even_steps")
+        yield _short(benchmark), config, _digits(speedup, 3), _digits(cold, 3), shown, _digits(pays, 2)
+
+
+def starts(groups: Groups) -> Iterator[Sequence[str]]:
+    """The processes that had all three starts."""
+    yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
+    for (benchmark, config), by_release in groups.items():
+        for release, processes in sorted(by_release.items()):
+            complete = [one for one in processes if set(STARTS) <= one.get("starts", {}).keys()]
+            if complete:
+                times = [_digits(_median(complete, f"{kind}_start_s"), 3) for kind in STARTS]
+                yield _short(benchmark), config, release, *times, _digits(_median(complete, "artifact_size_mb"), 3)
+
+
+def phases(groups: Groups) -> Iterator[Sequence[str]]:
+    """The last process of each case, in the newest release, that had a cold start."""
+    yield "benchmark", "config", "cold start, s", "dynamo", "AOTAutograd", "Inductor", "kernels", "the rest"
+    for (benchmark, config), by_release in groups.items():
+        colds = [
+            one for release in sorted(by_release) for one in by_release[release] if "cold" in one.get("starts", {})
+        ]
+        if not colds:
+            continue
+        cold = _median(colds[-1:], "cold_start_s") or 0.0
+        parts = [_median(colds[-1:], f"compile_{phase}_s") or 0.0 for phase in PHASES]
+        shares = [f"{part / cold:.0%}" for part in (*parts, max(0.0, cold - sum(parts)))]
+        yield _short(benchmark), config, _digits(cold, 3), *shares
+
+
+def spread(groups: Groups) -> Iterator[Sequence[str]]:
+    """Releases of cases with several processes."""
+    yield "benchmark", "config", "torch", "processes", "within, ±", "between"
+    for (benchmark, config), by_release in groups.items():
+        for release, processes in sorted(by_release.items()):
+            if len(processes) > 1:
+                within, between = f"{_within(processes):.1f} %", f"{_between(processes):.1f} %"
+                yield _short(benchmark), config, release, str(len(processes)), within, between
+
+
+def cost(documents: Sequence[Document]) -> str:
+    wall = sum(sum(one["wall_s"].values()) for one in documents)
+    share = sum(map(measurement_s, documents)) / wall
+    return (
+        f"{len(documents)} jobs, each in processes of its own, took {wall / 60:.0f} minutes: "
+        f"{3600 * len(documents) / wall:.0f} cases per GPU hour. "
+        f"{share:.0%} of that time was compile, warm-up and samples."
+    )
+
+
+def _told(documents: Sequence[Document]) -> str:
+    machines = sorted({one["environment"]["machine"]["gpu"] for one in documents})
+    cases = len({recorded.case(one) for one in documents})
+    told = ", ".join(sorted({_release(one) for one in documents}))
+    return f"{len(documents)} results of {cases} cases on {', '.join(machines)}, torch {told}."
+
+
+def _kept(name: str, command: str) -> str:
+    kept = [(folder / name).read_text().strip() for folder in DATA if (folder / name).exists()]
+    return "\n\n".join(kept) or NOT_YET.format(command=command)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> str:
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *body])
+
+
+def _arrow(old: Sequence[Document], new: Sequence[Document], metric: str, digits: int) -> str:
+    told = [", ".join(_digits(value, digits) for value in _values(side, metric)) for side in (old, new)]
+    return " → ".join(told) if all(told) else "–"
+
+
+def _between(processes: Sequence[Document]) -> float:
+    """Percent by which the slowest process's step was longer than the fastest's; of one process what it is within."""
+    values = _values(processes, "latency_ms")
+    return max(100 * (max(values) / min(values) - 1), _within(processes))
+
+
+def _within(processes: Sequence[Document]) -> float:
+    """The widest half interval of the step in one process, percent; 0 where too few samples told none."""
+    entries = [one["metrics"]["latency_ms"] for one in processes]
+    return max((50 * (e["high"] - e["low"]) / e["value"] for e in entries if e.get("high") is not None), default=0.0)
+
+
+def _values(processes: Sequence[Document], metric: str) -> list[float]:
+    return [float(one["metrics"][metric]["value"]) for one in processes if metric in one["metrics"]]
+
+
+def _median(processes: Sequence[Document], metric: str) -> float | None:
+    values = _values(processes, metric)
+    return median(values) if values else None
+
+
+def _digits(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{float(f'{value:.{digits}g}'):,.6g}"
+
+
+def _short(benchmark: str) -> str:
+    """gpt2.standard.inference.bfloat16.static.b16 -> gpt2, inference, bfloat16, static, b16."""
+    return ", ".join(part for part in benchmark.split(".") if part != "standard")
+
+
+def _release(document: Document) -> str:
+    return str(document["environment"]["torch"]["version"]).partition("+")[0]
+
+
+if __name__ == "__main__":
+    main()
