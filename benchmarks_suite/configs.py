@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Target = Literal["nothing", "module", "blocks", "parts", "optimizer", "foreach_map", "train_step", "aot_inductor", "float8"]
+Target = Literal[
+    "nothing", "module", "blocks", "parts", "optimizer", "foreach_map", "train_step", "aot_inductor", "float8"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class Config:
 INFERENCE = ("inference", "prefill", "decode")
 _GRAPHS = "CUDA graphs exist on CUDA devices only"
 
+# fmt: off
 _ALL = (
     Config("eager", "Eager", "No compiler: the control of every other config.", target="nothing"),
     Config("inductor", "Inductor", "torch.compile with its defaults."),
@@ -86,6 +89,7 @@ _ALL = (
     Config("dynamo_only", "Dynamo only", "Traced by dynamo, run as it was traced (backend eager).", backend="eager"),
     Config("backend_cudagraphs", "CUDA graphs only", "Traced, not optimized, replayed as CUDA graphs (backend cudagraphs).", backend="cudagraphs", gpu_only=_GRAPHS),
 )
+# fmt: on
 
 
 class _Configs(dict[str, Config]):
@@ -95,7 +99,9 @@ class _Configs(dict[str, Config]):
         if name not in self:
             raise KeyError(name)
         backend = name.removeprefix("backend_")
-        return Config(name, f"Backend {backend}", f"torch.compile with the registered backend {backend}.", backend=backend)
+        return Config(
+            name, f"Backend {backend}", f"torch.compile with the registered backend {backend}.", backend=backend
+        )
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (isinstance(name, str) and name.startswith("backend_") and len(name) > 8)

@@ -1,0 +1,81 @@
+"""The main job on a "machine" that has torch and reaches no package index: packed, unpacked, measured, imported.
+
+Minutes: all wheels of the site, from the package index that pip is configured with.
+"""
+
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from dashboard.services.import_files import sources_in
+from dashboard.services.imports import import_results
+from runner import portable
+from tests.builders.local_site import OURS, ROOT, free_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(3600)]
+MLP = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "inductor", "measure": {"budget_s": 1}}
+NO_FUSION = {"variant": {"inductor": {"epilogue_fusion": False}}}
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="compilewatch-offline-"))
+    folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def needed(name: str, known: set[str]) -> set[str]:
+    """A distribution that is installed here, and all that it needs."""
+    if name in known:
+        return known
+    known.add(name)
+    for text in importlib.metadata.requires(name) or ():
+        wanted = Requirement(text)
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
+            needed(wanted.name, known)
+    return known
+
+
+def a_machine(folder: Path) -> str:
+    """An interpreter that has torch and what torch needs, and nothing else."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    here, there = Path(sysconfig.get_path("purelib")), folder / "lib" / f"python{HERE}" / "site-packages"
+    for name in needed("torch", set()):
+        for entry in {file.parts[0] for file in importlib.metadata.files(name) or ()} - {"..", "__pycache__"}:
+            if not (there / entry).exists():
+                (there / entry).symlink_to(here / entry)
+    return str(folder / "bin" / "python")
+
+
+def a_checkout(folder: Path) -> Path:
+    """What git knows of this one, without any environment."""
+    for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.mark.django_db
+def test_a_list_is_measured_where_no_index_is_reached(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portable, "PRESET", 0)
+    portable.pack([str(ROOT / "docker" / "requirements.txt")], HERE, place / "pieces")
+    (place / "list.jsonl").write_text(f"{json.dumps(MLP)}\n{json.dumps(MLP | NO_FUSION)}\n")
+    inherited = {name: value for name, value in os.environ.items() if name not in OURS}
+    variables = {"PIP_NO_INDEX": "1", "PORT": str(free_port()), "WORKER_LOCK_DIR": str(place)}
+    offline = [a_machine(place / "machine"), "-m", "dashboard.local", "offline", "../pieces", "../list.jsonl", "../out"]
+    subprocess.run(offline, cwd=a_checkout(place / "checkout"), env={**inherited, **variables}, check=True)
+    statuses = [json.loads(path.read_text())["status"] for path in sorted((place / "out").glob("*.json"))]
+    assert statuses == ["pass", "pass"]
+    assert import_results(sources=sources_in(place / "out")).added == 2
