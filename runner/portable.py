@@ -30,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 PIECE_MB = 60
-PRESET = 6  # of xz: a fifth smaller than the wheels, minutes of CPU time
+PRESET = 6  # of xz: some minutes for the wheels of the site
 PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64", "any"]
 LEFT_OUT = (  # neither an import nor a compile reads these
     "*.a", "*.pyi", "torch/bin/protoc*", "torch/bin/test_*", "torch/share/*", "triton/instrumentation/*",
