@@ -2,6 +2,7 @@
 
 Each list is a file of OUT, as ``batch`` and ``interleave`` read it, cut off anywhere without harm:
 
+    main.jsonl          for the whole system (docs/offline.md): a few cases of every kind, with all of the yardstick's
     releases.jsonl      for ``interleave``: each case of HISTORY until every release has --processes of it, one more
                         process of every case before the next one of any, between two looks at the machine's ceilings
     missing.jsonl       for ``batch``: what never ran on a GPU (missing.py), what is quick first
@@ -43,12 +44,19 @@ HISTORY: tuple[recorded.Case, ...] = (  # the most telling first
     ("qwen3.standard.inference.bfloat16.static.b8", "inductor"),
     ("dit.standard.inference.bfloat16.static.b32", "inductor"),
 )  # fmt: skip
+MAIN: tuple[recorded.Case, ...] = (  # tests/perf/yardstick.py measures the first five
+    (GPT2, "inductor"), (MLP, "inductor"), (VIT, "inductor"),
+    ("resnet50.standard.inference.float16.static.b128", "inductor"),
+    ("rms_norm.standard.inference.bfloat16.static.b16384", "inductor"), (CAPTIONING, "regional"),
+    ("llama.standard.decode.bfloat16.static.b8", "inductor"), (GPT2_TRAINING, "regional"),
+)  # fmt: skip
 STARTS = ("cold", "warm", "restored")
 MEASURE = {
     "budget_s": 4, "target_percent": 0.5, "single_steps": 200, "threads": 8, "compile_threads": 16, "keep_code": False,
 }  # fmt: skip
 TIMEOUT_S = 200
 USUAL_S, START_S, BESIDE_S = 20, 10, 3  # of a job without starts on an H100; of a start; of a batch around a job
+RANKS_S = 40  # of a distributed job, whose ranks are fresh processes each time
 DISTRIBUTED = "distributed"
 
 Line = dict[str, Any]
@@ -70,6 +78,7 @@ def run(options: Namespace) -> int:
     releases = sorted({_release(document) for document in on_gpu})
     never = list(_never_run(on_gpu))
     lists = {
+        "main": ([_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)], 1),
         "releases": (list(_releases(on_gpu, releases, options.processes)), max(1, len(releases))),
         "missing": ([line for line in never if not _spans_devices(line)], 1),
         "distributed": ([line for line in never if _spans_devices(line)], 1),
@@ -116,7 +125,8 @@ def _seconds(line: Line, documents: Iterable[recorded.Document]) -> float:
     without = [sum(one["wall_s"].values()) - one["wall_s"].get("starts", 0) for one in alike]
     in_starts = [one["wall_s"]["starts"] / len(one["starts"]) for one in alike if one.get("starts")]
     each = median(in_starts) if in_starts else START_S
-    return (median(without) if without else USUAL_S) + len(starts) * each + BESIDE_S
+    ranks = RANKS_S if _spans_devices(line) else 0
+    return (median(without) if without else USUAL_S) + len(starts) * each + BESIDE_S + ranks
 
 
 def _release(document: recorded.Document) -> str:

@@ -1,6 +1,7 @@
 """Lists for the next session: what lacks processes, what never ran, in which order, for how long."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def test_starts_are_measured_in_the_first_process_that_is_asked_for(tmp_path: Pa
     lines = made(tmp_path, known, processes=2)["releases"]
     starts = [line["measure"]["starts"] for line in lines if (line["benchmark"], line["config"]) in HISTORY[:2]]
     assert starts == [["cold", "warm", "restored"], [], []]
+
+
+def test_the_main_jobs_list_has_every_benchmark_of_the_yardstick(tmp_path: Path) -> None:
+    lines = made(tmp_path, result(HISTORY[0], "2.11.0"))["main"]
+    yardstick = (Path(__file__).parents[1] / "perf" / "yardstick.py").read_text()
+    in_it = re.findall(r'^    "(\w+)": \(\w+, "([\w.]+)", ', yardstick, re.MULTILINE)
+    assert len(in_it) == 5
+    assert {f"{name}.standard.inference.{rest}" for name, rest in in_it} <= {line["benchmark"] for line in lines}
 
 
 def test_what_spans_several_gpus_has_a_list_of_its_own(tmp_path: Path) -> None:
