@@ -64,6 +64,12 @@ def test_setup_local_again_changes_nothing(setup: Sequence[str], monkeypatch: py
     assert (Run.objects.count(), Worker.objects.count(), Schedule.objects.count()) == (1, 1, 1)
 
 
+def test_setup_local_plans_nothing_where_it_is_told_so(setup: Sequence[str]) -> None:
+    made = json.loads(call(*setup, "--without-runs"))
+    assert (made["first_run"], Run.objects.count(), Schedule.objects.count()) == (None, 0, 0)
+    assert made["worker_token"]
+
+
 def test_setup_local_follows_a_newly_installed_torch(setup: Sequence[str]) -> None:
     call(*setup)
     Path(setup[4]).write_text(json.dumps({"label": "2.14.0+cpu", "version": "2.14.0"}))

@@ -73,7 +73,12 @@ def test_a_list_is_measured_where_no_index_is_reached(place: Path, monkeypatch: 
     portable.pack([str(ROOT / "docker" / "requirements.txt")], HERE, place / "pieces")
     (place / "list.jsonl").write_text(f"{json.dumps(MLP)}\n{json.dumps(MLP | NO_FUSION)}\n")
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
-    variables = {"PIP_NO_INDEX": "1", "PORT": str(free_port()), "WORKER_LOCK_DIR": str(place)}
+    variables = {
+        "PIP_NO_INDEX": "1",
+        "VAR_DIR": str(place / "var"),
+        "PORT": str(free_port()),
+        "WORKER_LOCK_DIR": str(place),
+    }
     offline = [a_machine(place / "machine"), "-m", "dashboard.local", "offline", "../pieces", "../list.jsonl", "../out"]
     subprocess.run(offline, cwd=a_checkout(place / "checkout"), env={**inherited, **variables}, check=True)
     statuses = [json.loads(path.read_text())["status"] for path in sorted((place / "out").glob("*.json"))]
