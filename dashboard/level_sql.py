@@ -9,13 +9,9 @@ LEVEL = """
            avg((ln(datum.high / datum.low) / 3.919928) ^ 2) FILTER (WHERE datum.low > 0 AND datum.high > datum.low),
            min(datum.value), max(datum.value), avg(datum.value),
            (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]"""
-# Of the libraries those that make a benchmark's model: triton and others belong to the build.
 OF_LIBRARIES = """
     LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
-    CROSS JOIN LATERAL (
-        SELECT concat_ws(', ', 'diffusers ' || (environment.document -> 'libraries' ->> 'diffusers'),
-                               'transformers ' || (environment.document -> 'libraries' ->> 'transformers')) AS names
-    ) AS library"""
+    CROSS JOIN LATERAL (SELECT coalesce(environment.libraries, '') AS names) AS library"""
 # What did not pass, and what a person has called invalid, is left out.
 COUNTED = """
     datum.status = 'pass' AND datum.value IS NOT NULL

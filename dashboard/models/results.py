@@ -5,8 +5,17 @@ manage its partitions: services/partitions.py does.
 """
 
 from django.db import models
+from django.db.models.expressions import RawSQL
 
 from dashboard.models.runs import Purpose, Status
+
+# Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0": triton and others
+# belong to the build. Kept beside the document, which is large: rollups ask it of every datum.
+MODEL_LIBRARIES = RawSQL(
+    "btrim(coalesce('diffusers ' || (document -> 'libraries' ->> 'diffusers'), '')"
+    " || coalesce(', transformers ' || (document -> 'libraries' ->> 'transformers'), ''), ', ')",
+    (),
+)
 
 
 class Environment(models.Model):
@@ -14,6 +23,7 @@ class Environment(models.Model):
 
     fingerprint = models.CharField(max_length=16, unique=True)
     document = models.JSONField()  # result.v1's `environment`
+    libraries = models.GeneratedField(expression=MODEL_LIBRARIES, output_field=models.TextField(), db_persist=True)
     first_seen = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

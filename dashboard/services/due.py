@@ -26,7 +26,7 @@ logger = structlog.get_logger(__name__)
 
 def request(*, series_ids: Collection[int]) -> None:
     """Have these series, as far as their metrics alert, judged once the surrounding transaction is through."""
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         if series_ids:
             with connection.cursor() as cursor:
                 cursor.execute(_MARK, [list(series_ids), ALERTING])

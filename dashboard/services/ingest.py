@@ -9,13 +9,14 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DataError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
+from psycopg.errors import CheckViolation
 
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
 from dashboard.result_format import Delivery, Refused, ResultDocument, TooLarge, parse_delivery, unpack
 from dashboard.services.landing import Landing, land
-from dashboard.services.leases import Stale, find_job, is_held, why_stale
+from dashboard.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import refresh_runs
 
@@ -23,6 +24,12 @@ STATES = {  # how a job ends that brought no result document
     "timeout": JobState.TIMED_OUT,
     "cancelled": JobState.CANCELLED,
 }
+
+OF_A_JOB = (  # the columns that are read: a job's other ones, and its run's, are large or many
+    "attempt", "state", "status", "message", "log_tail", "planned_at", "finished_at", "lease_until", "worker",
+    "benchmark__name", "benchmark__version", "config__name",
+    "run__build", "run__machine", "run__track", "run__purpose",
+)  # fmt: skip
 
 logger = structlog.get_logger(__name__)
 
@@ -38,30 +45,26 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
     Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job has failed.
     """
     try:
-        job = find_job(job_id)
-    except Stale as error:
-        refuse(job=None, worker=worker, body=body, reason=str(error))
-        raise UnknownJob(str(error)) from None
-    try:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
-        delivery = parse_delivery(unpacked)
-        if delivery.result is not None:
-            check_belongs(job, delivery.result)
-    except Refused as error:
-        refuse(job=job, worker=worker, body=body, reason=str(error))
-        raise
-    ensure_partitions(moments=[job.planned_at])
-    try:
-        return take_in(job_id, worker, delivery, hashlib.sha256(unpacked).hexdigest())
-    except DataError as error:  # a number beyond a column's range
-        refuse(job=job, worker=worker, body=body, reason=f"it cannot be stored: {error}")
-        raise Refused(f"it cannot be stored: {error}") from None
+        delivery, digest = parse_delivery(unpacked), hashlib.sha256(unpacked).hexdigest()
+        try:
+            return take_in(job_id, worker, delivery, digest)
+        except IntegrityError as error:
+            make_partition(job_id, error)
+            return take_in(job_id, worker, delivery, digest)
+    except (Refused, DataError) as error:
+        # DataError: a number beyond a column's range
+        refused = error if isinstance(error, Refused) else Refused(f"it cannot be stored: {error}")
+        refuse(job_id=job_id, worker=worker, body=body, reason=str(refused))
+        raise refused from None
 
 
 def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> str:
-    """Land a checked delivery if its attempt is the one that counts. Raises Stale."""
+    """Land a checked delivery if its attempt is the one that counts. Raises Stale, Refused."""
     with transaction.atomic():
-        job = Job.objects.select_for_update(of=("self",)).select_related("run", "benchmark").get(pk=job_id)
+        job = lock_job(job_id)
+        if delivery.result is not None:
+            check_belongs(job, delivery.result)
         if not is_held(job, delivery.attempt, worker):
             raise Stale(why_stale(job, delivery.attempt, worker))
         if job.state == JobState.CANCELLED and delivery.outcome.status == "cancelled":
@@ -76,6 +79,25 @@ def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> st
         refresh_runs(run_ids=[job.run_id])
     logger.info("result landed", job=str(job_id), state=job.state, status=job.status)
     return job.state
+
+
+def make_partition(job_id: UUID, error: IntegrityError) -> None:
+    """Make the partition that a job's data lacked; raise `error` again where that was not what it says.
+
+    Planning has made it, unless that month was dropped since: too rare to look before every result.
+    """
+    if not isinstance(error.__cause__, CheckViolation):
+        raise error
+    ensure_partitions(moments=Job.objects.filter(pk=job_id).values_list("planned_at", flat=True))
+
+
+def lock_job(job_id: UUID) -> Job:
+    """The job, locked, with what a landing needs of it and its run, benchmark and config. Raises UnknownJob."""
+    try:
+        known = Job.objects.select_for_update(of=("self",)).select_related("run", "benchmark", "config")
+        return known.only(*OF_A_JOB).get(pk=job_id)
+    except Job.DoesNotExist:
+        raise UnknownJob(no_job(job_id)) from None
 
 
 def end_job(job: Job, delivery: Delivery) -> None:
@@ -102,15 +124,16 @@ def check_belongs(job: Job, result: ResultDocument) -> None:
         raise Refused(f"result.benchmark.name is {result.benchmark['name']!r}, not {job.benchmark.name!r}")
 
 
-def refuse(*, job: Job | None, worker: Worker, body: bytes, reason: str) -> RefusedResult:
+def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> RefusedResult:
     """Keep a delivery that cannot be taken in, and fail its job if this worker is measuring it."""
     with transaction.atomic():
+        job = Job.objects.filter(pk=job_id).first()
         kept = RefusedResult.objects.create(
             job=job, source=f"worker {worker}", reason=reason, body=body[: settings.RESULT_LIMIT_BYTES]
         )
         if job is not None and _fail(job, worker, f"Its result was refused (kept as no. {kept.pk}): {reason}"):
             refresh_runs(run_ids=[job.run_id])
-    logger.warning("result refused", job=job and str(job.pk), worker=str(worker), reason=reason, kept=kept.pk)
+    logger.warning("result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk)
     return kept
 
 

@@ -91,7 +91,8 @@ def land(landings: Sequence[Landing]) -> None:
     scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
     due.request(series_ids=changes if scheduled else ())
     first = min(landing.job.planned_at for landing in landings)
-    days.roll_up(series=changes, since=first.astimezone(UTC).date())
+    of_cases = {key[:-1]: pk for key, pk in ids.items()}  # one series tells its case
+    days.roll_up(series=of_cases.values(), since=first.astimezone(UTC).date())
 
 
 def forget(job_ids: Sequence[UUID]) -> Counter[int]:
@@ -160,19 +161,23 @@ def series_key(point: Point) -> SeriesKey:
 
 def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
     """The ids of these series, made where they are new; their rows are locked."""
-    columns = [list(column) for column in zip(*sorted(keys), strict=True)]
-    found = find_series(columns)
-    if len(found) < len(keys):
+    found = find_series(keys)
+    if missing := sorted(keys - found.keys()):
         with connection.cursor() as cursor:
-            cursor.execute(ADD_SERIES, columns)
-        found = find_series(columns)
+            cursor.execute(ADD_SERIES, columns_of(missing))
+        found = find_series(keys)
     return found
 
 
-def find_series(columns: list[list[Any]]) -> dict[SeriesKey, int]:
+def find_series(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
+    cases, metrics = {key[:-1] for key in keys}, {key.metric for key in keys}
     with connection.cursor() as cursor:
-        cursor.execute(FIND_SERIES, columns)
+        cursor.execute(FIND_SERIES, [*columns_of(cases), list(metrics)])
         return {SeriesKey(*key): pk for pk, *key in cursor.fetchall()}
+
+
+def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
 def datum_row(point: Point, series: int, environments: dict[str, int]) -> tuple[Any, ...]:

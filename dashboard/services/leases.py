@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
-from dashboard.services.run_state import refresh_runs
+from dashboard.services.run_state import note_running, refresh_runs
 
 logger = structlog.get_logger(__name__)
 
@@ -42,7 +42,7 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
             lease_until=new_lease(),
         )
         if taken:
-            refresh_runs(run_ids=[job.run_id])
+            note_running(run_id=job.run_id)
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job
@@ -119,7 +119,11 @@ def find_job(job_id: UUID) -> Job:
     try:
         return Job.objects.select_related("run__machine", "run__build__base", "benchmark", "config").get(pk=job_id)
     except Job.DoesNotExist:
-        raise Stale(f"There is no job {job_id}: it was deleted, or belongs to another site.") from None
+        raise Stale(no_job(job_id)) from None
+
+
+def no_job(job_id: UUID) -> str:
+    return f"There is no job {job_id}: it was deleted, or belongs to another site."
 
 
 def is_held(job: Job, attempt: int, worker: Worker) -> bool:

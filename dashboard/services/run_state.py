@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Exists, QuerySet
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Run, RunState
@@ -19,13 +19,33 @@ def refresh_runs(*, run_ids: Iterable[int]) -> None:
     The run's row is locked before its jobs are counted: of two jobs that end at the same time, the second one to get
     here sees the first one's end, and the run ends.
     """
-    with transaction.atomic():
-        for run in Run.objects.select_for_update(no_key=True).filter(pk__in=set(run_ids)).order_by("pk"):
-            state = state_of(count_jobs(run.pk))
+    with transaction.atomic(savepoint=False):
+        for run in _locked(run_ids):
+            state = RunState.RUNNING if _goes_on(run.pk) else state_of(count_jobs(run.pk))
             if state != run.state:
                 run.finished_at = timezone.now() if is_over(state) else None
                 run.state = state
                 run.save(update_fields=["state", "finished_at"])
+
+
+def note_running(*, run_id: int) -> None:
+    """Bring a run's state up to date of which a job was just claimed, without counting. Call it as `refresh_runs`."""
+    run = _locked([run_id]).get()
+    if run.state != RunState.RUNNING:
+        run.state, run.finished_at = RunState.RUNNING, None
+        run.save(update_fields=["state", "finished_at"])
+
+
+def _locked(run_ids: Iterable[int]) -> QuerySet[Run]:
+    wanted = Run.objects.filter(pk__in=set(run_ids)).order_by("pk")
+    return wanted.select_for_update(no_key=True).only("state", "finished_at")
+
+
+def _goes_on(run_id: int) -> bool:
+    """Whether some of the run's jobs are still to end and others have begun: two look-ups, however many there are."""
+    jobs = Job.objects.filter(run=run_id)
+    begun = [state for state in JobState if state not in WAITING]
+    return jobs.filter(state__in=ACTIVE).filter(Exists(jobs.filter(state__in=begun))).exists()
 
 
 def count_jobs(run_id: int) -> dict[str, int]:
