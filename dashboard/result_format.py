@@ -186,8 +186,8 @@ def parse_result(document: Any) -> ResultDocument:
 
 def check(document: Any, validator: jsonschema_rs.Draft202012Validator, name: str) -> None:
     """Raise Refused with the path and text of the first few violations."""
-    errors = list(validator.iter_errors(document))
-    if errors:
+    if not validator.is_valid(document):  # several times faster than making a list of no errors
+        errors = list(validator.iter_errors(document))
         told = [f"{_path(name, e.instance_path)}: {e.message[:300]}" for e in errors[:TOLD_ERRORS]]
         more = f" (and {len(errors) - TOLD_ERRORS} more)" if len(errors) > TOLD_ERRORS else ""
         raise Refused("; ".join(told) + more)

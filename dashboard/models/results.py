@@ -107,8 +107,14 @@ class Datum(models.Model):
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data", db_index=False)
     job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False)
     planned_at = models.DateTimeField()
-    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False)
-    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
+    # The job's run holds the build and the result the environment: that Postgres looks both up again for every datum
+    # would be a tenth of what a landing costs.
+    build = models.ForeignKey(
+        "dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
+    environment = models.ForeignKey(
+        Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )
     purpose = models.CharField(max_length=20, choices=Purpose)
     status = models.CharField(max_length=30, choices=Status)
     benchmark_version = models.PositiveIntegerField(default=1)

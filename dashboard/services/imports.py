@@ -39,7 +39,7 @@ from dashboard.services.local_setup import ensure_machine
 from dashboard.services.partitions import ensure_partitions
 
 IMPORTED = "imported"  # the name of a variant that nobody has named
-BATCH = 250  # results in one transaction
+BATCH = 1000  # results in one transaction
 NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of imported jobs
 
 

@@ -5,7 +5,7 @@ holds the jobs' rows locked, has made the partitions, and runs this in one trans
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -45,16 +45,14 @@ class Landing:
     result: ResultDocument | None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """One value on its way into a series; value None where the case failed."""
 
-    landing: Landing
     metric: str
     value: float | None
     low: float | None
     high: float | None
-    count: int
+    samples: int  # that it was made from
 
 
 class SeriesKey(NamedTuple):
@@ -79,12 +77,11 @@ def land(landings: Sequence[Landing]) -> None:
     now = timezone.now()
     copy_rows("dashboard_result", RESULT_COLUMNS, (result_row(landing, environments, now) for landing in landings))
     copy_rows("dashboard_samples", SAMPLES_COLUMNS, (row for landing in landings for row in sample_rows(landing)))
-    points = [point for landing in landings for point in points_of(landing)]
-    keys = [series_key(point) for point in points]
-    ids = series_ids(set(keys))
-    rows = (datum_row(point, ids[key], environments) for point, key in zip(points, keys, strict=True))
+    brought = [(landing, points_of(landing)) for landing in landings]
+    ids = series_ids({key for landing, points in brought for key in series_keys(landing, points)})
+    rows = [row for landing, points in brought for row in datum_rows(landing, points, ids, environments)]
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
-    changes = Counter(ids[key] for key in keys)
+    changes = Counter(row[0] for row in rows)
     changes.subtract(gone)
     roll_up(changes)
     levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})
@@ -148,15 +145,16 @@ def points_of(landing: Landing) -> list[Point]:
         found.pop("passed", None)
     else:
         found["passed"] = Measurement(float(landing.status == Status.PASS), None, None, 1)
-    points = [Point(landing, key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS]
+    points = [Point(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS]
     if landing.status != Status.PASS and FAILED_LATENCY not in found:
-        points.append(Point(landing, FAILED_LATENCY, None, None, None, 0))
+        points.append(Point(FAILED_LATENCY, None, None, None, 0))
     return points
 
 
-def series_key(point: Point) -> SeriesKey:
-    job = point.landing.job
-    return SeriesKey(job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id, point.metric)
+def series_keys(landing: Landing, points: Iterable[Point]) -> Iterator[SeriesKey]:
+    job = landing.job
+    case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
+    return (SeriesKey(*case, point.metric) for point in points)
 
 
 def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
@@ -180,16 +178,16 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def datum_row(point: Point, series: int, environments: dict[str, int]) -> tuple[Any, ...]:
+def datum_rows(
+    landing: Landing, points: Sequence[Point], ids: Mapping[SeriesKey, int], environments: Mapping[str, int]
+) -> Iterator[tuple[Any, ...]]:
     """In the order of DATUM_COLUMNS."""
-    job, result = point.landing.job, point.landing.result
-    planned_at: datetime = job.planned_at
+    job, result = landing.job, landing.result
     environment = environments[result.environment["fingerprint"]] if result else None
     version = result.benchmark["version"] if result else job.benchmark.version
-    return (
-        series, planned_at, job.pk, job.run.build_id, environment, job.run.purpose, point.landing.status, version,
-        point.value, point.low, point.high, point.count,
-    )  # fmt: skip
+    told = job.planned_at, job.pk, job.run.build_id, environment, job.run.purpose, landing.status, version
+    for key, point in zip(series_keys(landing, points), points, strict=True):
+        yield ids[key], *told, point.value, point.low, point.high, point.samples
 
 
 def roll_up(changes: Counter[int]) -> None:
