@@ -47,7 +47,7 @@ def settings_of(metric: Metric) -> Settings:
         kind = "count"
     elif metric.unit in EXACT_UNITS:
         kind = "constant"
-    return Settings(metric.threshold_percent, kind)
+    return Settings(metric.threshold_percent, kind, metric.least)
 
 
 def number(reading: Reading, settings: Settings) -> float | None:

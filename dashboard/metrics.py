@@ -21,6 +21,7 @@ class Metric:
     aggregate: how values of several cases make one.
     alerts: judged by detection; what is derived from another metric is not.
     about: one sentence for the glossary and for hover.
+    least: the smallest change worth telling in the metric's own unit, where that is more than the threshold.
     """
 
     key: str
@@ -31,6 +32,7 @@ class Metric:
     aggregate: Aggregate = "geomean"
     alerts: bool = False
     about: str = ""
+    least: float = 0.0
 
 
 SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")  # what the overview tells of a family
@@ -211,7 +213,15 @@ METRICS: dict[str, Metric] = {
             "Steps after which the cold start is paid back.",
         ),
         Metric(
-            "peak_memory_gb", "Peak memory", "GB", True, 2, "geomean", True, "Steady peak memory of this config alone."
+            "peak_memory_gb",
+            "Peak memory",
+            "GB",
+            True,
+            2,
+            "geomean",
+            True,
+            "Steady peak memory of this config alone.",
+            least=0.002,  # on a CPU the allocator takes and gives back a megabyte at a time
         ),
         Metric(
             "eager_peak_memory_gb",

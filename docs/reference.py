@@ -21,7 +21,7 @@ import django  # noqa: E402
 from django.core.management import get_commands, load_command_class  # noqa: E402
 
 from benchmarks_suite import commands, configs  # noqa: E402
-from dashboard.metrics import METRICS  # noqa: E402
+from dashboard.metrics import METRICS, Metric  # noqa: E402
 
 MADE = "\nThis page is written by `python docs/reference.py`.\n"
 COMMON = {
@@ -42,7 +42,7 @@ def metrics() -> str:
     rows = [
         (
             f"`{metric.key}`", metric.label, metric.unit, "lower" if metric.lower_is_better else "higher",
-            f"{metric.threshold_percent:g} %", "yes" if metric.alerts else "", metric.about,
+            _told_from(metric), "yes" if metric.alerts else "", metric.about,
         )
         for metric in METRICS.values()
     ]  # fmt: skip
@@ -51,6 +51,11 @@ def metrics() -> str:
         "metrics that raise alerts; the others follow from them, or are shown beside them."
     )
     return f"# Metrics\n\n{about}\n\n{table(header, rows)}"
+
+
+def _told_from(metric: Metric) -> str:
+    least = f" and {metric.least:g} {metric.unit}" if metric.least else ""
+    return f"{metric.threshold_percent:g} %{least}"
 
 
 def of_configs() -> str:

@@ -21,6 +21,8 @@ SIZES = 7
 POWERS: Floats = (np.arange(SIZES) / (SIZES - 1))[:, None]
 FEWEST = 3
 """Points of a new level that are needed at least: two outliers in a row are noise."""
+FAR = np.arange(2 * SIZES) % SIZES >= SIZES - 2
+"""The two largest steps of each sign: no error of the level, however few points it comes from, brings them about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +113,15 @@ def surplus(sums: Floats, counts: Ints, laws: Laws, row: Ints) -> Floats:
     """Evidence as a share of what is required, (2 * SIZES, n): 1 or more is a change. 0 for runs under FEWEST."""
     own, rho = laws.own[row], laws.rho[row]
     length = np.log(np.clip(counts, 4, REQUIRED.longest) / 4) * REQUIRED.long * (0.5 + rho)
-    needed = required(laws)[row] * (1 + length + REQUIRED.short * (counts <= FEWEST))
-    return np.where(counts >= FEWEST, sums * (own / (own + counts)) / needed, 0.0)
+    longer = 1 + length + REQUIRED.short * (counts <= FEWEST)
+    shares = sums * (own / (own + counts)) / (longer * required(laws)[row])
+    shares[FAR] = sums[FAR] / (longer[FAR] * required(laws, settled=True)[row])
+    return np.where(counts >= FEWEST, shares, 0.0)
 
 
-def required(laws: Laws) -> Floats:
-    """Evidence that a run of 4 points needs under each law, in nats."""
-    unsettled = 1 / laws.own - 1 / np.maximum(laws.known, laws.own)
+def required(laws: Laws, settled: bool = False) -> Floats:
+    """Evidence that a run of 4 points needs under each law, in nats. settled: as if its level had its points, too."""
+    unsettled = 0.0 if settled else 1 / laws.own - 1 / np.maximum(laws.known, laws.own)
     young = REQUIRED.per_known / laws.known + REQUIRED.per_own * unsettled
     tails = REQUIRED.per_tail / DEGREES[np.minimum(laws.shape, len(DEGREES) - 1)]
     needed: Floats = REQUIRED.base * (1 + REQUIRED.per_rho * (laws.rho - RHO_PRIOR) + tails) * (1 + young)

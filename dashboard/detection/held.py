@@ -44,7 +44,7 @@ class Held:
         """Whether the difference is worth telling."""
         if settings.kind == "count" or self.value == 0:
             return True
-        return abs(value - self.value) * 100 >= settings.threshold_percent * abs(self.value)
+        return abs(value - self.value) >= max(settings.least, settings.threshold_percent / 100 * abs(self.value))
 
     def needed(self) -> int:
         """Points in a row that must differ before it is a change."""

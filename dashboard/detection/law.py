@@ -25,6 +25,8 @@ MODES_APART = 4.2
 """Two modes are believed when their distance exceeds so many standard deviations within them (a Gaussian cut in
 two at its mean: 2.7) and each holds at least MODE_SHARE of the points."""
 MODE_SHARE = 0.15
+MODE_TURNS = 3
+"""Two modes take turns: a series that went from one to the other once or twice has changed its level."""
 STRAIGHT, AHEAD = 40, 36
 """A trend needs so many points; the level is meant for so many points after the last of them."""
 
@@ -77,6 +79,7 @@ def fit(windows: Floats, floor: float) -> Laws:
     residuals = np.where(known, windows - level[:, None], 0.0)
     middle, half, within, lower = modes(np.nan_to_num(ordered - level[:, None]), count)
     apart = 2 * half > MODES_APART * np.maximum(within, floor)
+    apart &= turns(residuals - middle[:, None], known) >= MODE_TURNS
     rho = np.where(apart, 0.0, autocorrelation(residuals, count, marginal))
     scale, degrees = scale_and_tails(
         innovations(residuals, rho, marginal), known, count, marginal * np.sqrt(1 - rho * rho)
@@ -208,6 +211,13 @@ def modes(ordered: Floats, count: Floats) -> tuple[Floats, Floats, Floats, Float
     inner = np.einsum("rw,rw->r", ordered, ordered) - left * lower**2 - right * upper**2
     within = np.sqrt(np.maximum(inner, 0.0) / np.maximum(count - 2, 1.0))
     return (lower + upper) / 2, (upper - lower) / 2, within, (left + 1) / (count + 2)
+
+
+def turns(residuals: Floats, known: Bools) -> Ints:
+    """How often each row goes from one side of 0 to the other."""
+    above = residuals > 0
+    found: Ints = ((above[:, 1:] != above[:, :-1]) & known[:, 1:] & known[:, :-1]).sum(axis=1)
+    return found
 
 
 def carry(law: Laws, windows: Floats) -> Laws:

@@ -25,7 +25,7 @@ from dashboard.detection.stretch import (
 )
 from dashboard.detection.tables import STUDENT, Floats, Ints
 
-VERSION = 1
+VERSION = 2
 """Of the method and of the stored state. A change that can alter a decision needs a new number."""
 
 NO_RISE = (0.0, 1.0)

@@ -64,16 +64,20 @@ class Settings:
     kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small jitter),
         "count" (graph breaks, recompiles: every change counts, the threshold is not used) or "status" (words).
         A continuous series whose values are exactly equal is treated as constant by itself.
+    least: the smallest change worth telling in the metric's own unit, where that is more than the threshold.
     """
 
     threshold_percent: float = 2.0
     kind: Kind = "continuous"
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"Settings.kind is {self.kind!r}; use one of {', '.join(KINDS)}")
         if not (isfinite(self.threshold_percent) and self.threshold_percent >= 0):
             raise ValueError(f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more")
+        if not (isfinite(self.least) and self.least >= 0):
+            raise ValueError(f"Settings.least is {self.least}; it must be 0 or more")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dashboard.detection import bank
 from dashboard.detection.law import Laws
 from dashboard.detection.online import OnlineDetector
 from dashboard.detection.points import Point, Settings
+from dashboard.detection.ruler import Ruler
 from dashboard.detection.tables import CENTRE, GRID, REACH, Floats
 
 WITHIN = 36
@@ -27,11 +28,11 @@ def smallest_change_shown(
     Raises ValueError if points come without settings. Takes tens of milliseconds: keep the answer.
     """
     detector = points if isinstance(points, OnlineDetector) else detector_of(points, settings)
-    threshold = detector.settings.threshold_percent
     if detector.held.quiet() and detector.settings.kind in ("continuous", "constant"):
-        return threshold
+        return Ruler(detector.held.value, False).threshold(detector.settings) or detector.settings.threshold_percent
     if detector.law is None or detector.ruler is None or detector.ruler.unit != "percent":
         return None
+    threshold = detector.ruler.threshold(detector.settings)
     law, generator = detector.law, np.random.default_rng(seed)
     noise, offsets = draws(law, generator)
     low, high = threshold, max(threshold, float(REACH * law.scale[0]))

@@ -43,7 +43,9 @@ class Ruler:
 
     def threshold(self, settings: Settings) -> float:
         """The smallest change worth telling on this scale; 0 where percent have no meaning."""
-        return settings.threshold_percent if self.reference and not self.counts else 0.0
+        if not self.reference or self.counts:
+            return 0.0
+        return max(settings.threshold_percent, 100 * settings.least / abs(self.reference))
 
     def floor(self, settings: Settings) -> float:
         """The smallest noise that is believed on this scale."""

@@ -64,18 +64,20 @@ def find_alarms(values: Floats, spreads: Floats, settings: Settings) -> list[Ala
         alarms.append(alarm)
         start, ruler, law = alarm.starts, alarm.after, alarm.law
         judged = alarm.seen_at - start + (alarm.cause == "step")
-    ends = [alarm.index for alarm in alarms[1:]] + [len(values)]
-    return [refined(alarm, end, values) for alarm, end in zip(alarms, ends, strict=False)]
+    edges = [0, *(alarm.index for alarm in alarms), len(values)]
+    return [refined(alarm, values, *edges[place : place + 3 : 2]) for place, alarm in enumerate(alarms)]
 
 
-def refined(alarm: Alarm, end: int, values: Floats) -> Alarm:
+def refined(alarm: Alarm, values: Floats, begin: int, end: int) -> Alarm:
     """A step's effect and first point, with the points up to the next change that the online form had not seen.
+
+    begin: where the level before it began; end: where the next one begins.
 
     The alarm stays as it was told where these points say that the level went back: its estimate would be of no change.
     """
     if alarm.cause == "drift" or alarm.law is None or end - alarm.index <= bank.FEWEST:
         return alarm
-    first = max(alarm.index - NEAR, 1)
+    first = max(alarm.index - NEAR, begin + 1)
     readings = alarm.ruler.read(values[first - 1 : min(end, alarm.index + shift.USED)])
     here = alarm.index - first + 1
     step, low, high = shift.estimate(readings[here:], float(readings[here - 1]), alarm.law)
@@ -122,7 +124,7 @@ def first_step(starts: Floats, goes_on: Floats, laws: Laws, row: Ints, since: in
     """The first scored point from `since` on with enough evidence of a step; the run's length and its share."""
     sums, gain = bank.run(starts[:, since:], goes_on[:, since:])
     row = row[since:]
-    if not (sums.max(axis=0, initial=0.0) >= bank.required(laws)[row]).any():
+    if not (sums.max(axis=0, initial=0.0) >= bank.required(laws, settled=True)[row]).any():
         return None
     counts = bank.lengths(gain)
     shares = bank.surplus(sums, counts, laws, row)

@@ -38,6 +38,12 @@ def test_memory_with_a_little_jitter_still_needs_one_point() -> None:
     assert seen(values.tolist(), Settings(kind="constant")) == [(30, 30)]
 
 
+def test_a_change_of_less_than_the_least_is_not_told() -> None:
+    values = [0.0050] * 20 + [0.0061] * 20
+    assert seen(values, Settings(kind="constant", least=0.002)) == []
+    assert seen(values, Settings(kind="constant", least=0.001)) == [(20, 20)]
+
+
 def test_counts_that_vary_are_judged_by_their_own_noise() -> None:
     generator = np.random.default_rng(1)
     values = np.concatenate([generator.poisson(4, 60), generator.poisson(14, 20)]).astype(float)

@@ -30,6 +30,19 @@ def test_a_single_spike_is_no_level() -> None:
     assert find_change_points(points(values), Settings()) == []
 
 
+def test_a_level_of_three_points_is_told_and_so_is_the_way_back() -> None:
+    values = quiet(100)
+    values[60:63] += 60
+    told = [(change.index, change.seen_at) for change in find_change_points(points(values), Settings())]
+    assert told == [(60, 62), (63, 65)]
+
+
+def test_a_short_level_leaves_no_second_mode_behind() -> None:
+    values = quiet(160)
+    values[60:64] += 14  # too small, and its level too young, for the way back to be told at once
+    assert [change.index for change in find_change_points(points(values), Settings()) if change.index > 68] == []
+
+
 def test_two_spikes_in_a_row_are_no_level() -> None:
     values = quiet(100)
     values[50:52] += 40
@@ -97,6 +110,8 @@ def test_a_series_too_short_to_judge_has_no_change(length: int) -> None:
 def test_a_level_that_lasted_five_points_is_told_where_it_was_and_as_large_as_it_was(seed: int) -> None:
     values = 100 * np.exp(np.random.default_rng(seed).normal(0, 0.02, 120))
     values[60:65] *= 1.2
-    (change,) = find_change_points(points(values), Settings())
-    assert 58 <= change.index <= change.seen_at
-    assert change.effect > 15
+    there, back = find_change_points(points(values), Settings())
+    assert 58 <= there.index <= there.seen_at
+    assert 64 <= back.index <= back.seen_at
+    assert there.effect > 15
+    assert back.effect < -12

@@ -5,6 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from dashboard.detection import VERSION
 from dashboard.models import Alert, AlertState
 from dashboard.selectors.verdicts import weekly
 from dashboard.services import detecting, triage
@@ -29,7 +30,7 @@ def printed(*arguments: str) -> str:
 def test_the_same_detector_decides_the_same() -> None:
     text = printed(str(stepped().pk))
     assert "today's detector decides the same" in text
-    assert "decided by detector version 1: step at point 30: +10." in text
+    assert f"decided by detector version {VERSION}: step at point 30: +10." in text
     assert "← first of the new level" in text
 
 
@@ -57,7 +58,7 @@ def test_the_weekly_figure_counts_what_groups_have_been() -> None:
     triage.move(group=alert.group, to=AlertState.CONFIRMED)
     triage.move(group=alert.group, to=AlertState.RECOVERED)
     week = weekly()[0]
-    assert (week.version, week.raised, week.confirmed_percent) == ("1", 1, 100)
+    assert (week.version, week.raised, week.confirmed_percent) == (str(VERSION), 1, 100)
     assert (week.reached["confirmed"], week.reached["recovered"], week.reached["invalid"]) == (1, 1, 0)
 
 
