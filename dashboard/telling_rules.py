@@ -52,11 +52,11 @@ class Wanted:
 def wants(wanted: Wanted, facts: Facts) -> bool:
     """Whether the rule wants to be told.
 
-    Something that never was confirmed recovers unheard, unless the rule names its states itself.
+    What never was confirmed recovers unheard, unless the rule asks for suspicions, too: it was told of none.
     """
     if facts.action not in TOLD_ACTIONS or facts.state not in (wanted.states or USUAL_STATES):
         return False
-    if facts.state == "recovered" and not wanted.states and not facts.was_confirmed:
+    if facts.state == "recovered" and not facts.was_confirmed and "suspected" not in wanted.states:
         return False
     if facts.direction == "improvement" and not wanted.improvements:
         return False
