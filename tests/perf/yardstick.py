@@ -3,12 +3,14 @@
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies and speedups stand
-beside those found here. Run it on a machine that does nothing else, with as many threads as the results had.
+beside those found here. Run it on a machine that does nothing else, with as many threads as the results had. On a CPU
+it takes CPU time and one thread: wall-clock time would count what else runs there.
 """
 
 import argparse
 import json
 import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,8 +90,10 @@ def measure(name: str, size: str, device: str) -> tuple[float, float]:
     model = model.to(device, dtype).eval()
     given = tuple(each.to(device, dtype if each.is_floating_point() else each.dtype) for each in inputs)
     arms = (model, torch.compile(model))
+    clock = {"timer": time.process_time} if device == "cpu" else {}
     timers = [
-        Timer("run(*given)", globals={"run": arm, "given": given}, num_threads=torch.get_num_threads()) for arm in arms
+        Timer("run(*given)", globals={"run": arm, "given": given}, num_threads=torch.get_num_threads(), **clock)
+        for arm in arms
     ]
     for timer in timers:
         timer.timeit(10)
@@ -135,7 +139,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", choices=MODELS, action="append")
     given = parser.parse_args()
-    torch.set_num_threads(given.threads)
+    torch.set_num_threads(1 if given.device == "cpu" else given.threads)
     suite = of_the_suite(given.results)
     print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
