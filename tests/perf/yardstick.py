@@ -13,7 +13,6 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import nn
@@ -102,20 +101,21 @@ def measure(name: str, size: str, device: str) -> tuple[float, float]:
     return eager, compiled
 
 
-def of_the_suite(paths: list[Path]) -> dict[str, tuple[float, float]]:
-    """Benchmark -> eager and compiled latency in ms of the `inductor` results there: medians of their processes."""
+def of_the_suite(paths: list[Path], clock: str) -> dict[str, tuple[float, float]]:
+    """Benchmark -> eager and compiled ms a step of the `inductor` results there: medians of their processes' medians.
+
+    clock: "values" (wall-clock time) or "cpu_ms" of the samples.
+    """
     files = [file for path in paths for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])]
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     for document in (json.loads(file.read_text()) for file in files):
         if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
-            found.setdefault(document["benchmark"]["name"], []).append(document["metrics"])
+            arms = document["samples"]["eager"], document["samples"]["compiled"]
+            eager, compiled = (statistics.median(arm[clock]) for arm in arms)
+            found.setdefault(document["benchmark"]["name"], []).append((eager, compiled))
     return {
-        name: (
-            statistics.median(one["eager_latency_ms"]["value"] for one in metrics),
-            statistics.median(one["latency_ms"]["value"] for one in metrics),
-        )
-        for name, metrics in found.items()
-        if all("eager_latency_ms" in one for one in metrics)
+        name: (statistics.median(one[0] for one in steps), statistics.median(one[1] for one in steps))
+        for name, steps in found.items()
     }
 
 
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--only", choices=MODELS, action="append")
     given = parser.parse_args()
     torch.set_num_threads(1 if given.device == "cpu" else given.threads)
-    suite = of_the_suite(given.results)
+    suite = of_the_suite(given.results, "cpu_ms" if given.device == "cpu" else "values")
     print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
     for name in given.only or MODELS:
