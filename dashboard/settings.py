@@ -37,6 +37,20 @@ def required(name: str, what_to_do: str) -> str:
     return value
 
 
+def weakness(secret: str) -> str:
+    """What makes a secret guessable, as the end of a sentence; empty for one that is not.
+
+    Who knows the key signs in as anybody: no key from a tutorial, a template or somebody's keyboard.
+    """
+    if secret.startswith("django-insecure-"):
+        return "is one that Django made for development"
+    if any(word in secret.lower() for word in ("changeme", "change-me", "change_me", "your-secret", "example")):
+        return "is a placeholder"
+    if len(secret) < 50 or len(set(secret)) < 10:
+        return "is too short or too regular"
+    return ""
+
+
 def database(url: str) -> dict[str, Any]:
     """Django's description of the Postgres server at `url`; anything but Postgres is refused."""
     scheme = urlsplit(url).scheme
@@ -55,8 +69,10 @@ def own_time_zone() -> str:
 
 
 # --- Who we are --------------------------------------------------------------------------------------------
-SECRET_KEY = required("SECRET_KEY", "set it to 50 or more random characters and keep it")
 DEBUG = env.bool("DEBUG", default=False)
+SECRET_KEY = required("SECRET_KEY", "set it to 50 or more random characters and keep it")
+if not DEBUG and (problem := weakness(SECRET_KEY)):
+    raise ImproperlyConfigured(f"SECRET_KEY {problem}: set it to what `openssl rand -hex 32` prints, and keep it")
 SITE_URL = env.str("SITE_URL", default="http://127.0.0.1:8000").rstrip("/")
 if urlsplit(SITE_URL).scheme not in {"http", "https"} or not urlsplit(SITE_URL).hostname:
     raise ImproperlyConfigured(f"SITE_URL is {SITE_URL!r}: set it to the address people use, as https://host[:port]")
@@ -182,6 +198,7 @@ BEAT_SCHEDULE = {  # services.schedules writes it into django-celery-beat's tabl
     "Listen for silence": ("dashboard.tasks.listen_for_silence", 300),
     "Advance bisections": ("dashboard.tasks.advance_bisections", 20),
     "Create data partitions": ("dashboard.tasks.create_partitions", crontab(hour="1", minute="15")),
+    "Delete old samples and artifacts": ("dashboard.tasks.forget_old", crontab(hour="1", minute="30")),
     "Discover builds": ("dashboard.tasks.discover_builds", crontab(hour="2", minute="30")),  # before the nightly runs
 }
 
@@ -236,6 +253,8 @@ CHART_POLICY = {
 RESULT_LIMIT_BYTES = 32 * 1024 * 1024  # unpacked
 ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
 ARTIFACTS_PER_JOB = 50
+KEEP_SAMPLES_DAYS = env.int("KEEP_SAMPLES_DAYS", default=90)  # services/retention.py; 0: for ever
+KEEP_ARTIFACTS_DAYS = env.int("KEEP_ARTIFACTS_DAYS", default=365)
 
 # --- Telling people ----------------------------------------------------------------------------------------
 ALLOW_PRIVATE_WEBHOOKS = env.bool("ALLOW_PRIVATE_WEBHOOKS", default=False)  # webhooks to addresses that are not public

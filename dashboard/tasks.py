@@ -15,6 +15,7 @@ from dashboard.services import (
     dispatch,
     leases,
     partitions,
+    retention,
     schedules,
     silence,
     telling,
@@ -54,6 +55,12 @@ def advance_bisections() -> None:
 def create_partitions() -> None:
     """Create the data table's coming months."""
     partitions.ensure_coming_partitions(now=timezone.now())
+
+
+@app.task
+def forget_old() -> None:
+    """Delete raw samples and artifacts that have been kept long enough."""
+    retention.forget_old(now=timezone.now())
 
 
 @app.task

@@ -17,7 +17,8 @@ from tests.builders.worker import TOKEN, SiteServer, wait_for
 class WorkerProcess:
     """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again."""
 
-    def __init__(self, home: Path, site: SiteServer, broker_url: str) -> None:
+    def __init__(self, home: Path, site: SiteServer, broker_url: str, sent_from: str = "") -> None:
+        """sent_from: the broker's address with the account of the site, where that is another one."""
         self.home, self.site = home, site
         self.log = home / "worker.log"
         interpreter = home / "python"
@@ -30,7 +31,8 @@ class WorkerProcess:
             "TMPDIR": str(home),
             **{"WORKER_DIR": str(home / "worker"), "WORKER_LOCK_DIR": str(home), "SUITE_PYTHON": str(interpreter)},
         }
-        self._sender = Celery("sender", broker=broker_url)
+        self._sender = Celery("sender", broker=sent_from or broker_url)
+        self._sender.conf.task_queue_max_priority = 9
         self._sender.conf.broker_transport_options = transport_options(broker_url)
 
     def start(self, **environment: str) -> None:

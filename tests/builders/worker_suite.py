@@ -65,6 +65,11 @@ def sleep(folder: Path) -> None:
     time.sleep(600)
 
 
+def long(folder: Path) -> None:
+    time.sleep(8)
+    write_result(folder)
+
+
 def nap(folder: Path) -> None:
     time.sleep(1.5)
     write_result(folder)

@@ -203,7 +203,7 @@ def start(target: str, broker: EmbeddedBroker, alive_file: Path) -> subprocess.P
     variables = {
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "VAR_DIR": str(alive_file.parent),
-        "SECRET_KEY": "only-for-this-test",
+        "SECRET_KEY": "only-for-this-test-0123456789-0123456789-0123456789",
         "DATABASE_URL": address(),
         "BROKER_URL": broker.url,
         "ALIVE_FILE": str(alive_file),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-os.environ["SECRET_KEY"] = "only for this measurement"
+os.environ["SECRET_KEY"] = "only for this measurement, which nobody can reach from outside"
 os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
 
 import psutil
