@@ -10,6 +10,7 @@ from dashboard.metrics import Metric
 from dashboard.ratios import Level, spans
 
 _LANE = 0.12  # of the height, for failures
+_FEW_BUILDS = 12  # up to this many each has its name below the axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,14 @@ def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
 
 def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dict[str, Any]:
     lane = _LANE if has_failures else 0.0
+    two_lines = [build.replace("~", "<br>~") for build in builds]  # the name of a variant is as long as its base's
     layout: dict[str, Any] = {
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
         "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": list(builds), "automargin": True,
+                  **({"tickvals": list(builds), "ticktext": two_lines} if len(builds) <= _FEW_BUILDS else {}),
                   "range": [-0.5, len(builds) - 0.5], "anchor": "y2" if has_failures else "y"},
         "yaxis": {"title": {"text": f"{metric.label}, {metric.unit}" if metric.unit else metric.label},
                   "domain": [lane, 1], "automargin": True, "exponentformat": "power"},

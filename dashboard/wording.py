@@ -128,6 +128,7 @@ def _ends(amount: float, low: float | None, high: float | None) -> str:
     if low is None or high is None or low == high or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     near, far = (low, high) if amount > 0 else (-high, -low)
+    near = round(near, 1) + 0.0  # and no "−0.0"
     return f" ({near:.1f} to {_percent(far)})".replace("-", "−")
 
 

@@ -7,7 +7,7 @@ from dashboard.comparing import Key, Measured
 from dashboard.effects import Part, pooled
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 from dashboard.running_costs import METRICS, Option
-from dashboard.selectors.versions import Source, by_build, version_order
+from dashboard.selectors.versions import Source, by_build, is_variant, version_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,17 @@ class Built:
 
 
 def built(benchmark: Benchmark | None = None) -> list[Built]:
-    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each first. Two
-    queries."""
+    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each first, a
+    plain build before its variants. Two queries."""
     found = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
         found = found.filter(series__benchmark=benchmark)
     names = TorchBuild.objects.in_bulk()
     rows = found.values_list("series__machine", "series__machine__key", "build").distinct()
     known = [Built(machine, key, build, names[build].label, names[build].version) for machine, key, build in rows]
-    newest_first = sorted(known, key=lambda one: (version_order(one.version), one.build), reverse=True)
+    newest_first = sorted(
+        known, key=lambda one: (version_order(one.version), not is_variant(one.label), one.build), reverse=True
+    )
     return sorted(newest_first, key=lambda one: one.machine_key)
 
 

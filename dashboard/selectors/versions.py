@@ -195,6 +195,11 @@ def tested() -> list[Tested]:
     return [Tested(*row) for row in rows.order_by("-at")]
 
 
+def is_variant(label: str) -> bool:
+    """Whether a build is another one plus settings; services/builds.py names it base~name-fingerprint."""
+    return "~" in label
+
+
 def version_order(version: str) -> tuple[bool, Version]:
     """Sorts versions of torch, oldest first; what is no version comes before all."""
     try:

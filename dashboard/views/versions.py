@@ -1,5 +1,6 @@
 """Releases as an axis: a line per config over builds, and a matrix of cases × builds."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -109,7 +110,7 @@ def show(request: HttpRequest) -> HttpResponse:
     chosen = choose(request, known)
     judged = judge(chosen)
     benchmarks = list(dict.fromkeys(case.benchmark for case in judged.cases))
-    benchmark = chosen.benchmark if chosen.benchmark in benchmarks else (benchmarks or [""])[0]
+    benchmark = chosen.benchmark if chosen.benchmark in benchmarks else _most_measured(judged)
     shown = judged.cases if "all" in request.GET else judged.cases[:_MOST_ROWS]
     context = {
         "chosen": chosen,
@@ -123,6 +124,12 @@ def show(request: HttpRequest) -> HttpResponse:
         "query": f"machine={chosen.machine.machine_key}&metric={chosen.metric.key}",
     }
     return render(request, "versions.html", context)
+
+
+def _most_measured(judged: Judged) -> str:
+    """The benchmark with the most to show: cases on builds."""
+    counted = Counter(key.benchmark for side in judged.sides.values() for key in side)
+    return counted.most_common(1)[0][0] if counted else ""
 
 
 def _matrix(judged: Judged, chosen: Chosen, shown: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:

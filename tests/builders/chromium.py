@@ -4,7 +4,7 @@ Playwright's.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from axe_playwright_python.sync_playwright import Axe
@@ -47,7 +47,7 @@ def drawn(page: Page) -> Page:
     return page
 
 
-def watch(page: Page) -> list[str]:
+def _watch(page: Page) -> list[str]:
     """What the page complains of from now on: errors on the console, uncaught exceptions."""
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
@@ -56,10 +56,22 @@ def watch(page: Page) -> list[str]:
     return complaints
 
 
-def policy_breaks(page: Page) -> list[str]:
-    """Breaks of the content security policy on the page that is open; watch must have been called before."""
+def _policy_breaks(page: Page) -> list[str]:
+    """Breaks of the content security policy on the page that is open; _watch must have been called before."""
     found: list[str] = page.evaluate("window.policyBreaks")
     return found
+
+
+def misfits(page: Page, addresses: Iterable[str]) -> list[str]:
+    """What is wrong with pages on a phone, in words: too wide, a break of the security policy, an error of a script."""
+    complaints, found = _watch(page), []
+    page.set_viewport_size(PHONE)
+    for address in addresses:
+        page.goto(address)
+        width = drawn(page).evaluate("document.documentElement.scrollWidth")
+        found += [f"{address} is {width} px wide"] if width > PHONE["width"] else []
+        found += [f"{address} breaks the policy: {broken}" for broken in _policy_breaks(page)]
+    return found + complaints
 
 
 def faults(page: Page, address: str) -> str:

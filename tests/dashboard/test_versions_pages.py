@@ -5,13 +5,15 @@ import io
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.test import Client
 
 from dashboard.exports import csv_text
-from dashboard.models import Job, Series
+from dashboard.models import Job, Machine, Run, RunState, Series, TorchBuild, Track
 from dashboard.services import triage
+from dashboard.services.builds import add_variant
 from tests.builders import pages, releases
 from tests.builders.reading import text
 
@@ -64,6 +66,22 @@ def test_a_version_is_enough_to_name_a_build_and_the_two_newest_are_the_default(
 ) -> None:
     assert text(reader, COMPARE).count("2.11.0+cu130") > 1
     assert "2.11.0+cu130 <span" in text(reader, "/compare/")
+
+
+def test_a_variant_is_compared_where_it_is_named_and_not_by_default(two_releases: None, reader: Client) -> None:
+    variant = add_variant(
+        base=TorchBuild.objects.get(label=releases.NEW), name="tuned", inductor={"max_autotune": True}
+    )
+    track, machine = Track.objects.get(key="import"), Machine.objects.get(key=releases.MACHINE)
+    Run.objects.create(build=variant, track=track, machine=machine, state=RunState.COMPLETED)
+    assert sides(reader, "/compare/") == [releases.BASE, releases.NEW]
+    assert sides(reader, f"/compare/?new={quote(variant.label)}") == [releases.BASE, variant.label]
+    assert sides(reader, "/compare/?new=2.13.0") == [releases.BASE, releases.NEW]
+
+
+def sides(reader: Client, address: str) -> list[str]:
+    choice = reader.get(address).context["choice"]
+    return [choice.base.tested.label, choice.new.tested.label]
 
 
 @pytest.mark.parametrize(

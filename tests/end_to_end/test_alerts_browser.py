@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Alert, AlertGroup, AlertState
 from tests.builders import pages
-from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
+from tests.builders.chromium import drawn, faults, misfits
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -43,13 +43,7 @@ def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
 
 
 def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
-    complaints = watch(page)
-    page.set_viewport_size(PHONE)
-    for address in addresses():
-        page.goto(address)
-        assert drawn(page).evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
-        assert policy_breaks(page) == [], address
-    assert complaints == []
+    assert misfits(page, addresses()) == []
 
 
 def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from dashboard.models import Job
 from dashboard.services.generated import KEY
 from tests.builders import pages
-from tests.builders.chromium import PHONE, drawn, faults, policy_breaks, watch
+from tests.builders.chromium import drawn, faults, misfits
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && trace.name === 'eager')"
@@ -67,13 +67,7 @@ def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
 
 
 def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
-    complaints = watch(page)
-    page.set_viewport_size(PHONE)
-    for address in addresses():
-        page.goto(address)
-        width = drawn(page).evaluate("document.documentElement.scrollWidth")
-        assert (width, policy_breaks(page)) == (PHONE["width"], []), address
-    assert complaints == []
+    assert misfits(page, addresses()) == []
 
 
 def test_a_dragged_stretch_is_asked_for_again_and_back_undoes_it(page: Page) -> None:

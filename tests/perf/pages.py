@@ -20,8 +20,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -32,7 +30,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 from dashboard import wsgi  # noqa: F401 - as the web server: Django, and what it asks of the garbage collector
 
 # isort: split
-import numpy as np
 import orjson
 import psutil
 from django.conf import settings
@@ -41,18 +38,16 @@ from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.models import Datum, Job, JobState, Run, RunState, Series, TorchBuild
+from dashboard.models import Datum, Job, Series, TorchBuild
 from dashboard.selectors import trend
-from dashboard.services.partitions import ensure_partitions
+from tests.perf.long_series import LONG, SPIKE, write_series
 
 REPEATS = 15
 BOUNDS_MS = {"/": 150.0, "/benchmarks/": 150.0, "matrix against a base": 150.0, "/compare/": 150.0, "series page": 30.0}
 SAME = 1.2  # times the CPU on another history: what is "the same"
 TIMES_THE_FLOOR = 2.0
 MOST_QUERIES = 10
-LONG = ((5_000, timedelta(hours=1)), (100_000, timedelta(minutes=5)))
 LARGE_TABLE = 5_000  # rows, from which on a query without an index counts
-SPIKE = 99.0  # ms: the one outlier of a long series
 
 
 class Timing(NamedTuple):
@@ -164,66 +159,20 @@ def _scanned(node: dict[str, Any]) -> Iterator[str]:
         yield from _scanned(child)
 
 
-# --- Long series --------------------------------------------------------------------------------------------
-@contextmanager
-def long_series(points: int, apart: timedelta) -> Iterator[Series]:
-    """A series of so many data with one single spike, which is gone afterwards."""
-    with transaction.atomic():
-        yield _long_series(points, apart)
-        transaction.set_rollback(True)
-
-
-def _long_series(points: int, apart: timedelta) -> Series:
-    like = Series.objects.filter(metric="latency_ms").select_related("benchmark", "config", "machine", "track")[0]
-    build = TorchBuild.objects.create(label=f"long-{points}", version=f"long-{points}")
-    track = like.track.__class__.objects.create(key=f"long-{points}", build=build)
-    run = Run.objects.create(build=build, track=track, machine=like.machine, state=RunState.COMPLETED)
-    case = {"benchmark": like.benchmark, "config": like.config, "machine": like.machine, "track": track}
-    now = datetime.now(UTC)
-    times = [now - apart * (points - number) for number in range(points)]
-    ensure_partitions(moments=times)
-    series = Series.objects.create(**case, metric="latency_ms", count=points, last_at=times[-1], last_value=10)
-    jobs = [
-        Job(run=run, benchmark=like.benchmark, config=like.config, state=JobState.DONE, planned_at=at) for at in times
-    ]
-    Job.objects.bulk_create(jobs, batch_size=5000)
-    values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, points))
-    values[points // 3] = SPIKE
-    with connection.cursor() as cursor, cursor.copy(
-        "COPY dashboard_datum (series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, value, low,"
-        " high, count) FROM STDIN"
-    ) as copy:  # fmt: skip
-        for job, value in zip(jobs, values.tolist(), strict=True):
-            copy.write_row(
-                (
-                    series.pk,
-                    job.planned_at,
-                    job.pk,
-                    build.pk,
-                    "scheduled",
-                    "pass",
-                    1,
-                    value,
-                    value * 0.99,
-                    value * 1.01,
-                    30,
-                )
-            )
-    return series
-
-
+# --- The whole ----------------------------------------------------------------------------------------------
 def measure_long(report: Report) -> None:
     for points, apart in LONG:
-        with long_series(points, apart) as series:
+        with transaction.atomic():
+            series = write_series(points, apart)
             floor = report.floor(f"floor: SQL and JSON of {points:,} points", series)
             address = f"/series/{series.benchmark}/data.json?machine={series.machine.key}&track={series.track.key}"
             report.page(f"data endpoint, {points:,} points", address, floor)
             figure = json.loads(gzip.decompress(report.client.get(address).content))
             line = next(trace for trace in figure["data"] if trace["meta"]["role"] == "line")
             print(f"{'':38}{len(line['x']):,} points sent, the one spike {'kept' if SPIKE in line['y'] else 'LOST'}")
+            transaction.set_rollback(True)
 
 
-# --- The whole ----------------------------------------------------------------------------------------------
 def measure_pages(report: Report) -> None:
     series = Series.objects.filter(metric="latency_ms", count__gt=0).select_related("benchmark").order_by("-count")[0]
     base = TorchBuild.objects.filter(runs__machine=series.machine).distinct().order_by("-pk")[1]

@@ -45,6 +45,10 @@ box.addEventListener("htmx:beforeSwap", (event) => {
   if (!box.contains(document.activeElement)) event.detail.shouldSwap = false;
 });
 
+// On a phone the row of pages is longer than the screen: the page that is open comes into sight.
+const here = document.querySelector(".top nav [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+
 const menus = document.querySelectorAll("details.menu");
 document.addEventListener("click", ({ target }) => {
   for (const menu of menus) if (!menu.contains(target)) menu.open = false;

@@ -1,0 +1,130 @@
+"""What a visitor waits for and loads, in Chromium: from the click to the drawn chart, and what travels.
+
+    manage.py generate_history --series 20000 --points 500    makes the history
+    python tests/perf/drawing.py http://127.0.0.1:8000        of a running site on the same database, PUBLIC_READ on
+
+A cell of the benchmarks page is clicked that leads to a series of 5,000 points, then to one of 100,000; the time ends
+when the chart is drawn. Both series are written for this alone and deleted afterwards. What travels is what Chromium
+received, headers included: of a first visit to a page with a chart, and of each later page without the chart's data.
+The site must serve compressed files (COMPRESS_STATIC, which `make up` has off).
+"""
+
+import os
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+
+import django
+
+django.setup()
+
+from playwright.sync_api import Browser, Page
+
+from dashboard.models import Series
+from tests.builders.chromium import DESK, chromium, drawn
+from tests.perf.long_series import LONG, kept_series
+
+REPEATS = 5
+DRAWN_MS = {5_000: 1_000}
+FIRST_KB, LATER_KB = 1_600, 60
+_NOTE_THE_CLICK = "addEventListener('click', () => sessionStorage.clicked = Date.now(), true)"
+_SINCE_THE_CLICK = """
+    () => document.querySelector(".plot .main-svg") && !document.querySelector("[aria-busy=true]")
+          && Date.now() - sessionStorage.clicked
+"""
+
+
+def place(series: Series) -> str:
+    return f"machine={series.machine.key}&track={series.track.key}"
+
+
+# --- From the click to the chart ----------------------------------------------------------------------------
+def measure_drawing(browser: Browser, site: str, series: list[Series]) -> list[str]:
+    """Prints the times of each series; what is over its bound."""
+    page = browser.new_page(base_url=site, viewport=DESK)
+    page.add_init_script(_NOTE_THE_CLICK)
+    over = []
+    for one in series:
+        times = [click(page, one) for _ in range(REPEATS + 1)][1:]  # the first one fills the caches
+        median, bound = statistics.median(times), DRAWN_MS.get(one.count)
+        print(f"drawn {median:5.0f} ms after the click, {max(times):.0f} at worst: {one.count:,} points")
+        over += [f"{one.count:,} points are drawn in {median:.0f} ms"] if bound and median > bound else []
+    page.close()
+    return over
+
+
+def click(page: Page, series: Series) -> float:
+    """Milliseconds from the click on a cell of the benchmarks page until the chart of its series is drawn."""
+    page.goto(f"/benchmarks/?{place(series)}&metric=latency_ms")
+    page.locator("table.matrix tbody td a").first.click(no_wait_after=True)
+    page.wait_for_url("**/series/**", wait_until="commit")
+    return float(page.wait_for_function(_SINCE_THE_CLICK, timeout=60_000).json_value())
+
+
+# --- What travels -------------------------------------------------------------------------------------------
+class Traffic:
+    """Everything that a page of its own, with an empty cache, receives."""
+
+    def __init__(self, browser: Browser, site: str) -> None:
+        self._context = browser.new_context(base_url=site, viewport=DESK)
+        self._page = self._context.new_page()
+        self._addresses: dict[str, str] = {}
+        self._received: dict[str, float] = {}
+        session = self._context.new_cdp_session(self._page)
+        session.send("Network.enable")
+        session.on("Network.requestWillBeSent", self._sent)
+        session.on("Network.loadingFinished", self._finished)
+
+    def _sent(self, event: dict[str, Any]) -> None:
+        self._addresses[event["requestId"]] = event["request"]["url"]
+
+    def _finished(self, event: dict[str, Any]) -> None:
+        self._received[event["requestId"]] = event["encodedDataLength"]
+
+    def visit(self, address: str) -> float:
+        """kB that travel until the page is drawn, without the data of its charts."""
+        self._received.clear()
+        self._page.goto(address, wait_until="networkidle")
+        drawn(self._page)
+        data = [request for request in self._received if "data.json" in self._addresses[request]]
+        return sum(size for request, size in self._received.items() if request not in data) / 1000
+
+
+def measure_traffic(browser: Browser, site: str, series: Series) -> list[str]:
+    """Prints what each page weighs; what is over its bound."""
+    traffic, there = Traffic(browser, site), place(series)
+    trend = f"/series/{series.benchmark}/?{there}"
+    first = traffic.visit(trend)
+    print(f"{first:8,.0f} kB  first visit, to a page with a chart")
+    over = [f"a first visit loads {first:,.0f} kB"] if first > FIRST_KB else []
+    for address in (
+        f"/?{there}",
+        f"/benchmarks/?{there}",
+        f"/compare/?{there}",
+        "/alerts/",
+        "/runs/",
+        "/fleet/",
+        trend,
+    ):
+        later = traffic.visit(address)
+        print(f"{later:8,.1f} kB  {address}")
+        over += [f"{address} loads {later:,.0f} kB"] if later > LATER_KB else []
+    return over
+
+
+def main(site: str) -> int:
+    usual = Series.objects.filter(metric="latency_ms", count__gt=0).select_related("benchmark", "machine", "track")
+    like = usual.order_by("-count")[0]
+    with kept_series(*LONG[0]) as long, kept_series(*LONG[1]) as longest, chromium() as browser:
+        over = measure_drawing(browser, site, [long, longest])
+        over += measure_traffic(browser, site, like)
+    print(f"Over their bounds: {'; '.join(over) or 'none'}")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
