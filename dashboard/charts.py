@@ -95,7 +95,7 @@ def _widened(lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
-    return np.flatnonzero(np.fromiter((purpose in TREND_PURPOSES for purpose in line.purpose), bool, len(line.purpose)))
+    return np.array([index for index, purpose in enumerate(line.purpose) if purpose in TREND_PURPOSES], np.intp)
 
 
 def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
@@ -223,9 +223,9 @@ def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
     """(milliseconds, build) where each build first appears in the trend, in time order: the build marks."""
     seen: dict[str, int] = {}
     for line in lines:
-        for index in _in_trend(line):
-            at = int(line.at_ms[index])
-            seen[line.build[index]] = min(at, seen.get(line.build[index], at))
+        backwards = _in_trend(line)[::-1]  # of one build, the first one is what the dict keeps
+        first = dict(zip([line.build[index] for index in backwards], line.at_ms[backwards].tolist(), strict=True))
+        seen |= {build: min(at, seen.get(build, at)) for build, at in first.items()}
     return sorted((at, build) for build, at in seen.items())
 
 

@@ -1,0 +1,66 @@
+"""A morning at the dashboard, with a made-up and a recorded history: light at a desk, dark on a phone.
+
+The rest of the day lies beside what it is about: from a red cell to the command in test_trends_browser.py, triage in
+test_alerts_browser.py, saved views in test_pages_browser.py, a run from the admin until its end in test_main_job.py.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from dashboard.models import AlertGroup
+from dashboard.services.generated import KEY
+from dashboard.services.import_files import sources_in
+from dashboard.services.imports import import_results
+from tests.builders import pages
+from tests.builders.chromium import DESK, PHONE, drawn
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+RECORDED = Path(__file__).parents[1] / "data" / "h100_two_releases"
+
+
+@pytest.fixture(params=[("light", DESK), ("dark", PHONE)], ids=["desk", "phone"])
+def page(request: pytest.FixtureRequest, context: BrowserContext) -> Page:
+    """A window in which an operator is signed in, on a site with both histories and a fleet at work."""
+    pages.history(series=200, points=12)
+    pages.alerts()
+    pages.fleet_at_work()
+    assert not import_results(sources=sources_in(RECORDED), machine="h100").refused
+    theme, size = request.param
+    opened = context.new_page()
+    opened.emulate_media(color_scheme=theme)
+    opened.set_viewport_size(size)
+    return opened
+
+
+def fact(page: Page, name: str) -> Any:
+    """A figure of the overview's first row."""
+    return page.locator(".glance dl > div", has=page.get_by_text(name, exact=True))
+
+
+def test_ten_seconds_tell_what_changed_and_whether_to_care(page: Page) -> None:
+    page.goto(f"/?machine={KEY}&track={KEY}")
+    open_groups = AlertGroup.objects.filter(state__in=["suspected", "confirming", "confirmed", "acknowledged"])
+    needs = page.locator(".callout", has_text="This needs somebody")
+    expect(needs).to_contain_text("gone")  # a worker that fell silent
+    for seen in (needs, fact(page, "Open alerts"), fact(page, "Failing"), fact(page, "Got worse")):
+        expect(seen).to_be_in_viewport()
+    expect(fact(page, "Workers alive")).to_contain_text("2of 3")
+    page.locator("section[aria-labelledby=open-alerts] tbody th a").first.click()
+    page.wait_for_url(re.compile(r"/alerts/\d+/$"))
+    assert open_groups.filter(pk=int(page.url.rstrip("/").rpartition("/")[2])).exists()
+    expect(page.get_by_role("heading", name="1. What changed")).to_be_visible()
+
+
+def test_two_recorded_releases_are_compared_down_to_the_command_of_one_job(page: Page) -> None:
+    page.goto("/versions/?machine=h100")
+    page.get_by_role("link", name="Compare two …").click()
+    expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+or\s+2\.13\.0\+cu130\?"))
+    page.get_by_label("Show").select_option("significant")
+    page.wait_for_url(re.compile("show=significant"))
+    page.locator("#cases-section tbody [data-label=new] a").first.click()
+    drawn(page)
+    expect(page.locator("#command")).to_contain_text("python -m benchmarks_suite run --benchmark")
