@@ -25,7 +25,7 @@ RECORDED = Path(__file__).parents[1] / "data" / "h100_two_releases"
 @pytest.fixture(params=[("light", DESK), ("dark", PHONE)], ids=["desk", "phone"])
 def page(request: pytest.FixtureRequest, context: BrowserContext) -> Page:
     """A window in which an operator is signed in, on a site with both histories and a fleet at work."""
-    pages.history(series=200, points=12)
+    pages.history()
     pages.alerts()
     pages.fleet_at_work()
     assert not import_results(sources=sources_in(RECORDED), machine="h100").refused
@@ -59,8 +59,9 @@ def test_two_recorded_releases_are_compared_down_to_the_command_of_one_job(page:
     page.goto("/versions/?machine=h100")
     page.get_by_role("link", name="Compare two …").click()
     expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+or\s+2\.13\.0\+cu130\?"))
-    page.get_by_label("Show").select_option("significant")
-    page.wait_for_url(re.compile("show=significant"))
+    expect(page.locator("#cases-section")).to_contain_text("0 of 10 changed significantly")  # one process each
+    page.get_by_label("Metric").select_option("cold_start_s")
+    page.wait_for_url(re.compile("metric=cold_start_s"))
     page.locator("#cases-section tbody [data-label=new] a").first.click()
     drawn(page)
     expect(page.locator("#command")).to_contain_text("python -m benchmarks_suite run --benchmark")

@@ -31,6 +31,7 @@ from tests.perf.long_series import LONG, kept_series
 REPEATS = 5
 DRAWN_MS = {5_000: 1_000}
 FIRST_KB, LATER_KB = 1_600, 60
+_CHART_DATA = ("data.json", "controls.json")
 _NOTE_THE_CLICK = "addEventListener('click', () => sessionStorage.clicked = Date.now(), true)"
 _SINCE_THE_CLICK = """
     () => document.querySelector(".plot .main-svg") && !document.querySelector("[aria-busy=true]")
@@ -90,7 +91,9 @@ class Traffic:
         self._received.clear()
         self._page.goto(address, wait_until="networkidle")
         drawn(self._page)
-        data = [request for request in self._received if "data.json" in self._addresses[request]]
+        data = [
+            request for request in self._received if self._addresses[request].partition("?")[0].endswith(_CHART_DATA)
+        ]
         return sum(size for request, size in self._received.items() if request not in data) / 1000
 
 
