@@ -21,6 +21,7 @@ def create_app(worker: Worker) -> Celery:
         task_ignore_result=True,
         task_queue_max_priority=9,  # as the site declares its queue: RabbitMQ refuses two opinions
         worker_prefetch_multiplier=1,
+        worker_consumer="runner.consumer:PatientConsumer",
         worker_cancel_long_running_tasks_on_connection_loss=False,  # the broker's outage is no reason to measure again
         worker_proc_alive_timeout=60.0,  # a new process first ends what a killed one left
         worker_hijack_root_logger=False,

@@ -31,7 +31,6 @@ from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples
 
 READERS, PAUSE_S = 50, 5.0
 PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
-CHUNK = 500  # jobs that are planned at once
 MIB = 2**20
 KINDS = {  # part of a command line -> what that process is
     "gunicorn": "web", "-Q dashboard": "dashboard worker", " beat ": "scheduler", "-m runner": "benchmark worker",
@@ -103,20 +102,21 @@ def prepare() -> str:
     return add_worker(name="load", machine=machine)[1]
 
 
-def plan(count: int) -> list[Any]:
-    """So many jobs of one run, as if their messages had come."""
+def plan() -> list[Any]:
+    """The jobs of one run of all smoke benchmarks under ten configs, as if their messages had come."""
     from dashboard.models import Benchmark, Config, Job, JobState, Track
     from dashboard.services.runs import trigger_run
 
     track = Track.objects.select_related("build").get(key="local")
+    assert track.build
     configs = list(Config.objects.filter(retired=False).values_list("name", flat=True))[:10]
     names = list(Benchmark.objects.filter(retired=False, size="smoke").values_list("name", flat=True))
     run = trigger_run(
-        build=track.build.label, machine="load", track="local", benchmarks=names[: -(-count // len(configs))],
+        build=track.build.label, machine="load", track="local", benchmarks=names,
         configs=configs, purpose="scheduled", label="load",
     )  # fmt: skip
     Job.objects.filter(run=run).update(state=JobState.QUEUED)
-    return list(Job.objects.filter(run=run).select_related("benchmark", "config", "run")[:count])
+    return list(Job.objects.filter(run=run).select_related("benchmark", "config", "run"))
 
 
 def measure(client: httpx.Client, job: Any) -> None:
@@ -138,7 +138,7 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
     """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth and after all."""
     from tests.builders import site as builder
 
-    waiting = itertools.chain.from_iterable(plan(CHUNK) for _ in range(-(-jobs // CHUNK)))
+    waiting = itertools.chain.from_iterable(plan() for _ in itertools.count())
     began, early = time.perf_counter(), {}
     with httpx.Client(base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         hello = {"boot_id": builder.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}

@@ -1,0 +1,29 @@
+"""Celery's consumer, which outlives RabbitMQ's consumer timeout.
+
+RabbitMQ takes a message back that nobody acknowledged for its `consumer_timeout` (30 minutes), and closes the channel.
+To Celery that is an error beyond repair, and the worker would stop after its job. Here it connects anew; the message
+comes again, waits behind the job that runs, and is answered 409 when its turn comes.
+"""
+
+import time
+from typing import Any
+
+from amqp.exceptions import PreconditionFailed  # type: ignore[import-untyped]
+from celery.worker.consumer import Consumer
+
+PAUSE_S = 1.0  # the same code means queues that were declared otherwise, which another try does not change
+
+
+class PatientConsumer(Consumer):  # type: ignore[misc]  # celery has no types
+    """Takes a closed channel for a lost connection."""
+
+    connection_errors: tuple[type[Exception], ...]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.connection_errors = (*self.connection_errors, PreconditionFailed)
+
+    def on_connection_error_after_connected(self, exc: Exception) -> None:
+        super().on_connection_error_after_connected(exc)
+        if isinstance(exc, PreconditionFailed):
+            time.sleep(PAUSE_S)
