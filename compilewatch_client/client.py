@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
@@ -11,7 +12,7 @@ from compilewatch_client import documents as d
 from compilewatch_client.config import config
 from compilewatch_client.errors import ApiError, Unreachable
 
-Followed = TypeVar("Followed", d.Run, d.Comparison)
+Followed = TypeVar("Followed", d.Run, d.Comparison, d.Bisection)
 
 API = "/api/v1/"
 TIMEOUT_S = 60.0
@@ -127,6 +128,29 @@ class Client:
         """How many jobs it stopped."""
         return int(self._post(f"comparisons/{comparison}/cancel", {})["jobs"])
 
+    # --- Bisections and schedules -------------------------------------------------------------------------------------
+    def bisections(self, **only: str) -> Iterator[dict[str, Any]]:
+        """only: state, machine, benchmark."""
+        return self._rows("bisections", only)
+
+    def bisection(self, bisection: int) -> d.Bisection:
+        return cast(d.Bisection, self._get(f"bisections/{bisection}"))
+
+    def bisect(self, base: str, new: str, *, benchmark: str, config: str, **what: str) -> d.Bisection:
+        """Search between two builds for where a case changed; what: metric, machine."""
+        case = {"benchmark": benchmark, "config": config}
+        return cast(d.Bisection, self._post("bisections", {"base": base, "new": new, **case, **what}))
+
+    def cancel_bisection(self, bisection: int) -> d.Bisection:
+        return cast(d.Bisection, self._post(f"bisections/{bisection}/cancel", {}))
+
+    def schedules(self) -> Iterator[d.Schedule]:
+        return cast(Iterator[d.Schedule], self._rows("schedules"))
+
+    def trigger_schedule(self, schedule: int) -> d.Run:
+        """Trigger its run now, as when it is due."""
+        return cast(d.Run, self._post(f"schedules/{schedule}/trigger", {}))
+
     # --- Alerts -------------------------------------------------------------------------------------------------------
     def alerts(self, **only: str) -> Iterator[d.Alert]:
         """only: state, severity, cause, direction, kind, machine, track, family, assignee; `all` for everything."""
@@ -136,8 +160,12 @@ class Client:
         """One group with its series, evidence and history."""
         return cast(dict[str, Any], self._get(f"alerts/{alert}"))
 
-    def move_alert(self, alert: int, to: str, why: str = "") -> dict[str, Any]:
-        return cast(dict[str, Any], self._post(f"alerts/{alert}/move", {"to": to, "why": why}))
+    def triage(self, alert: int, act: d.Act, **what: Any) -> dict[str, Any]:
+        """Act on an alert as its page does; `what` are the fields of the call, such as to="acknowledged", why="known".
+
+        Answers the alert; after `split` and `merge` the one that has the changes now.
+        """
+        return cast(dict[str, Any], self._ask("POST", f"alerts/{alert}/{act}", json=what).json())
 
     # --- Results ------------------------------------------------------------------------------------------------------
     def post_results(self, results: Iterable[Mapping[str, Any]], **where: Any) -> d.Taken:
@@ -145,6 +173,12 @@ class Client:
         body = "".join(f"{json.dumps(one)}\n" for one in results).encode()
         headers = {"Content-Type": "application/x-ndjson"}
         return cast(d.Taken, self._ask("POST", "results", params=where, content=body, headers=headers).json())
+
+    def post_file(self, file: Path, **where: Any) -> d.Taken:
+        """Post a file, the suite's or another tool's; where: as for post_results, and build, at, config, metric: what
+        the file does not say (docs/import.md)."""
+        params = {"file": file.name, **where}
+        return cast(d.Taken, self._ask("POST", "results", params=params, content=file.read_bytes()).json())
 
     # --- HTTP ---------------------------------------------------------------------------------------------------------
     def _rows(self, path: str, only: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:

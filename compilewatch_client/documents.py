@@ -100,6 +100,42 @@ class Comparison(Progress):
     created_at: str
 
 
+class Bisection(Progress):
+    """low, high: where it stands; steps: the builds that were measured, and which end each is like."""
+
+    id: int
+    base: str
+    new: str
+    low: str
+    high: str
+    benchmark: str
+    config: str
+    metric: str
+    message: str
+    steps: list[dict[str, Any]]
+    commit_range: str
+    builds_left: int
+    created_by: str | None
+    created_at: str
+    finished_at: str | None
+
+
+class Schedule(TypedDict):
+    """when: a crontab; problem: why it triggered nothing when it was last due."""
+
+    id: int
+    name: str
+    enabled: bool
+    when: str
+    machine: str
+    track: str
+    families: list[str]
+    benchmarks: list[str]
+    configs: list[str]
+    repeats: int
+    problem: str
+
+
 class Report(TypedDict):
     """cases: every case in every metric, the fields of the page's CSV."""
 
@@ -127,6 +163,11 @@ class Gate(TypedDict):
     not_compared: list[dict[str, str]]
     markdown: str
     url: str
+
+
+Act = Literal[
+    "move", "again", "assign", "note", "link", "nudge", "split", "merge", "invalidate", "bring-back", "mute", "unmute"
+]  # fmt: skip
 
 
 class Alert(TypedDict):

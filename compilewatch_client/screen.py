@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from compilewatch_client.documents import Comparison, Run
+from compilewatch_client.documents import Bisection, Comparison, Run
 
-Followed = TypeVar("Followed", Run, Comparison)
+Followed = TypeVar("Followed", Run, Comparison, Bisection)
 
 LOOK_EVERY_S = 2.0
 PIPE_WIDTH = 200  # columns, where there is no terminal to ask
@@ -81,7 +81,7 @@ def follow(look: Callable[[], Followed], sleep: Callable[[float], None] = time.s
             now = look()
 
 
-def _note(now: Run | Comparison) -> str:
+def _note(now: Run | Comparison | Bisection) -> str:
     failed = f"{now['jobs']['failed']} not passed" if now["jobs"]["failed"] else ""
     left = f"about {now['seconds_left'] / 60:.0f} min left" if now["seconds_left"] else ""
     return ", ".join(filter(None, (failed, left)))

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from compilewatch_client.commands import comparing, gate, reading, runs
+from compilewatch_client.commands import acting, comparing, gate, reading, runs
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,7 @@ COMMANDS = {
     "gate": Command("may this change go in? Exit code 0, 1 or 3", gate.declare, gate.run),
     "series": Command("series with their newest value, or all their data", reading.declare_series, reading.series),
     "alerts": Command("what changed", reading.declare_alerts, reading.alerts),
+    "triage": Command("act on an alert, as its page does", acting.declare_triage, acting.triage),
+    "bisect": Command("search between two builds for where a case changed", acting.declare_bisect, acting.bisect),
+    "schedules": Command("what is triggered by itself, and trigger it now", acting.declare_schedules, acting.schedules),
 }

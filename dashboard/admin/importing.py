@@ -95,9 +95,7 @@ def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any)
         path = Path(folder) / Path(file.name or "results.json").name
         with path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
-        hints = Hints(
-            *(how.pop(name) for name in ("build", "at")), config=how.pop("config"), metrics=how.pop("metrics")
-        )
+        hints = Hints(how.pop("build"), how.pop("at"), config=how.pop("config"), metrics=how.pop("metrics"))
         return import_results(sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **how)
 
 

@@ -1,20 +1,20 @@
-"""Alerts: read with the inbox's filters, and triaged."""
+"""Alerts, read with the inbox's filters."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
-from django.contrib.auth import get_user_model
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from ninja import Field, Query, Router, Schema
 from ninja.pagination import paginate
 
-from dashboard.api.access import READ, TRIAGE, caller_of
-from dashboard.api.asked import Name, Text, one
+from dashboard.api.access import READ
+from dashboard.api.asked import Name, one
 from dashboard.api.paging import Pages
 from dashboard.api.schemas import Paged
-from dashboard.models import AlertGroup, AlertState
+from dashboard.models import AlertGroup
 from dashboard.plan import require_known
 from dashboard.selectors import alert_page, alerts
 from dashboard.selectors.alerts import Told
@@ -60,6 +60,7 @@ class AlertOut(Paged):
 class Change(Schema):
     """One series of the group. effect, low, high: new minus base, in unit (percent or difference)."""
 
+    id: int = Field(alias="alert.pk", description="What `split` takes.")
     series: int = Field(alias="alert.series_id")
     sentence: str
     benchmark: str = Field(alias="alert.series.benchmark.name")
@@ -87,6 +88,23 @@ class Link(Schema):
     title: str
 
 
+class Muted(Schema):
+    series: int = Field(alias="series_id")
+    until: datetime
+    reason: str
+    by: str | None = Field(None, alias="by.username")
+
+
+class LeftOut(Schema):
+    """A point that a person took out of detection."""
+
+    id: int = Field(alias="pk", description="What `bring-back` takes.")
+    series: int = Field(alias="series_id")
+    job: UUID = Field(alias="job_id")
+    reason: str
+    by: str | None = Field(None, alias="by.username")
+
+
 class AlertDetail(AlertOut):
     """possible: the states that a person can move it to now."""
 
@@ -94,6 +112,8 @@ class AlertDetail(AlertOut):
     evidence: list[dict[str, Any]]
     events: list[Event]
     links: list[Link]
+    mutes: list[Muted]
+    invalid_points: list[LeftOut]
     commit_range: str
     possible: list[str]
 
@@ -110,31 +130,20 @@ class AlertDetail(AlertOut):
         return list(group.links.all())
 
     @staticmethod
+    def resolve_mutes(group: AlertGroup) -> Sequence[Any]:
+        return alert_page.mutes(_series(group))
+
+    @staticmethod
+    def resolve_invalid_points(group: AlertGroup) -> Sequence[Any]:
+        return alert_page.invalid_points(_series(group))
+
+    @staticmethod
     def resolve_commit_range(group: AlertGroup) -> str:
         return alert_page.commit_range(group)
 
     @staticmethod
     def resolve_possible(group: AlertGroup) -> Sequence[str]:
         return triage.possible(group=group)
-
-
-class Move(Schema):
-    to: AlertState
-    why: Text = ""
-
-
-class Assign(Schema):
-    to: Name | None = Field(description="The name of an account; null for nobody.")
-    why: Text = ""
-
-
-class Note(Schema):
-    text: str = Field(min_length=1, max_length=10_000, pattern=r"^[^\x00]*$")
-
-
-class Issue(Schema):
-    url: Name = Field(max_length=500)
-    title: Text = Field("", max_length=200)
 
 
 @router.get("alerts", response=list[AlertOut])
@@ -149,38 +158,7 @@ def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertG
 @router.get("alerts/{int:pk}", response=AlertDetail)
 def show(request: HttpRequest, pk: int) -> AlertGroup:
     """One group with its series, the evidence for its cause, and its history."""
-    return _detail(pk)
-
-
-@router.post("alerts/{int:pk}/move", response=AlertDetail, auth=TRIAGE)
-def move(request: HttpRequest, pk: int, asked: Move) -> AlertGroup:
-    """Acknowledge it, close it, reopen it."""
-    triage.move(group=_one(pk), to=asked.to, by=caller_of(request), why=asked.why)
-    return _detail(pk)
-
-
-@router.post("alerts/{int:pk}/assign", response=AlertDetail, auth=TRIAGE)
-def assign(request: HttpRequest, pk: int, asked: Assign) -> AlertGroup:
-    """Give it to a person, or to nobody."""
-    group = _one(pk)
-    people = get_user_model().objects.filter(is_active=True)
-    person = one(people, "account", username=asked.to) if asked.to else None
-    triage.assign(group=group, to=person, by=caller_of(request), why=asked.why)
-    return _detail(pk)
-
-
-@router.post("alerts/{int:pk}/note", response=AlertDetail, auth=TRIAGE)
-def note(request: HttpRequest, pk: int, asked: Note) -> AlertGroup:
-    """Add a remark to its history."""
-    triage.note(group=_one(pk), text=asked.text, by=caller_of(request))
-    return _detail(pk)
-
-
-@router.post("alerts/{int:pk}/link", response=AlertDetail, auth=TRIAGE)
-def link(request: HttpRequest, pk: int, asked: Issue) -> AlertGroup:
-    """Link an issue or a pull request."""
-    triage.link_issue(group=_one(pk), url=asked.url, title=asked.title, by=caller_of(request))
-    return _detail(pk)
+    return detail(pk)
 
 
 def _check(asked: Mapping[str, str]) -> None:
@@ -190,9 +168,9 @@ def _check(asked: Mapping[str, str]) -> None:
         require_known(name, [value], known[name])
 
 
-def _one(pk: int) -> AlertGroup:
-    return one(AlertGroup.objects.all(), "alert", pk=pk)
-
-
-def _detail(pk: int) -> AlertGroup:
+def detail(pk: int) -> AlertGroup:
     return one(alert_page.groups().annotate(series=Count("alerts")), "alert", pk=pk)
+
+
+def _series(group: AlertGroup) -> list[int]:
+    return list(group.alerts.values_list("series_id", flat=True))

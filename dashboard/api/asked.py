@@ -17,6 +17,7 @@ Moment = Annotated[
     AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC)),
     Field(description="ISO 8601; without a zone it is UTC."),
 ]
+Id = Annotated[int, Field(ge=1, lt=2**63)]
 Names = Annotated[list[Name], Field(max_length=500)]
 
 

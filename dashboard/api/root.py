@@ -11,7 +11,19 @@ from ninja.errors import ValidationError
 from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
-from dashboard.api import alerts, catalog, comparisons, jobs, results, runs, series, worker
+from dashboard.api import (
+    alerts,
+    bisections,
+    catalog,
+    comparisons,
+    jobs,
+    results,
+    runs,
+    schedules,
+    series,
+    triage,
+    worker,
+)
 from dashboard.api.pages import SitePage
 from dashboard.plan import PlanError
 from dashboard.result_format import Refused, TooLarge, parse_json
@@ -47,7 +59,7 @@ SITE_PAGES = ("docs",)  # a page of the site, for whom the pages are
 api = Api(
     title="Compilewatch", version="1", description=ABOUT, urls_namespace="api", parser=StrictParser(), docs=SitePage()
 )
-for one in (catalog, series, jobs, runs, comparisons, alerts, results):
+for one in (catalog, series, jobs, runs, schedules, comparisons, bisections, alerts, triage, results):
     api.add_router("", one.router)
 api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {

@@ -103,7 +103,7 @@ def trigger(request: HttpRequest, asked: Trigger) -> Any:
         build=named_build(asked.build, machine).label, machine=machine.key, track=asked.track, label=asked.label,
         families=asked.families, benchmarks=asked.benchmarks, configs=asked.configs, user=caller_of(request),
     )  # fmt: skip
-    return Status(201, _progress(run.pk))
+    return Status(201, progress_of(run.pk))
 
 
 @router.post("runs/plan", response=Planned, auth=READ)
@@ -119,7 +119,7 @@ def plan(request: HttpRequest, asked: Trigger) -> dict[str, Any]:
 @router.get("runs/{int:pk}", response=RunProgress)
 def show(request: HttpRequest, pk: int) -> Run:
     """One run and how far it is. Ask again every few seconds to follow it; with `If-None-Match` that costs little."""
-    return _progress(pk)
+    return progress_of(pk)
 
 
 @router.post("runs/{int:pk}/cancel", response=Stopped, auth=CHANGE_RUN)
@@ -134,7 +134,7 @@ def retry(request: HttpRequest, pk: int) -> dict[str, int]:
     return {"jobs": retry_failed_jobs(run=one(Run.objects.all(), "run", pk=pk))}
 
 
-def _progress(pk: int) -> Run:
+def progress_of(pk: int) -> Run:
     run = one(runs_read.listing(), "run", pk=pk)
     run.progress = runs_read.progress(run, timezone.now())  # type: ignore[attr-defined]  # RunProgress reads it
     return run

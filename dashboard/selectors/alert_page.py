@@ -1,6 +1,6 @@
 """What the page of one alert says beside its charts: levels, points, builds nearby, what triage can choose from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -102,9 +102,18 @@ def for_triage(group: AlertGroup, rows: Sequence[Told], seen: AroundChange | Non
         "others": list(others[:_MOST_OTHERS]),
         "builds": neighbours(group, seen),
         "series": list(series.values()),
-        "mutes": list(Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by")),
-        "invalid": list(InvalidPoint.objects.filter(series__in=series).select_related("by", "job")),
+        "mutes": mutes(series),
+        "invalid": invalid_points(series),
     }
+
+
+def mutes(series: Collection[int]) -> list[Mute]:
+    """What is silent now, of these series."""
+    return list(Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by"))
+
+
+def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
+    return list(InvalidPoint.objects.filter(series__in=series).select_related("by", "job"))
 
 
 def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:

@@ -5,6 +5,7 @@ from typing import Any
 import structlog
 from celery.schedules import crontab
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
@@ -65,7 +66,12 @@ def run_schedule(*, schedule_id: int) -> Run | None:
     return run
 
 
-def _trigger(schedule: Schedule) -> Run:
+def trigger_now(*, schedule: Schedule, user: AbstractBaseUser) -> Run:
+    """Trigger a schedule's run because a person asks for it. Raises PlanError: why it cannot be."""
+    return _trigger(schedule, user)
+
+
+def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
     build = resolve(track=schedule.track, now=timezone.now())
     earlier = schedule.runs.order_by("-created_at").first()
     if earlier is not None and not is_over(earlier.state):
@@ -73,7 +79,7 @@ def _trigger(schedule: Schedule) -> Run:
     refuse_measured(schedule=schedule, build=build)
     run = trigger_run(
         build=build.label, track=schedule.track.key, purpose=Purpose.SCHEDULED, label=schedule.name, schedule=schedule,
-        **_selection(schedule),
+        user=user, **_selection(schedule),
     )  # fmt: skip
     bridge(schedule, build)
     return run

@@ -20,6 +20,13 @@ def started_comparison(repeats: int = 2) -> Comparison:
     )
 
 
+def three_builds() -> None:
+    """The two builds with one between them, and a worker that measures them."""
+    site.worker()
+    for label in (BASE, "2.12.0+cpu", NEW):
+        site.build(label)
+
+
 def started_bisection() -> Bisection:
     """Between the two builds of `started_comparison`, over two more; it must have run before."""
     for label in ("2.12.0+cpu", "2.12.1+cpu"):

@@ -1,12 +1,16 @@
 """The typed client, against a real site."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from compilewatch_client import ApiError, Client, NotConfigured, Unreachable
+from dashboard.services.schedules import ensure_nightly
 from tests.builders import alerting, comparing, releases, site
 from tests.builders.local_site import free_port
 
+IMPORTS = Path(__file__).parents[1] / "data" / "imports"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -63,8 +67,29 @@ def test_a_comparison_is_started_and_told(client: Client) -> None:
 
 def test_an_alert_is_moved(client: Client) -> None:
     group = alerting.group()
-    assert client.move_alert(group.pk, "acknowledged", "seen")["state"] == "acknowledged"
+    assert client.triage(group.pk, "move", to="acknowledged", why="seen")["state"] == "acknowledged"
+    assert client.triage(group.pk, "assign", to=None)["assignee"] is None
     assert [one["state"] for one in client.alerts()] == ["acknowledged"]
+
+
+def test_a_search_is_started_and_cancelled(client: Client) -> None:
+    comparing.three_builds()
+    made = client.bisect("2.11.0", "2.13.0", benchmark=site.MLP, config="inductor")
+    assert (made["state"], made["is_active"], made["jobs"]["total"]) == ("running", True, 6)
+    assert client.cancel_bisection(made["id"])["state"] == "cancelled"
+    assert [one["id"] for one in client.bisections(state="cancelled")] == [made["id"]]
+
+
+def test_what_is_scheduled_is_triggered(client: Client) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    [found] = client.schedules()
+    assert (found["id"], found["enabled"], found["track"]) == (schedule.pk, True, "local")
+    assert client.trigger_schedule(found["id"])["purpose"] == "scheduled"
+
+
+def test_a_file_of_another_tool_is_posted(client: Client) -> None:
+    taken = client.post_file(IMPORTS / "v3.json", track="hud")
+    assert (taken["added"], taken["left_out"]) == (3, {"cudagraph_skips": 3})
 
 
 def test_results_are_posted_once(client: Client) -> None:
@@ -72,7 +97,7 @@ def test_results_are_posted_once(client: Client) -> None:
     passed = releases.Release("llm")
     results = [releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, one) for one in range(2)]
     assert client.post_results(results, machine="lab")["added"] == 2
-    assert client.post_results(results, dry_run=True) == {"added": 0, "known": 2, "refused": []}
+    assert client.post_results(results, dry_run=True) == {"added": 0, "known": 2, "refused": [], "left_out": {}}
 
 
 def test_a_refusal_carries_the_sites_own_words(client: Client) -> None:

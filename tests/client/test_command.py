@@ -6,7 +6,9 @@ import pytest
 from django.db import connection
 
 from compilewatch_client import screen
-from dashboard.models import Comparison, Job, Run
+from dashboard.models import Bisection, Comparison, Job, Run
+from dashboard.services.bisections import advance_all
+from dashboard.services.schedules import ensure_nightly
 from tests.builders import alerting, comparing, site
 from tests.client.conftest import Command
 
@@ -18,7 +20,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "LOOK_EVERY_S", 0.05)
 
 
-def measured_meanwhile(what: type[Run] | type[Comparison], latency: dict[str, float]) -> threading.Thread:
+def measured_meanwhile(what: type[Run | Comparison | Bisection], latency: dict[str, float]) -> threading.Thread:
     """Somebody measures what the command is about to trigger: `latency` by build, in milliseconds."""
 
     def work() -> None:
@@ -28,6 +30,7 @@ def measured_meanwhile(what: type[Run] | type[Comparison], latency: dict[str, fl
             jobs = Job.objects.select_related("run__build", "config", "benchmark").order_by("planned_at")
             for number, job in enumerate(list(jobs)):
                 comparing.land(job, latency[job.run.build.label] * (1 + 0.001 * (number // 2 % 3)))
+            advance_all()
         finally:
             connection.close()
 
@@ -134,6 +137,36 @@ def test_alerts_are_told_by_title(compilewatch: Command) -> None:
 def test_names_are_whole_where_the_output_is_piped(compilewatch: Command) -> None:
     alerting.group(title="a title that is longer than eighty columns are wide, as titles of real changes often are")
     assert "as titles of real changes often are" in compilewatch("alerts").out
+
+
+# --- triage, bisect, schedules ----------------------------------------------------------------------------------------
+def test_an_alert_is_triaged_with_the_fields_of_the_call(compilewatch: Command) -> None:
+    group = alerting.group(title="gpt2 got slower")
+    first, second = alerting.alert(group), alerting.alert(group, metric="cold_start_s")
+    assert "is acknowledged: gpt2" in compilewatch("triage", str(group.pk), "move", "to=acknowledged", "why=seen").out
+    split = compilewatch("triage", str(group.pk), "split", f"changes={second.pk}", "--json").json
+    assert [one["id"] for one in split["changes"]] == [second.pk]
+    assert list(group.alerts.all()) == [first]
+
+
+def test_a_search_is_begun_and_its_address_told(compilewatch: Command) -> None:
+    comparing.three_builds()
+    done = compilewatch("bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor", "--no-watch")
+    assert done.out.strip().endswith(f"/bisections/{Bisection.objects.get().pk}/")
+
+
+def test_a_search_that_does_not_find_ends_with_1(compilewatch: Command) -> None:
+    comparing.three_builds()
+    worker = measured_meanwhile(Bisection, {comparing.BASE: 2.0, "2.12.0+cpu": 2.0, comparing.NEW: 2.0})
+    done = compilewatch("bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor")
+    worker.join()
+    assert (done.code, done.out.splitlines()[0]) == (1, "inconclusive: The ends do not differ: unchanged.")
+
+
+def test_schedules_are_told_and_triggered(compilewatch: Command) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    assert schedule.name in compilewatch("schedules").out
+    assert compilewatch("schedules", "--trigger", str(schedule.pk)).out.startswith("run ")
 
 
 # --- What goes wrong --------------------------------------------------------------------------------------------------

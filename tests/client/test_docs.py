@@ -42,7 +42,7 @@ def commands(page: str, *, measure: bool = False) -> list[str]:
 def measures(line: str) -> bool:
     """Whether it waits for jobs, which nobody runs in these tests."""
     words = shlex.split(line)
-    return bool({"gate", "compare"} & {*words}) or ("run" in words and "--dry-run" not in words)
+    return bool({"gate", "compare", "bisect"} & {*words}) or ("run" in words and "--dry-run" not in words)
 
 
 class Shell:

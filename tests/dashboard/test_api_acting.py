@@ -1,4 +1,4 @@
-"""What the API does: runs, comparisons, triage, results. Each needs its scope and the account's permission."""
+"""What the API does: runs, comparisons, bisections, results. Each needs its scope and the account's permission."""
 
 import gzip
 import json
@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dashboard.models import Job, JobState, Result, Run
-from tests.builders import alerting, comparing, releases, site
+from dashboard.services.schedules import ensure_nightly
+from tests.builders import comparing, releases, site
 from tests.builders.api import API, Caller, names, token
 
 IMPORTS = Path(__file__).parents[1] / "data" / "imports"
@@ -119,31 +120,40 @@ def test_more_is_measured_and_cancelled(caller: Caller) -> None:
     assert caller.post(f"comparisons/{pk}/cancel") == {"jobs": 12}
 
 
-# --- Triage -----------------------------------------------------------------------------------------------------------
-def test_an_alert_is_acknowledged_with_a_reason(caller: Caller) -> None:
-    group = alerting.group()
-    moved = caller.post(f"alerts/{group.pk}/move", {"to": "acknowledged", "why": "known"})
-    assert (moved["state"], moved["events"][-1]["by"], moved["events"][-1]["text"]) == ("acknowledged", "ada", "known")
+# --- Bisections -------------------------------------------------------------------------------------------------------
+SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
 
 
-def test_a_move_that_is_not_possible_says_which_are(caller: Caller) -> None:
-    group = alerting.group(state="fixed")
-    told = caller.post(f"alerts/{group.pk}/move", {"to": "confirmed"}, expect=409)
-    assert "it can become: acknowledged" in told["detail"]
+def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
+    comparing.three_builds()
+    made = caller.post("bisections", SEARCH, expect=201)
+    assert (made["low"], made["high"], made["created_by"]) == (comparing.BASE, comparing.NEW, "ada")
+    assert caller.get(f"bisections/{made['id']}")["jobs"]["total"] == 6
+    ended = caller.post(f"bisections/{made['id']}/cancel")
+    assert (ended["state"], ended["is_active"], ended["jobs"]["cancelled"]) == ("cancelled", False, 6)
+    assert names(caller.all("bisections", state="cancelled", benchmark=site.MLP), "id") == [made["id"]]
 
 
-def test_an_alert_is_assigned_noted_and_linked(caller: Caller) -> None:
-    group = alerting.group()
-    assert caller.post(f"alerts/{group.pk}/assign", {"to": "ada"})["assignee"] == "ada"
-    assert caller.post(f"alerts/{group.pk}/assign", {"to": None})["assignee"] is None
-    caller.post(f"alerts/{group.pk}/note", {"text": "looks real"})
-    url = "https://github.com/pytorch/pytorch/issues/1"
-    assert caller.post(f"alerts/{group.pk}/link", {"url": url})["links"] == [{"url": url, "title": ""}]
+def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> None:
+    comparing.three_builds()
+    told = caller.post("bisections", {**SEARCH, "new": "2.12.0"}, expect=422)
+    assert "No build lies between" in told["detail"]
 
 
-def test_nobody_is_assigned_who_is_not_there(caller: Caller) -> None:
-    told = caller.post(f"alerts/{alerting.group().pk}/assign", {"to": "eve"}, expect=404)
-    assert "account with username eve" in told["detail"]
+# --- Schedules --------------------------------------------------------------------------------------------------------
+def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    [found] = caller.all("schedules")
+    assert (found["name"], found["when"].split()[:2]) == (schedule.name, ["0", "3"])
+    run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
+    assert (run["purpose"], run["created_by"], run["label"]) == ("scheduled", "ada", schedule.name)
+
+
+def test_a_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
+    told = caller.post(f"schedules/{schedule.pk}/trigger", expect=422)
+    assert f"Run {run['id']} of this schedule has not ended" in told["detail"]
 
 
 # --- Results ----------------------------------------------------------------------------------------------------------
