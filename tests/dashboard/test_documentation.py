@@ -1,19 +1,15 @@
-"""The documentation: as pages of the site, and as files without a dead link or a command that does not exist."""
+"""The documentation: as pages of the site, and as files without a dead link."""
 
 import re
-import shlex
 import subprocess
 import sys
-from argparse import ArgumentParser
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.management import get_commands, load_command_class
 from django.test import Client
 from django.urls import reverse
 
-from benchmarks_suite.commands import COMMANDS
 from dashboard import documentation
 from dashboard.documentation import Page
 
@@ -39,41 +35,6 @@ def test_no_link_is_dead(file: Path) -> None:
         if not path.exists() or (parts.fragment and parts.fragment not in anchors.get(path.stem, ())):
             dead.append(target)
     assert dead == []
-
-
-def commands(file: Path) -> list[str]:
-    """The command lines of a page's code blocks, their continuation lines joined."""
-    blocks = re.findall(r"```(?:sh|bash|console)?\n(.*?)```", file.read_text(), re.DOTALL)
-    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
-    return [line.split("  #")[0].strip() for line in lines]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_every_command_of_a_page_exists_with_its_options(file: Path) -> None:
-    suite = [line.partition("-m benchmarks_suite ")[2] for line in commands(file) if "-m benchmarks_suite " in line]
-    manage = [line.partition("manage.py ")[2] for line in commands(file) if re.match(r"\S*python\S* manage\.py ", line)]
-    for line in suite:
-        words = shlex.split(line)
-        parser = ArgumentParser(allow_abbrev=False)
-        COMMANDS[words[0]].declare(parser)
-        check_options(parser, words)
-    for line in manage:
-        words = shlex.split(line)
-        check_options(
-            load_command_class(get_commands()[words[0]], words[0]).create_parser("manage.py", words[0]), words
-        )
-
-
-def check_options(parser: ArgumentParser, words: list[str]) -> None:
-    known = {option for action in parser._actions for option in action.option_strings}
-    asked = {word.partition("=")[0] for word in words if word.startswith("--")}
-    assert asked <= known, f"{' '.join(words)}: no option {asked - known}"
-
-
-def test_the_make_targets_of_the_pages_exist() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    named = {found for file in FILES for line in commands(file) for found in re.findall(r"^make ([a-z-]+)", line)}
-    assert named <= targets
 
 
 def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
