@@ -47,7 +47,7 @@ def note(request: HttpRequest, person: User, status: int) -> None:
         name=person.get_username(),
         with_token=not request.user.is_authenticated,
         method=request.method or "",
-        path=request.path[:300],
+        path=storable(request.path[:300]),
         asked=asked_of(request),
         status=status,
         address=request.META.get("REMOTE_ADDR") or None,
@@ -60,7 +60,13 @@ def asked_of(request: HttpRequest) -> dict[str, Any]:
         sent = _document(request)
     else:
         sent = {name: values[0] if len(values) == 1 else values for name, values in request.POST.lists()}
-    return {name: str(value)[:LONGEST_VALUE] for name, value in sent.items() if value and not SECRET.search(name)}
+    told = {name: str(value)[:LONGEST_VALUE] for name, value in sent.items() if value and not SECRET.search(name)}
+    return {storable(name): storable(value) for name, value in told.items()}
+
+
+def storable(text: str) -> str:
+    """Without the NULs that Postgres cannot store."""
+    return text.replace("\x00", "\ufffd")
 
 
 def _document(request: HttpRequest) -> Mapping[str, Any]:

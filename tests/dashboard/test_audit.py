@@ -30,6 +30,12 @@ def test_what_was_sent_is_noted_without_secrets(operator: Client) -> None:
     assert Change.objects.get().asked == {"name": "team", "enabled": "on"}
 
 
+def test_what_postgres_cannot_store_is_noted_all_the_same(operator: Client) -> None:
+    operator.post("/runs/%00/cancel", {"na\0me": "a\0b"}, content_type="application/json")
+    change = Change.objects.get()
+    assert (change.path, change.asked) == ("/runs/\ufffd/cancel", {"na\ufffdme": "a\ufffdb"})
+
+
 def test_a_change_with_a_token_names_its_owner() -> None:
     run, owner = site.run(), User.objects.create_superuser("ada")
     token = api_tokens.issue(owner=owner, scopes=["trigger"], expires_at=timezone.now() + timedelta(days=1))[1]
