@@ -91,7 +91,8 @@ def test_a_command_of_the_docs_ends_well(shell: Shell, line: str) -> None:
 
 @pytest.mark.parametrize("line", commands("command-line.md", measure=True) + commands("gate.md", measure=True)[:1])
 def test_a_command_that_measures_is_taken(shell: Shell, line: str) -> None:
-    comparing.three_builds()
+    site.build(comparing.BASE)
+    site.build("2.12.0+cpu")
     shell.run_until(line, lambda: Job.objects.filter(run__created_by__username="ada").exists())
     assert Job.objects.filter(run__created_by__username="ada").exists()
 
