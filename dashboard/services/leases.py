@@ -2,6 +2,7 @@
 
 A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres lets one find the
 row as it expects it. No condition may reach into another table, or the loser would judge by an old snapshot.
+Leases go by the database's clock: there is one, whatever the clocks of web servers and dashboard workers do.
 """
 
 from collections.abc import Iterable
@@ -12,6 +13,8 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
@@ -77,7 +80,7 @@ def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
 def reap() -> int:
     """Queue the jobs again whose lease has ended, or give them up when their attempts are spent; how many."""
     with transaction.atomic():
-        expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=timezone.now())
+        expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
         return requeue(expired.select_for_update(skip_locked=True), "its worker fell silent")
 
 
@@ -138,5 +141,5 @@ def why_stale(job: Job, attempt: int, worker: Worker) -> str:
     return f"Job {job.pk} is {job.state}."
 
 
-def new_lease() -> Any:
-    return timezone.now() + timedelta(seconds=settings.LEASE_S)
+def new_lease() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_S)

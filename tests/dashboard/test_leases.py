@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, RunState, Worker
@@ -123,6 +124,20 @@ def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
 def test_a_living_lease_is_left_alone() -> None:
     site.running_job(site.worker())
     assert leases.reap() == 0
+
+
+@pytest.mark.parametrize("jump", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
+def test_a_site_whose_clock_jumps_keeps_living_leases_and_ends_those_of_the_silent(
+    jump: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = site.worker()
+    living, silent = site.running_job(worker), site.running_job(worker)
+    jumped = timezone.now() + jump
+    monkeypatch.setattr(timezone, "now", lambda: jumped)
+    leases.heartbeat(job_id=living.pk, attempt=1, worker=worker, phase="", log_tail="")
+    Job.objects.filter(pk=silent.pk).update(lease_until=Now() - timedelta(seconds=1))
+    assert leases.reap() == 1
+    assert [site.reload(job).state for job in (living, silent)] == [JobState.RUNNING, JobState.QUEUED]
 
 
 def test_a_job_is_lost_when_its_attempts_are_spent() -> None:

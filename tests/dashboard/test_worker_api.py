@@ -1,6 +1,7 @@
 """The worker API over HTTP, as docs/architecture.md has it."""
 
 import gzip
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from dashboard.models import Artifact, Job, RefusedResult, Worker
 from dashboard.services import fleet
 from dashboard.services.runs import cancel_run
 from tests.builders import site
+from tests.builders.full_disk import full_disk
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/worker/"
@@ -134,6 +136,18 @@ def test_an_artifact_is_taken_after_the_result_too(api: Api) -> None:
     job = claimed(api)
     api.post(f"jobs/{job.pk}/result", site.delivery(job, site.result(job)))
     assert api.put(f"jobs/{job.pk}/artifacts/code.py?attempt=1", b"print()").status_code == 200
+
+
+def test_an_artifact_that_the_disk_does_not_take_is_5xx_and_taken_when_there_is_room(
+    api: Api, settings: Any, tmp_path: Path
+) -> None:
+    settings.MEDIA_ROOT, address = tmp_path, f"jobs/{claimed(api).pk}/artifacts/code.py?attempt=1"
+    api.client.raise_request_exception = False
+    with full_disk(room_bytes=4096):
+        assert api.put(address, b"x" * 100_000).status_code == 500
+    assert not Artifact.objects.exists()
+    assert api.put(address, b"x" * 100_000).status_code == 200
+    assert Artifact.objects.get().file.size == 100_000
 
 
 def test_an_artifact_of_another_attempt_is_409(api: Api) -> None:

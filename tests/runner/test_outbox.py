@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from runner.outbox import Outbox, sendable
 from runner.outcome import Outcome, body
 from runner.shared import Flag
 from runner.site import Site
+from tests.builders.full_disk import full_disk
 from tests.builders.worker import TOKEN, SiteServer
 
 DOCUMENT = {"schema": "result.v1", "status": "pass"}
@@ -99,6 +101,18 @@ def test_a_half_written_entry_is_not_sent(outbox: Outbox, site: SiteServer, clie
     (outbox.folder / ".new-job.1").mkdir()
     assert outbox.deliver(client) == ""
     assert site.calls == []
+
+
+def test_what_a_full_disk_does_not_take_is_told_and_nothing_of_it_stays(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
+    put(outbox, site, "before")
+    with full_disk(room_bytes=4096), pytest.raises(OSError, match="too large"):
+        outbox.put("job", 1, os.urandom(100_000))  # which does not compress
+    assert [path.name for path in outbox.folder.iterdir()] == ["before.1"]
+    put(outbox, site)
+    assert outbox.deliver(client) == ""
+    assert [site.jobs[name].state for name in ("before", "job")] == ["done", "done"]
 
 
 def test_links_and_folders_are_no_artifacts(tmp_path: Path) -> None:
