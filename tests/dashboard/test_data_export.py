@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pyarrow.parquet import read_table
 
 from dashboard.data_files import Row, csv_lines, v3_record
 from dashboard.importing import understand
@@ -56,6 +58,24 @@ class TestExported:
         assert found.refused == []
         values = [parse_result(document).metrics["latency_ms"].value for _, document in found.documents]
         assert values == [12.5, 12.7, 15.1]
+
+    def test_parquet_has_the_rows_with_their_types(self, reader: Client) -> None:
+        imported("v3.json")
+        answer = reader.get(reverse("data_export", args=["parquet"]), {"metric": "latency_ms"})
+        assert answer["Content-Type"] == "application/vnd.apache.parquet"
+        body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+        table = read_table(io.BytesIO(body))
+        assert (table.column_names, table["value"].to_pylist()) == ([*Row._fields], [12.5, 12.7, 15.1])
+        kinds = [str(table.schema.field(name).type) for name in ("at", "value", "samples", "config")]
+        assert kinds == ["timestamp[us, tz=UTC]", "double", "int64", "string"]
+
+    def test_without_pyarrow_parquet_says_what_is_missing(
+        self, reader: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)  # as where it is not installed
+        answer = reader.get(reverse("data_export", args=["parquet"]))
+        assert answer.status_code == 501
+        assert "pip install pyarrow" in answer.content.decode()
 
     @pytest.mark.parametrize(
         ("query", "says"),
