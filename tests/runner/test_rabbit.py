@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from amqp.exceptions import AccessRefused  # type: ignore[import-untyped]
+from celery import Celery
 from kombu import Connection
 
 from tests.builders.rabbit import EVERYTHING, Rabbit, of_machine, rabbit
@@ -37,6 +38,15 @@ def test_a_job_far_beyond_the_consumer_timeout_runs_once(worker: WorkerProcess, 
     wait_for(lambda: next_one.state == "done", seconds=120)
     assert (len(long.bodies), long.attempt, len(next_one.bodies)) == (1, 1, 1)
     assert server.says("delivery acknowledgement")  # its words when it took the message back
+
+
+def test_remote_control_shows_what_the_worker_does(worker: WorkerProcess, server: Rabbit) -> None:
+    worker.site.add("shown", config="long")
+    worker.send("shown")
+    wait_for(lambda: worker.site.jobs["shown"].state == "running")
+    with Celery("site", broker=server.url("site")) as app:
+        told = app.control.inspect(timeout=10, limit=1).active()
+    assert [task["args"] for tasks in told.values() for task in tasks] == [["shown", 1]]
 
 
 def test_a_workers_account_cannot_take_another_machines_jobs(server: Rabbit) -> None:
