@@ -126,12 +126,15 @@ def send(*, delivery_id: int, now: datetime, transport: Transport = channels.sen
 
 
 def _claim(delivery: Delivery, now: datetime) -> bool:
-    """One conditional UPDATE: of all who try, one gets it. A channel that is off can be tested all the same."""
+    """One conditional UPDATE: of all who try, one gets it. A channel that is off can be tested all the same.
+
+    No join: Django would make it a subquery, which Postgres does not look at again after it has waited for the row.
+    """
     mine = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.WAITING, attempts=delivery.attempts, next_at__lte=now
     )
     if not _is_test(delivery):
-        mine = mine.filter(channel__enabled=True)
+        mine = mine.filter(channel__in=Channel.objects.filter(enabled=True))
     until = now + timedelta(seconds=SENDING_S)
     return bool(mine.update(state=Delivery.State.SENDING, attempts=delivery.attempts + 1, next_at=until))
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import time, timedelta
 from threading import Barrier
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from django.db import connection, connections
+from django.db import connection, connections, transaction
 from django.test import override_settings
 from django.utils import timezone
 
@@ -222,6 +223,33 @@ def test_of_two_senders_at_once_one_sends() -> None:
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(sender, range(2))) == [False, True]
     assert len(sent) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sender_that_waited_for_another_ones_claim_does_not_send() -> None:
+    delivery = waiting()
+
+    def sender() -> bool:
+        try:
+            return telling.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Delivery.objects.filter(pk=delivery.pk).update(state=Delivery.State.SENDING)
+            late = pool.submit(sender)
+            wait_for_a_lock()
+        assert late.result() is False
+
+
+def wait_for_a_lock() -> None:
+    """Until another connection waits for a lock."""
+    deadline = monotonic() + 60
+    with connection.cursor() as cursor:
+        while not cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()[0]:
+            assert monotonic() < deadline, "nobody waits for a lock"
+            sleep(0.01)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -16,7 +16,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tests.end_to_end.drill import connect
 from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples
 
 READERS, PAUSE_S = 50, 5.0
+LANES = 16  # workers that report at the same time
 PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
 KINDS = {  # part of a command line -> what that process is
@@ -94,9 +96,12 @@ def prepare() -> str:
     """A generated history, and the token of a worker that is this process."""
     from django.core.management import call_command
 
-    from dashboard.models import Machine
+    from dashboard.models import Machine, Purpose, Run
     from dashboard.services.fleet import add_worker
+    from dashboard.services.runs import cancel_run
 
+    for run in Run.objects.filter(purpose=Purpose.MANUAL):
+        cancel_run(run=run)  # the first run that `make up` triggers would measure beside the load
     call_command("generate_history", series=2000, points=60, verbosity=0)
     machine = Machine.objects.create(key="load", label="Load", device_kind="cpu", default_size="smoke")
     return add_worker(name="load", machine=machine)[1]
@@ -135,7 +140,10 @@ def measure(client: httpx.Client, job: Any) -> None:
 
 
 def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
-    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth and after all."""
+    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth and after all.
+
+    LANES at once, as a fleet does: over one connection the answer's time would be the limit.
+    """
     from tests.builders import site as builder
 
     waiting = itertools.chain.from_iterable(plan() for _ in itertools.count())
@@ -143,11 +151,17 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
     with httpx.Client(base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         hello = {"boot_id": builder.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
         client.post("/api/v1/worker/hello", json=hello).raise_for_status()
-        for number, job in enumerate(itertools.islice(waiting, jobs), 1):
-            measure(client, job)
-            time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
-            if number == jobs // 5:
-                early = processes(site)
+        with ThreadPoolExecutor(LANES) as lanes:
+            done: deque[Future[None]] = deque()
+            for number, job in enumerate(itertools.islice(waiting, jobs), 1):
+                done.append(lanes.submit(measure, client, job))
+                time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
+                if len(done) > LANES:
+                    done.popleft().result()
+                if number == jobs // 5:
+                    early = processes(site)
+        for last in done:
+            last.result()
     seconds = time.perf_counter() - began
     print(f"{jobs} results in {seconds:.0f} s: {jobs / seconds:.1f} a second, asked for {rate:.0f}")
     for kind, size in sorted(processes(site).items()):
