@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ class Shell:
 
     def run_until(self, line: str, is_enough: Callable[[], bool]) -> None:
         """Start a command and stop it as Ctrl-C does, once that is true."""
-        process = subprocess.Popen(line, **self._how, start_new_session=True)
+        # Whoever runs the tests in the background has SIGINT ignored, and children inherit that.
+        heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        process = subprocess.Popen(line, **self._how, start_new_session=True, preexec_fn=heeds)  # noqa: PLW1509
         try:
             wait_for(lambda: is_enough() or process.poll() is not None, 120)
         finally:

@@ -42,6 +42,7 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     r"\S*python manage.py (generate_history|collectstatic)": "ten million data: test_generated_alerts.py makes few",
     r"\S*python -m benchmarks_suite": "measures for minutes: tests/suite runs each command on a small case",
     r"\S*python (-m )?tests[./]perf": "a yardstick that takes minutes and prints figures",
+    r"python manage.py import_results out/": "the files of offline.md's own job: import.md's commands are run here",
     r"DATABASE_URL=|\S*python manage.py (createsuperuser|add_worker)": "make up with servers of your own",
 }  # fmt: skip
 
