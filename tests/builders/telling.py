@@ -2,9 +2,14 @@
 
 from typing import Any
 
-from dashboard.models import AlertEvent, AlertGroup, AlertState, Channel, Rule
+from django.utils import timezone
+
+from dashboard.models import AlertEvent, AlertGroup, AlertState, Channel, Delivery, Rule
+from dashboard.notify.message import Address, Message
 from dashboard.services import triage
 from tests.builders import alerting
+
+NOW = timezone.now()
 
 
 def channel(url: str = "json://nowhere.example", **fields: Any) -> Channel:
@@ -23,3 +28,14 @@ def confirmed(**fields: Any) -> AlertEvent:
     group = alerting.group(state=AlertState.CONFIRMING, **fields)
     alerting.alert(group)
     return triage.move(group=AlertGroup.objects.get(pk=group.pk), to=AlertState.CONFIRMED, why="In 6 pairs.")
+
+
+def waiting(**fields: Any) -> Delivery:
+    """A delivery of a confirmed event that is due."""
+    event = confirmed()
+    return Delivery.objects.create(**{"channel": channel(), "event": event, "next_at": NOW, **fields})
+
+
+def taken(to: Address, message: Message, delivery: str) -> str:
+    """A channel that takes everything."""
+    return "taken"

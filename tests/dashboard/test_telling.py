@@ -1,16 +1,12 @@
 """Events become deliveries, and deliveries are sent: once, later, or not at all."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import time, timedelta
-from threading import Barrier
-from time import monotonic, sleep
 from typing import Any
 
 import pytest
-from django.db import connection, connections, transaction
+from django.db import connection
 from django.test import override_settings
-from django.utils import timezone
 
 from dashboard import tasks
 from dashboard.models import AlertEvent, AlertState, Channel, Delivery, Rule
@@ -18,26 +14,15 @@ from dashboard.notify.message import Address, Message, NotSent
 from dashboard.services import telling, triage
 from tests.builders import alerting
 from tests.builders.receivers import Mailbox, Receiver, receiver
-from tests.builders.telling import channel, confirmed, rule
+from tests.builders.telling import NOW, channel, confirmed, rule, taken, waiting
 
 pytestmark = pytest.mark.django_db
-NOW = timezone.now()
 
 
 @pytest.fixture
 def hook() -> Iterator[Receiver]:
     with receiver() as made, override_settings(ALLOW_PRIVATE_WEBHOOKS=True):
         yield made
-
-
-def waiting(**fields: Any) -> Delivery:
-    """A delivery of a confirmed event that is due."""
-    event = confirmed()
-    return Delivery.objects.create(**{"channel": channel(), "event": event, "next_at": NOW, **fields})
-
-
-def taken(to: Address, message: Message, delivery: str) -> str:
-    return "taken"
 
 
 def refusing(*, permanent: bool = False) -> telling.Transport:
@@ -203,71 +188,6 @@ def test_a_test_tells_the_answer_even_of_a_channel_that_is_off(hook: Receiver) -
 def test_a_test_that_fails_switches_nothing_off() -> None:
     sent = telling.send_test(channel=channel("carrier://pigeon"), now=NOW)
     assert (sent.state, Channel.objects.get().enabled) == ("failed", True)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_senders_at_once_one_sends() -> None:
-    delivery, start, sent = waiting(), Barrier(2), []
-
-    def count(to: Address, message: Message, key: str) -> str:
-        sent.append(key)
-        return "taken"
-
-    def sender(_: int) -> bool:
-        try:
-            start.wait(timeout=10)
-            return telling.send(delivery_id=delivery.pk, now=NOW, transport=count)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(sender, range(2))) == [False, True]
-    assert len(sent) == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_sender_that_waited_for_another_ones_claim_does_not_send() -> None:
-    delivery = waiting()
-
-    def sender() -> bool:
-        try:
-            return telling.send(delivery_id=delivery.pk, now=NOW, transport=taken)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            Delivery.objects.filter(pk=delivery.pk).update(state=Delivery.State.SENDING)
-            late = pool.submit(sender)
-            wait_for_a_lock()
-        assert late.result() is False
-
-
-def wait_for_a_lock() -> None:
-    """Until another connection waits for a lock."""
-    deadline = monotonic() + 60
-    with connection.cursor() as cursor:
-        while not cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone()[0]:
-            assert monotonic() < deadline, "nobody waits for a lock"
-            sleep(0.01)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_schedulers_at_once_one_makes_the_deliveries() -> None:
-    rule(channel())
-    confirmed()
-    start = Barrier(2)
-
-    def scheduler(_: int) -> int:
-        try:
-            start.wait(timeout=10)
-            return telling.consider(now=NOW)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(scheduler, range(2)))
-    assert Delivery.objects.count() == 1
 
 
 # --- Digests ----------------------------------------------------------------------------------------------------------
