@@ -9,7 +9,7 @@ from django.db import transaction
 
 from dashboard.models import Alert, AlertGroup, Benchmark, Config, Job, JobState, Run, RunState, Series
 from dashboard.result_format import parse_result
-from dashboard.services import landing
+from dashboard.services import detecting, landing
 from dashboard.services.fleet import sync_catalog
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import refresh_runs
@@ -91,3 +91,10 @@ def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
     with transaction.atomic():
         landing.land([landing.Landing(job, f"{job.pk}", job.status, None, document)])
         refresh_runs(run_ids=[job.run_id])
+
+
+def stepped() -> Alert:
+    """The alert of a series that became 10 % slower."""
+    measured([*noise(30), *noise(8, 110, seed=1)])
+    detecting.detect_due()
+    return Alert.objects.get()

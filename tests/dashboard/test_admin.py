@@ -13,19 +13,13 @@ from dashboard.models import Benchmark, Config, Job, JobState, RefusedResult, Ru
 from dashboard.services import fleet
 from dashboard.services.schedules import TRIGGER, ensure_nightly
 from tests.builders import site
+from tests.builders.admin_pages import RUNS, WORKERS, asked
 
 pytestmark = pytest.mark.django_db
-RUNS, WORKERS, SCHEDULES = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker", "schedule"))
 
 
 def page_text(response: Any) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
-
-
-def asked(**other: Any) -> dict[str, Any]:
-    """What the form "Run now" sends."""
-    known = {"build": site.build().pk, "machine": site.machine().pk, "track": site.track().pk, "label": ""}
-    return {**known, **other}
 
 
 def test_run_now_triggers_a_run_and_shows_it(admin_client: Client) -> None:

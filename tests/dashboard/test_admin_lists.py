@@ -13,9 +13,9 @@ from django.urls import reverse
 from dashboard import admin_look
 from dashboard.models import Job, Run, Worker
 from tests.builders import site
+from tests.builders.admin_pages import RUNS, WORKERS, asked
+from tests.builders.alerting import stepped
 from tests.builders.pages import REAL_RESULT
-from tests.dashboard.test_admin import RUNS, WORKERS, asked
-from tests.dashboard.test_replay import stepped
 
 pytestmark = pytest.mark.django_db
 UPLOAD = f"{RUNS}import-results/"

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.alert_charts import Process, Step, change_figure, level_before, pairs_figure
 from dashboard.metrics import METRICS
-from tests.dashboard.test_pages_charts import line
+from tests.builders.read_data import line
 
 LATENCY, BREAKS = METRICS["latency_ms"], METRICS["graph_breaks"]
 

@@ -1,7 +1,5 @@
 """How the generated code of two builds differs."""
 
-import io
-import tarfile
 from typing import Any
 
 import pytest
@@ -12,18 +10,9 @@ from django.test import Client, override_settings
 from dashboard.code_diff import ARCHIVE, Unreadable, differences, normal, unpacked
 from dashboard.models import Artifact, Job
 from tests.builders import alerting
+from tests.builders.archives import packed
 
 KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
-
-
-def packed(files: dict[str, str]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:xz") as archive:
-        for name, text in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text.encode())
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    return made.getvalue()
 
 
 def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> None:

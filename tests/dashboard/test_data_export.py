@@ -16,7 +16,7 @@ from dashboard.data_files import Row, csv_lines, v3_record
 from dashboard.importing import understand
 from dashboard.models import Datum
 from dashboard.result_format import parse_result
-from tests.dashboard.test_importing import imported
+from tests.builders.importing import imported
 
 ROW = Row(
     datetime(2026, 11, 1, 3, tzinfo=UTC), "h100", "nightly", "2.14.0", "2.14.0", "abc", "gpt2.standard.x", "gpt2",

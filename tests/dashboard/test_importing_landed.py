@@ -1,24 +1,16 @@
 """What an import of another tool's file leaves in the database and on the pages."""
 
 import gzip
-import io
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
 from dashboard.models import Benchmark, Datum, Job, Machine
+from tests.builders.importing import FOLDER, imported
 
 pytestmark = pytest.mark.django_db
-FOLDER = Path(__file__).parents[1] / "data" / "imports"
-
-
-def imported(name: str, *options: str) -> str:
-    out = io.StringIO()
-    call_command("import_results", str(FOLDER / name), *options, stdout=out, stderr=out)
-    return out.getvalue()
 
 
 def test_a_v3_file_of_somebody_else_looks_like_any_series(reader: Client) -> None:

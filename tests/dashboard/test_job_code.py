@@ -7,7 +7,7 @@ from django.test import Client
 from dashboard.code_diff import ARCHIVE
 from dashboard.models import Artifact, Job
 from tests.builders import site
-from tests.dashboard.test_code_diff import packed
+from tests.builders.archives import packed
 
 pytestmark = pytest.mark.django_db
 

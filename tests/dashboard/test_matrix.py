@@ -15,8 +15,8 @@ from dashboard.selectors.matrix import Asked
 from dashboard.selectors.rollup import Case
 from dashboard.services.ingest import ingest
 from tests.builders import site
+from tests.builders.read_data import case, newest
 from tests.builders.reading import text
-from tests.dashboard.test_pages_selectors import case, newest
 
 LATENCY, BREAKS, DRIFT = METRICS["latency_ms"], METRICS["graph_breaks"], METRICS["drift"]
 COLD = METRICS["cold_start_s"]

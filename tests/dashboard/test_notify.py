@@ -18,8 +18,8 @@ from dashboard.alert_charts import Step
 from dashboard.notify import addresses, channels, compose, picture, webhook
 from dashboard.notify.compose import Change, Entry
 from dashboard.notify.message import Address, NotSent
+from tests.builders.read_data import line
 from tests.builders.receivers import Mailbox, Receiver, receiver
-from tests.dashboard.test_pages_charts import line
 
 AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
 SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())

@@ -1,7 +1,5 @@
 """Figures as plain dicts: nothing that matters is lost on the way to the browser."""
 
-from typing import Any
-
 import numpy as np
 import orjson
 import pytest
@@ -9,33 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard import charts, sample_charts
-from dashboard.charts import Line
 from dashboard.downsampling import downsample
 from dashboard.metrics import METRICS
 from dashboard.sample_charts import Arm
+from tests.builders.read_data import DAY_MS, line
 
 LATENCY = METRICS["latency_ms"]
-DAY_MS = 86_400_000
-
-
-def line(values: list[float], **fields: Any) -> Line:
-    """A line of one point a day; ``fields`` replace what it has of one word per point."""
-    value, count = np.array(values, np.float64), len(values)
-    words = {
-        "status": ["oom" if np.isnan(v) else "pass" for v in values],
-        "purpose": ["scheduled"] * count,
-        "build": ["2.13.0"] * count,
-    }
-    arrays = {"low": value - 0.1, "high": value + 0.1}
-    made: dict[str, Any] = {
-        "name": "inductor",
-        "position": 1,
-        "job": [f"job-{i}" for i in range(count)],
-        **words,
-        **arrays,
-        **fields,
-    }
-    return Line(at_ms=np.arange(count) * DAY_MS, value=value, **made)
 
 
 def roles(figure: charts.Figure) -> list[str]:

@@ -1,6 +1,5 @@
 """What pages read, and what they make of it."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
@@ -13,25 +12,13 @@ from dashboard import synthetic
 from dashboard.metrics import METRICS
 from dashboard.models import Benchmark, Datum, Job, JobState, Machine, Run, Series, Worker
 from dashboard.selectors import fleet, overview, rollup, runs, trend
-from dashboard.selectors.rollup import Case, Named, Newest, Place
+from dashboard.selectors.rollup import Named, Newest, Place
 from dashboard.services.ingest import ingest
 from tests.builders import pages, site
-from tests.dashboard.test_pages_charts import line
+from tests.builders.read_data import case, line, newest
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LATENCY = METRICS["latency_ms"]
-
-
-def newest(value: float | None, status: str = "pass", at_s: float = 1.0, **fields: Any) -> Newest:
-    known: dict[str, Any] = {"low": None, "high": None, "previous": None, "job": "a-job", **fields}
-    return Newest(value=value, status=status, at_s=at_s, **known)
-
-
-def case(values: Mapping[str, Newest], config: str = "inductor", benchmark: str = "a", family: str = "llm") -> Case:
-    made = Case(benchmark, family, "inference", "float32", "smoke", config, 1)
-    for metric, value in values.items():
-        made.add(metric, value)
-    return made
 
 
 # --- Geomeans and movers ------------------------------------------------------------------------------------------

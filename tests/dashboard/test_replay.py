@@ -6,19 +6,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dashboard.detection import VERSION
-from dashboard.models import Alert, AlertState
+from dashboard.models import AlertState
 from dashboard.selectors.verdicts import weekly
-from dashboard.services import detecting, triage
+from dashboard.services import triage
 from tests.builders import alerting
-from tests.builders.alerting import measured, noise
+from tests.builders.alerting import stepped
 
 pytestmark = pytest.mark.django_db
-
-
-def stepped() -> Alert:
-    measured([*noise(30), *noise(8, 110, seed=1)])
-    detecting.detect_due()
-    return Alert.objects.get()
 
 
 def printed(*arguments: str) -> str:

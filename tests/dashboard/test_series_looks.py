@@ -15,7 +15,7 @@ from dashboard.models import Datum, Job, Track
 from dashboard.services.generated import KEY
 from dashboard.services.ingest import ingest
 from tests.builders import pages, site
-from tests.dashboard.test_pages_charts import line
+from tests.builders.read_data import line
 
 LATENCY = METRICS["latency_ms"]
 

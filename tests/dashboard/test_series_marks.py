@@ -14,8 +14,8 @@ from dashboard.mark_charts import At, Marked, with_marks
 from dashboard.metrics import METRICS
 from dashboard.models import Annotation, Benchmark, DetectorState
 from tests.builders import alerting, site
+from tests.builders.read_data import line
 from tests.builders.reading import text
-from tests.dashboard.test_pages_charts import line
 
 LATENCY = METRICS["latency_ms"]
 URL = f"/series/{site.MLP}/"

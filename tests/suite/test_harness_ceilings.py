@@ -7,7 +7,7 @@ import torch
 
 from benchmarks_suite.harness import ceilings
 from benchmarks_suite.harness.statistics import Interval
-from tests.suite.test_harness_measure import MLP, run
+from tests.builders.measured_jobs import MLP, run
 
 CEILINGS = "ceilings.smoke.inference.float32.static.b512"
 

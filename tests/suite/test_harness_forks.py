@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks_suite.harness import forks
-from tests.suite.test_harness_measure import MLP, run
+from tests.builders.measured_jobs import MLP, run
 
 FIXED = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
 

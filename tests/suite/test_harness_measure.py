@@ -1,47 +1,12 @@
 """One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark does wrong."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
-from benchmarks_suite.harness import contract
+from tests.builders.measured_jobs import MLP, run
 from tests.builders.tiny_suite import name_of
-
-MLP = "mlp.smoke.inference.float32.static.b64"
-QUICK = {"budget_s": 0.2, "single_steps": 0, "loss_steps": 2, "starts": []}
-
-
-def run(tmp_path: Path, module: str, **fields: Any) -> dict[str, Any]:
-    """The result of a job; checked against the schema on the way."""
-    measure = QUICK | fields.pop("measure", {})
-    environment = os.environ | fields.pop("environment", {})
-    document = {
-        "schema": "job.v1",
-        "job_id": "test",
-        "attempt": 1,
-        "config": "dynamo_only",
-        **fields,
-        "measure": measure,
-    }
-    job_file, result_file = tmp_path / "job.json", tmp_path / "out" / "result.json"
-    job_file.write_text(json.dumps(document))
-    done = subprocess.run(
-        [sys.executable, "-m", module, "run", str(job_file), str(result_file)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    result: dict[str, Any] = json.loads(result_file.read_text())
-    Draft202012Validator(contract.schema("result.v1")).validate(result)
-    return result
 
 
 def tiny(tmp_path: Path, model: str, **fields: Any) -> dict[str, Any]:

@@ -1,0 +1,15 @@
+"""Addresses of the admin, and what its forms send."""
+
+from typing import Any
+
+from django.urls import reverse
+
+from tests.builders import site
+
+RUNS, WORKERS, SCHEDULES = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker", "schedule"))
+
+
+def asked(**other: Any) -> dict[str, Any]:
+    """What the form "Run now" sends."""
+    known = {"build": site.build().pk, "machine": site.machine().pk, "track": site.track().pk, "label": ""}
+    return {**known, **other}
