@@ -78,6 +78,8 @@ class Plan(TypedDict):
 
 
 class Job(TypedDict):
+    """status: empty until it ended."""
+
     id: str
     run: int
     benchmark: str
@@ -87,6 +89,12 @@ class Job(TypedDict):
     state: str
     status: str
     message: str
+    attempt: int
+    worker: str | None
+    phase: str
+    planned_at: str
+    claimed_at: str | None
+    finished_at: str | None
     url: str
 
 
@@ -189,10 +197,17 @@ class Alert(TypedDict):
     url: str
 
 
+class Refusal(TypedDict):
+    """source: which file, line or record."""
+
+    source: str
+    reason: str
+
+
 class Taken(TypedDict):
     """What became of posted results. known: were there already; left_out: metrics that are not known there."""
 
     added: int
     known: int
-    refused: list[dict[str, str]]
+    refused: list[Refusal]
     left_out: dict[str, int]

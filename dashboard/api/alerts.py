@@ -13,7 +13,7 @@ from ninja.pagination import paginate
 from dashboard.api.access import READ
 from dashboard.api.asked import Name, one
 from dashboard.api.paging import Pages
-from dashboard.api.schemas import Paged
+from dashboard.api.schemas import Answer, Paged
 from dashboard.models import AlertGroup
 from dashboard.plan import require_known
 from dashboard.selectors import alert_page, alerts
@@ -75,7 +75,7 @@ class Change(Schema):
     at: datetime = Field(alias="alert.planned_at")
 
 
-class Event(Schema):
+class Event(Answer):
     at: datetime
     by: str | None = Field(None, alias="by.username", description="Null: the system.")
     action: str
@@ -88,14 +88,14 @@ class Link(Schema):
     title: str
 
 
-class Muted(Schema):
+class Muted(Answer):
     series: int = Field(alias="series_id")
     until: datetime
     reason: str
     by: str | None = Field(None, alias="by.username")
 
 
-class LeftOut(Schema):
+class LeftOut(Answer):
     """A point that a person took out of detection."""
 
     id: int = Field(alias="pk", description="What `bring-back` takes.")

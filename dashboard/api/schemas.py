@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models import Model
 from django.urls import reverse
 from ninja import Field, Schema
+from pydantic import ConfigDict
 
 from dashboard.models import Series
 from dashboard.wording import metric_of
@@ -19,7 +20,13 @@ def absolute(path: str) -> str:
     return f"{settings.SITE_URL}{path}"
 
 
-class Paged(Schema):
+class Answer(Schema):
+    """What the site says: each field is always there, null where there is nothing to say."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+
+class Paged(Answer):
     """What has a page of its own."""
 
     url: str
@@ -36,7 +43,7 @@ class Machine(Schema):
     default_size: str = Field(description="The size of the benchmarks that a default run measures here.")
 
 
-class Build(Schema):
+class Build(Answer):
     label: str
     version: str
     base: str | None = Field(None, alias="base.label", description="Of a variant: the build that it varies.")
@@ -48,7 +55,7 @@ class Build(Schema):
     released_on: date | None
 
 
-class Track(Schema):
+class Track(Answer):
     key: str
     label: str
     kind: str
