@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks_suite.commands import kept
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
-from benchmarks_suite.harness import progress, recorded, report
+from benchmarks_suite.harness import recorded, report
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
 OK, WRONG_INPUT = 0, 2
@@ -49,7 +50,7 @@ CPU, GPU = Place("cpu", "smoke", "CPU"), Place("cuda", "standard", "GPU")
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders")
+    kept.declare(parser)
     parser.add_argument(
         "--missing",
         metavar="DEVICE",
@@ -59,10 +60,8 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    try:
-        documents = [document for path in options.results for document in recorded.read(path)]
-    except ValueError as error:
-        progress.note(f"benchmarks_suite: {error}")
+    documents = kept.read(options)
+    if documents is None:
         return WRONG_INPUT
     if options.keep:
         recorded.keep([*newest(documents, CPU).values(), *newest(documents, GPU).values()], options.keep)

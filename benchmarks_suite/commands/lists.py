@@ -19,9 +19,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks_suite.commands import kept
 from benchmarks_suite.commands.coverage import GPU, newest
 from benchmarks_suite.commands.missing import missing
-from benchmarks_suite.harness import progress, recorded
+from benchmarks_suite.harness import recorded
 from benchmarks_suite.registry import BENCHMARKS
 
 OK, WRONG_INPUT = 0, 2
@@ -63,16 +64,14 @@ Line = dict[str, Any]
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders")
+    kept.declare(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder of the lists")
     parser.add_argument("--processes", type=int, default=3, help="of each case in each release (3)")
 
 
 def run(options: Namespace) -> int:
-    try:
-        documents = [document for path in options.results for document in recorded.read(path)]
-    except ValueError as error:
-        progress.note(f"benchmarks_suite: {error}")
+    documents = kept.read(options)
+    if documents is None:
         return WRONG_INPUT
     on_gpu = [one for one in documents if one["job"]["device"] != "cpu" and not one["job"].get("variant")]
     releases = sorted({_release(document) for document in on_gpu})
