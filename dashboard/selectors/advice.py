@@ -7,7 +7,7 @@ from dashboard.comparing import Key, Measured
 from dashboard.effects import Part, pooled
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 from dashboard.running_costs import METRICS, Option
-from dashboard.selectors.versions import Source, by_build, is_variant, version_order
+from dashboard.selectors.versions import Source, by_build, version_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class Built:
     machine_key: str
     build: int
     label: str
+    base: int | None
     version: str
 
 
@@ -29,9 +30,12 @@ def built(benchmark: Benchmark | None = None) -> list[Built]:
         found = found.filter(series__benchmark=benchmark)
     names = TorchBuild.objects.in_bulk()
     rows = found.values_list("series__machine", "series__machine__key", "build").distinct()
-    known = [Built(machine, key, build, names[build].label, names[build].version) for machine, key, build in rows]
+    known = [
+        Built(machine, key, build, names[build].label, names[build].base_id, names[build].version)
+        for machine, key, build in rows
+    ]
     newest_first = sorted(
-        known, key=lambda one: (version_order(one.version), not is_variant(one.label), one.build), reverse=True
+        known, key=lambda one: (version_order(one.version), one.base is None, one.build), reverse=True
     )
     return sorted(newest_first, key=lambda one: one.machine_key)
 

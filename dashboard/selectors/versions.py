@@ -173,10 +173,12 @@ def _libraries(names: str) -> Libraries:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A build that was measured on a machine for a track. at: when that was last asked for."""
+    """A build that was measured on a machine for a track. base: of a variant the build that it varies. at: when that
+    was last asked for."""
 
     build: int
     label: str
+    base: int | None
     version: str
     git_sha: str
     released_on: date | None
@@ -190,14 +192,9 @@ class Tested:
 def tested() -> list[Tested]:
     """Every build × machine × track that has runs which began, the newest first. One query."""
     began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
-    build = ("build", "build__label", "build__version", "build__git_sha", "build__released_on")
+    build = ("build", "build__label", "build__base", "build__version", "build__git_sha", "build__released_on")
     rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(at=Max("created_at"))
     return [Tested(*row) for row in rows.order_by("-at")]
-
-
-def is_variant(label: str) -> bool:
-    """Whether a build is another one plus settings; services/builds.py names it base~name-fingerprint."""
-    return "~" in label
 
 
 def version_order(version: str) -> tuple[bool, Version]:

@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest
 
 from dashboard.models import Config
 from dashboard.plan import hint
-from dashboard.selectors.versions import Source, Tested, is_variant, version_order
+from dashboard.selectors.versions import Source, Tested, version_order
 
 NAMES = ("build", "machine", "track", "config")
 
@@ -110,7 +110,7 @@ def by_version(known: Sequence[Tested], machine: str, track: str) -> list[Tested
 
 def _before(builds: Sequence[Tested], new: str) -> str:
     """The build before the one called `new`, or before the newest; no variant where there are two plain builds."""
-    plain = [tested.label for tested in builds if not is_variant(tested.label)]
+    plain = [tested.label for tested in builds if tested.base is None]
     labels = plain if len(plain) > 1 else [tested.label for tested in builds]
     place = next((number for number, label in enumerate(labels) if is_called(label, new)), 0) if new else 0
     return labels[min(place + 1, len(labels) - 1)] if labels else ""
@@ -122,7 +122,7 @@ def _side(known: Sequence[Tested], build: str, machine: str, track: str, config:
         where = f"on a machine “{machine}”" + (f" for a track “{track}”" if track else "")
         raise Http404(f"Nothing was measured {where}.")
     called = [tested for tested in there if is_called(tested.label, build)]
-    found = min(called, key=lambda tested: (tested.label != build, is_variant(tested.label)), default=None)
+    found = min(called, key=lambda tested: (tested.label != build, tested.base is not None), default=None)
     if found is None:
         raise Http404(f"“{build}” was not measured on {machine}. {hint(build, [tested.label for tested in there])}")
     configs = dict(Config.objects.values_list("name", "pk")) if config else {}
