@@ -17,13 +17,16 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
-        "own-models", "import", "export", "command-line", "gate", "alerts", "builds", "operations", "add-a-model",
-        "add-a-config", "add-a-metric",
+        "own-models", "import", "export", "command-line", "gate", "alerts", "builds", "offline", "operations",
+        "add-a-model", "add-a-config", "add-a-metric",
     ),
-    "Reference": ("reference-metrics", "reference-configs", "reference-commands", "api", "architecture", "coverage"),
+    "Reference": (
+        "reference-metrics", "reference-configs", "reference-commands", "api", "architecture", "results", "coverage",
+    ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
 }  # fmt: skip
 OTHERS = "How to"
+ELSEWHERE = {"reference-words": "/glossary/"}  # files whose text another page of the site shows
 SNIPPET_CHARACTERS = 160
 MOST_HITS = 40
 
@@ -68,7 +71,7 @@ class Hit:
 
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
     """Every page by its slug, in reading order; a page that was changed on disk is read anew."""
-    files = {path.stem: path for path in folder.glob("*.md")}
+    files = {path.stem: path for path in folder.glob("*.md") if path.stem not in ELSEWHERE}
     found = {slug: path for slugs in SECTIONS.values() for slug in slugs if (path := files.get(slug))}
     return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in (found | files).items()}
 
@@ -193,7 +196,9 @@ def _link_one(link: Token) -> None:
     if parts.scheme or not parts.path:
         return
     if parts.path.endswith(".md") and "/" not in parts.path:
-        link.attrSet("href", f"/docs/{parts.path.removesuffix('.md')}/{f'#{parts.fragment}' if parts.fragment else ''}")
+        slug = parts.path.removesuffix(".md")
+        page = ELSEWHERE.get(slug, f"/docs/{slug}/")
+        link.attrSet("href", f"{page}{f'#{parts.fragment}' if parts.fragment else ''}")
     elif parts.path.startswith("/"):
         return
     else:

@@ -9,10 +9,11 @@ import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from secrets import token_hex
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-os.environ.setdefault("SECRET_KEY", "only to read what commands there are")
+os.environ.setdefault("SECRET_KEY", token_hex(32))
 os.environ.setdefault("DATABASE_URL", "postgresql://nowhere/compilewatch")
 os.environ.setdefault("BROKER_URL", "memory://")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
@@ -21,6 +22,7 @@ import django  # noqa: E402
 from django.core.management import get_commands, load_command_class  # noqa: E402
 
 from benchmarks_suite import commands, configs  # noqa: E402
+from dashboard.glossary import WORDS  # noqa: E402
 from dashboard.metrics import METRICS, Metric  # noqa: E402
 
 MADE = "\nThis page is written by `python docs/reference.py`.\n"
@@ -33,8 +35,14 @@ COMMON = {
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
     django.setup()
-    for name, text in {"metrics": metrics(), "configs": of_configs(), "commands": of_commands()}.items():
+    made = {"words": words(), "metrics": metrics(), "configs": of_configs(), "commands": of_commands()}
+    for name, text in made.items():
         (folder / f"reference-{name}.md").write_text(f"{text.rstrip()}\n{MADE}")
+
+
+def words() -> str:
+    about = "What is meant by the words of the pages, the code and these documents: each has one sense everywhere."
+    return f"# Words\n\n{about}\n\n{table(('word', 'meaning'), WORDS.items())}"
 
 
 def metrics() -> str:
