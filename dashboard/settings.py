@@ -5,6 +5,7 @@ safe one. What is missing or wrong raises ImproperlyConfigured with the variable
 """
 
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from tzlocal import get_localzone_name
 
-from dashboard import admin_look
+from dashboard import admin_look, artifact_store
 from dashboard.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -58,6 +59,17 @@ def database(url: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"DATABASE_URL begins with {scheme!r}: only postgresql:// is supported")
     description: dict[str, Any] = environ.Env.db_url_config(url)
     return {**description, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+def artifact_storage(address: str) -> dict[str, Any]:
+    """Django's description of the store at `address`. ImproperlyConfigured: it is none, or what it needs is missing."""
+    try:
+        described = artifact_store.description(address)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"ARTIFACT_STORE {error}") from None
+    if address and not all(find_spec(package) for package in ("storages", "boto3")):
+        raise ImproperlyConfigured("ARTIFACT_STORE is set: install django-storages[s3], or leave it empty: a folder")
+    return described
 
 
 def own_time_zone() -> str:
@@ -158,7 +170,8 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # --- Where data lies ---------------------------------------------------------------------------------------
 DATABASES = {"default": database(required("DATABASE_URL", "set it to postgresql://user:password@host/database"))}
-MEDIA_ROOT = VAR_DIR / "files"  # artifacts; never served by path
+MEDIA_ROOT = VAR_DIR / "files"  # artifacts, unless ARTIFACT_STORE names a bucket; never served by path
+ARTIFACT_STORE = env.str("ARTIFACT_STORE", default="").strip()
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS: list[Path] = []  # the app's own folder dashboard/static is found by its app
@@ -179,7 +192,7 @@ HASHED_STATIC = (
     else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 )
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": artifact_storage(ARTIFACT_STORE),
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else HASHED_STATIC},
 }
 

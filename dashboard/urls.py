@@ -15,3 +15,5 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("", include("dashboard.views.urls")),
 ]
+
+handler500 = "dashboard.views.failures.failed"

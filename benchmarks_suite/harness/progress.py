@@ -1,13 +1,22 @@
-"""What the suite says on stderr while it works; the worker reads these lines."""
+"""What the suite says on stderr while it works; the worker reads these lines.
+
+A log that takes no more, on a full disk, ends no measurement.
+"""
 
 import sys
+from contextlib import suppress
 
 
 def announce(stage: str) -> None:
     """Tells the stage (a stage of schema/result.v1.json) that begins now."""
-    print(f"phase: {stage}", file=sys.stderr, flush=True)  # noqa: T201 - this is the interface to the worker
+    _say(f"phase: {stage}")  # the interface to the worker
 
 
 def note(text: str) -> None:
     """A line for people who read the log."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
+    _say(text)
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)  # noqa: T201 - stderr is where we speak

@@ -25,6 +25,7 @@ from dashboard.api import (
     worker,
 )
 from dashboard.api.pages import SitePage
+from dashboard.artifact_store import StoreUnavailable
 from dashboard.plan import PlanError
 from dashboard.result_format import Refused, TooLarge, parse_json
 from dashboard.services.fleet import CatalogError
@@ -64,6 +65,7 @@ for one in (catalog, series, jobs, runs, schedules, comparisons, bisections, ale
 api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {
     Stale: 409, NotPossible: 409, TooLarge: 413, Refused: 422, CatalogError: 422, PlanError: 422, Http404: 404,
+    StoreUnavailable: 503,
 }  # fmt: skip
 
 

@@ -90,8 +90,8 @@ def lock(rest: Sequence[str]) -> int:
     if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
         return 1
     files = [
-        ("requirements.txt", ["--extra", "suite"]),
-        ("docker/requirements.txt", ["-c", "requirements.txt"]),
+        ("requirements.txt", ["--extra", "suite", "--extra", "s3"]),
+        ("docker/requirements.txt", ["--extra", "s3", "-c", "requirements.txt"]),
         ("tests/requirements.txt", ["--extra", "dev", "-c", "requirements.txt"]),
     ]
     compile_one = [str(project.VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *LOCK_OPTIONS, *rest]

@@ -71,5 +71,9 @@ def of_job(job: Job) -> Written:
 
 
 def _bytes(artifact: Artifact) -> bytes:
-    with artifact.file.open("rb") as file:
-        return bytes(file.read())
+    """Raises OSError with words for a page."""
+    try:
+        with artifact.file.open("rb") as file:
+            return bytes(file.read())
+    except FileNotFoundError as error:
+        raise OSError(f"The code of job {artifact.job_id} is no longer kept.") from error

@@ -35,12 +35,12 @@ class WorkerDisk:
 
 @dataclass(frozen=True, slots=True)
 class SiteDisk:
-    """Of the site, bytes."""
+    """Of the site, bytes; free and total: of the disk that the artifacts lie on, None where they lie in S3."""
 
     database: int
     artifacts: int
-    free: int
-    total: int
+    free: int | None = None
+    total: int | None = None
 
 
 def workers(machines: Iterable[MachineRow], environments: Iterable[InstalledEnvironment]) -> list[WorkerDisk]:
@@ -61,6 +61,8 @@ def of_site() -> SiteDisk:
     with connection.cursor() as cursor:
         cursor.execute(_TAKEN)
         database, artifacts = cursor.fetchone()
+    if settings.ARTIFACT_STORE:
+        return SiteDisk(database, artifacts)
     root = Path(settings.MEDIA_ROOT)
     usage = shutil.disk_usage(next(each for each in (root, *root.parents) if each.exists()))
     return SiteDisk(database, artifacts, usage.free, usage.total)

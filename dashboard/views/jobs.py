@@ -5,6 +5,7 @@ from uuid import UUID
 from csp.decorators import csp_update
 from django.conf import settings
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from dashboard import report, sample_charts
@@ -13,7 +14,7 @@ from dashboard.models import Artifact, Job
 from dashboard.reproduce import command
 from dashboard.selectors import code as code_selector
 from dashboard.selectors import jobs, runs
-from dashboard.views import parameters
+from dashboard.views import failures, parameters
 from dashboard.views.figures import figure_response
 
 _MOST_SHOWN = 400_000  # characters of one file: a page of more is slow to scroll
@@ -85,12 +86,13 @@ def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
     return render(request, "job_code.html", context)
 
 
-def artifact(request: HttpRequest, pk: int) -> FileResponse:
+def artifact(request: HttpRequest, pk: int) -> HttpResponseBase:
     """A file that a job left, as a download: never shown in the page's own origin."""
     try:
         found = jobs.artifact(pk)
-        return FileResponse(
-            found.file.open("rb"), as_attachment=True, filename=found.name, content_type="application/octet-stream"
-        )
+        file = found.file.open("rb")
     except (Artifact.DoesNotExist, FileNotFoundError):
         raise Http404("There is no such file any more: artifacts are kept for a limited time.") from None
+    except OSError as error:
+        return failures.unavailable("The file cannot be had now", f"{error} The job's numbers are not touched by it.")
+    return FileResponse(file, as_attachment=True, filename=found.name, content_type="application/octet-stream")

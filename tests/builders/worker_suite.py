@@ -116,6 +116,28 @@ def not_a_number(folder: Path) -> None:
     (folder / "result.json").write_text('{"metrics": {"latency_ms": {"value": NaN}}}')
 
 
+def little_room(folder: Path) -> None:
+    """The suite's own writing of a large result, on a disk that takes 50 kB."""
+    write_as_the_suite(folder, room_bytes=50_000)
+
+
+def no_room(folder: Path) -> None:
+    write_as_the_suite(folder, room_bytes=1000)
+
+
+def write_as_the_suite(folder: Path, room_bytes: int) -> None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    from benchmarks_suite.commands import run
+    from tests.builders.full_disk import full_disk
+
+    golden = Path(__file__).resolve().parents[1] / "data" / "golden" / "result.pass.json"
+    document = json.loads(golden.read_text())
+    document["samples"]["eager"]["values"] = [1.5] * 50_000
+    say("phase: write")
+    with full_disk(room_bytes):
+        sys.exit(run._written(document, folder / "result.json"))
+
+
 def flood(folder: Path) -> None:
     line = b"x" * 1023 + b"\n"
     for _ in range(40 * 1024):

@@ -11,7 +11,9 @@ from kombu import Connection, Queue
 from dashboard.celery import app
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import Job, RunState
+from dashboard.services import fleet
 from dashboard.services.dispatch import FAIR_SHARE, dispatch, priority, recall_forgotten
+from dashboard.services.runs import trigger_run
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +59,20 @@ def test_a_small_run_does_not_wait_for_the_rest_of_a_large_one(broker: EmbeddedB
     small = site.run().jobs.get()
     dispatch()
     assert received(broker) == [[str(job.pk), 1] for job in (first, small, rest)]
+
+
+def test_five_jobs_that_came_second_wait_for_a_share_of_two_hundred(broker: EmbeddedBroker) -> None:
+    offered = [site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy") for size in range(1, 201)]
+    fleet.sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
+    where = {"build": site.build().label, "machine": site.machine().key, "track": site.track().key}
+    names = [each["name"] for each in offered]
+    runs = [
+        trigger_run(**where, benchmarks=benchmarks, configs=["eager"], purpose="scheduled")
+        for benchmarks in (names, names[:5])
+    ]
+    assert dispatch() == 205
+    first, second = ([[str(job.pk), 1] for job in run.jobs.order_by("position")] for run in runs)
+    assert received(broker) == [*first[:FAIR_SHARE], *second, *first[FAIR_SHARE:]]
 
 
 @pytest.mark.parametrize(("broker_url", "expected"), [("redis://x", [0, 2, 6]), ("amqp://x", [9, 7, 3])])

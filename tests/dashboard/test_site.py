@@ -52,6 +52,7 @@ def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
         ({"DATABASE_URL": "sqlite:///x"}, "DATABASE_URL begins with 'sqlite': only postgresql:// is supported"),
         ({"SITE_URL": "compilewatch"}, "SITE_URL is 'compilewatch'"),
         ({"LEASE_S": "soon"}, "LEASE_S"),
+        ({"ARTIFACT_STORE": "/mnt/files"}, "ARTIFACT_STORE is '/mnt/files', which is no bucket of S3"),
         ({"SECRET_KEY": "django-insecure-" + "k3Jx9" * 12}, "SECRET_KEY is one that Django made for development"),
         ({"SECRET_KEY": "changeme-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789"}, "SECRET_KEY is a placeholder"),
         ({"SECRET_KEY": "a-short-key"}, "SECRET_KEY is too short or too regular"),

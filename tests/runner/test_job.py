@@ -196,6 +196,21 @@ def test_a_claim_waits_for_a_site_that_is_down(worker: Worker, site: SiteServer)
     assert added.state == "done"
 
 
+def test_a_result_that_the_disk_does_not_take_is_a_named_failure_and_the_next_job_runs(
+    worker: Worker, site: SiteServer
+) -> None:
+    kept = run(worker, site, "little_room").bodies[0]["result"]
+    assert (kept["status"], "free some space there" in kept["message"]) == ("fail_to_run", True)
+    assert run(worker, site, "eager").outcome["status"] == "pass"
+
+
+def test_with_no_room_even_for_the_reason_the_suites_last_words_tell_it(worker: Worker, site: SiteServer) -> None:
+    outcome = run(worker, site, "no_room").outcome
+    assert (outcome["status"], outcome["exit_code"]) == ("crashed", 1)
+    assert "in the phase write, and it wrote no result file" in outcome["message"]
+    assert "free some space there" in outcome["message"]
+
+
 def test_an_outcome_that_the_disk_does_not_take_is_held_in_memory(worker: Worker, site: SiteServer) -> None:
     shutil.rmtree(worker.outbox.folder)
     worker.outbox.folder.touch()  # a file where the folder should be: writing fails for any user, root too

@@ -1,0 +1,41 @@
+"""Pages that say what the site cannot do now. They ask nothing of the database, which may be what is missing."""
+
+import sys
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template import loader
+from django.views.defaults import server_error
+
+RETRY_AFTER_S = 5
+# What Postgres or the way to it says while it cannot be used: connection lost or refused (no code, or class 08), too
+# many connections, no room on its disk (53), shutting down or starting (57P).
+NOT_NOW = ("08", "53", "57P")
+DATABASE = "The database does not answer"
+WHAT = (
+    "Pages come back by themselves as soon as it does: reload in a moment. Nothing is lost; workers go on measuring "
+    "and keep their results until the site takes them. /readyz tells what is missing."
+)
+
+
+def unavailable(headline: str, what: str) -> HttpResponse:
+    """A page with the status 503: what is not there now, and what that means."""
+    content = loader.get_template("503.html").render({"headline": headline, "what": what})
+    return HttpResponse(content, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Django's handler500: 503 where it is the database that is missing, for programs as JSON."""
+    error = sys.exception()
+    if not (isinstance(error, OperationalError | InterfaceError) and is_unreachable(error)):
+        return server_error(request)
+    if request.path.startswith("/api/"):
+        detail = f"{DATABASE}. Send this again in {RETRY_AFTER_S} seconds."
+        return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    return unavailable(DATABASE, WHAT)
+
+
+def is_unreachable(error: Exception) -> bool:
+    """Whether a database error is the server's absence, and not what was asked of it."""
+    code = getattr(error.__cause__, "sqlstate", None)
+    return code is None or code.startswith(NOT_NOW)

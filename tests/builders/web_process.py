@@ -1,0 +1,71 @@
+"""The site alone, as gunicorn serves it in production: a process of its own over a database of its own."""
+
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.builders.local_site import ROOT, free_port
+
+OWN = ("DATABASE_URL", "BROKER_URL", "SITE_URL", "DJANGO_SETTINGS_MODULE")
+
+
+class WebProcess:
+    """A running web server; `ask` is a client of it, `pid` its process."""
+
+    def __init__(self, var: Path, database_url: str) -> None:
+        self.ask = httpx.Client(base_url=f"http://127.0.0.1:{free_port()}", trust_env=False, timeout=60)
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if name not in OWN},
+            "VAR_DIR": str(var),
+            "DATABASE_URL": database_url,
+            "BROKER_URL": f"redis+socket://{var}/nobody",
+            "SECRET_KEY": secrets.token_hex(32),
+            "PUBLIC_READ": "true",
+            "COMPRESS_STATIC": "false",
+        }
+        for command in ("migrate", "collectstatic"):
+            self._run("manage.py", command, "--no-input", "--verbosity", "0").wait()
+        self._process = self._run(
+            "-m", "gunicorn", "--config", "python:dashboard.web_server", "--bind", self.ask.base_url.netloc.decode()
+        )
+        self.pid = self._process.pid
+
+    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=self._environment)
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_until(self, address: str, status: int, seconds: float = 120) -> httpx.Response:
+        """The first answer with this status. Fails when there is none in time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self.is_running():
+            try:
+                if (answer := self.ask.get(address)).status_code == status:
+                    return answer
+            except httpx.TransportError:
+                pass  # not up yet
+            time.sleep(0.2)
+        raise AssertionError(f"{address} did not answer {status} within {seconds} s")
+
+    def stop(self) -> None:
+        self.ask.close()
+        self._process.terminate()
+        self._process.wait(timeout=60)
+
+
+@contextmanager
+def web_process(var: Path, database_url: str) -> Iterator[WebProcess]:
+    started = WebProcess(var, database_url)
+    try:
+        started.wait_until("/healthz", 200)
+        yield started
+    finally:
+        started.stop()
