@@ -129,6 +129,21 @@ def test_the_commands_that_import_do_as_the_page_says(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.django_db
+def test_the_advice_on_its_page_is_what_the_command_above_it_brings(
+    reader: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "advisor.md").read_text()
+    monkeypatch.chdir(ROOT)
+    [line] = re.findall(r"`\S*python manage\.py (import_results .*?)`", page)
+    call_command(*shlex.split(line))
+    rows = dict(re.findall(r"^\| `(\S*\.\S*)` \| (.*) \|$", page, re.MULTILINE))
+    assert len(rows) == 5
+    advice = {name: reader.get(f"/advisor/{name}/export.json").json()["advice"] for name in rows}
+    assert {name: advice[name]["cold"] for name in rows} == rows
+    assert advice[next(iter(rows))]["restored"].startswith("Below 41 steps")
+
+
+@pytest.mark.django_db
 def test_the_address_of_the_export_is_answered(reader: Client) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     [line] = (line for line in commands(ROOT / "docs" / "export.md") if line.startswith("curl"))
