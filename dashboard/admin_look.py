@@ -14,28 +14,58 @@ _LIGHTNESS = {
 }  # fmt: skip
 COLORS = {"primary": {step: f"oklch({light}% {chroma} 266)" for step, (light, chroma) in _LIGHTNESS.items()}}
 
-_GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("Measure", (("Runs", "run"), ("Schedules", "schedule"), ("Comparisons", "comparison"),
-                 ("Bisections", "bisection"), ("Jobs", "job"), ("Refused results", "refusedresult"))),
-    ("What is measured", (("Torch builds", "torchbuild"), ("Tracks", "track"), ("Benchmarks", "benchmark"),
-                          ("Configs", "config"), ("Model repositories", "modelrepository"))),
-    ("Fleet", (("Machines", "machine"), ("Workers", "worker"), ("Environments", "installedenvironment"),
-               ("Requirements", "requirements"))),
-    ("Alerts", (("Alert groups", "alertgroup"), ("Rules", "rule"), ("Channels", "channel"),
-                ("Deliveries", "delivery"), ("Mutes", "mute"), ("Invalid points", "invalidpoint"),
-                ("Annotations", "annotation"))),
-    ("People", (("Users", "auth.user"), ("Groups", "auth.group"), ("API tokens", "apitoken"),
-                ("Changes", "change"), ("Log entries", "admin.logentry"), ("Sign-ins", "axes.accesslog"),
-                ("Wrong passwords", "axes.accessattempt"))),
-    ("Scheduler", (("Periodic tasks", "django_celery_beat.periodictask"),
-                   ("Crontabs", "django_celery_beat.crontabschedule"),
-                   ("Intervals", "django_celery_beat.intervalschedule"))),
+# Each list: its title, its model, and what one does there.
+_GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    ("Measure", (
+        ("Runs", "run", "trigger, cancel, retry"),
+        ("Schedules", "schedule", "what runs by itself, and when"),
+        ("Comparisons", "comparison", "two builds, measured side by side"),
+        ("Bisections", "bisection", "between which builds a case changed"),
+        ("Jobs", "job", "single cases: where they are, what they say"),
+        ("Refused results", "refusedresult", "what the site did not take, and why"),
+    )),
+    ("What is measured", (
+        ("Torch builds", "torchbuild", "add one, or a variant with other settings"),
+        ("Tracks", "track", "the streams of builds that are followed"),
+        ("Benchmarks", "benchmark", "switch single ones off and on"),
+        ("Configs", "config", "the ways to run them"),
+        ("Model repositories", "modelrepository", "models of your own, as plug-ins"),
+    )),
+    ("Fleet", (
+        ("Machines", "machine", "classes of identical hardware"),
+        ("Workers", "worker", "pause, revoke, give a token"),
+        ("Environments", "installedenvironment", "which builds are installed where"),
+        ("Requirements", "requirements", "the pins that go with a build"),
+    )),
+    ("Alerts", (
+        ("Alert groups", "alertgroup", "every change that was found"),
+        ("Rules", "rule", "who is told of what"),
+        ("Channels", "channel", "mail, chat, webhooks; send a test"),
+        ("Deliveries", "delivery", "what was sent, what waits"),
+        ("Mutes", "mute", "what nobody wants to hear of for a while"),
+        ("Invalid points", "invalidpoint", "results that were taken out of a series"),
+        ("Annotations", "annotation", "remarks on the trends"),
+    )),
+    ("People", (
+        ("Users", "auth.user", "who may sign in"),
+        ("Groups", "auth.group", "who may do what"),
+        ("API tokens", "apitoken", "for scripts and notebooks"),
+        ("Changes", "change", "the audit trail: who did what"),
+        ("Log entries", "admin.logentry", "what was done in the admin"),
+        ("Sign-ins", "axes.accesslog", "who came, and from where"),
+        ("Wrong passwords", "axes.accessattempt", "unlock who is locked out"),
+    )),
+    ("Scheduler", (
+        ("Periodic tasks", "django_celery_beat.periodictask", "the site's own upkeep"),
+        ("Crontabs", "django_celery_beat.crontabschedule", "times of the schedules"),
+        ("Intervals", "django_celery_beat.intervalschedule", "times of the upkeep"),
+    )),
 )  # fmt: skip
 
 
 def listed() -> list[str]:
     """Every list of the sidebar, as app.model."""
-    return [_full(model) for _, items in _GROUPS for _, model in items]
+    return [_full(model) for _, items in _GROUPS for _, model, _ in items]
 
 
 def navigation(request: HttpRequest) -> list[dict[str, Any]]:
@@ -43,10 +73,25 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
     return [{"title": title, "separator": True, "items": _items(items)} for title, items in _GROUPS]
 
 
-def _items(items: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+def lists(request: HttpRequest) -> list[dict[str, Any]]:
+    """The lists of the sidebar that the viewer may look at, with what each is for. Groups without any are left out."""
+    groups = [{"title": title, "lists": _allowed(items, request)} for title, items in _GROUPS]
+    return [group for group in groups if group["lists"]]
+
+
+def _allowed(items: Iterable[tuple[str, str, str]], request: HttpRequest) -> list[dict[str, Any]]:
+    return [item for item in _items(items) if item["permission"](request)]
+
+
+def _items(items: Iterable[tuple[str, str, str]]) -> list[dict[str, Any]]:
     return [
-        {"title": title, "link": reverse(_address(model)), "permission": _may_view(*_full(model).split("."))}
-        for title, model in items
+        {
+            "title": title,
+            "about": about,
+            "link": reverse(_address(model)),
+            "permission": _may_view(*_full(model).split(".")),
+        }
+        for title, model, about in items
     ]
 
 

@@ -289,4 +289,5 @@ UNFOLD = {
     "SHOW_HISTORY": True,
     "COLORS": admin_look.COLORS,
     "SIDEBAR": {"show_search": True, "navigation": admin_look.navigation},
+    "DASHBOARD_CALLBACK": "dashboard.admin.index.context",
 }
