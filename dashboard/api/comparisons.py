@@ -189,7 +189,7 @@ def _one(uuid: UUID) -> Comparison:
 
 def _titled(found: Comparison) -> dict[str, str]:
     address = absolute(found.get_absolute_url())
-    return {"question": f"{found.base} or {found.new}? On {found.machine}", "address": address}
+    return {"question": f"Move from {found.base} to {found.new}? On {found.machine}", "address": address}
 
 
 def _progress(found: Comparison) -> Comparison:

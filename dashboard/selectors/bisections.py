@@ -17,12 +17,13 @@ _COMMITS = "https://github.com/pytorch/pytorch/compare/{base}...{new}"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One build of the search. place: base, new, or empty; is_open: it may still be measured."""
+    """One build of the search. place: base, new, or empty; is_open: it may still be measured; is_measured: right now."""
 
     build: TorchBuild
     place: str
     step: dict[str, Any] | None
     is_open: bool
+    is_measured: bool
     is_edge: bool
 
 
@@ -43,11 +44,12 @@ def listing() -> QuerySet[Bisection]:
 
 
 def rows(of: Bisection) -> list[Row]:
-    """The ends, and every build between that was measured or may be, oldest first. One query."""
+    """The ends, and every build between that was measured or may be, oldest first. Two queries."""
     steps = {step["build"]: step for step in of.steps}
     ends, edges = {of.base_id: "base", of.new_id: "new"}, {of.low_id, of.high_id}
     first, last, low, high = (version_order(one.version) for one in (of.base, of.new, of.low, of.high))
     flavours = {of.base.label.partition("+")[2], of.new.label.partition("+")[2], ""}
+    at_work = set(of.runs.filter(state__in=runs.ACTIVE_RUNS).values_list("build_id", flat=True))
     found = TorchBuild.objects.filter(base=None, channel__in={of.base.channel, of.new.channel})
     inside = [
         build
@@ -61,6 +63,7 @@ def rows(of: Bisection) -> list[Row]:
             ends.get(build.pk, ""),
             steps.get(build.label),
             is_open=low < version_order(build.version) < high and not (steps.get(build.label) or {}).get("given_up"),
+            is_measured=build.pk in at_work,
             is_edge=build.pk in edges,
         )
         for build in sorted(inside, key=lambda build: version_order(build.version))
@@ -75,7 +78,7 @@ def commit_range(of: Bisection) -> str:
 
 
 def progress(of: Bisection, now: datetime) -> Progress:
-    """How far the search is. Four queries."""
+    """How far the search is. Five queries."""
     jobs = list(Job.objects.filter(run__bisection=of).defer("spec", "log_tail"))
     newest = of.runs.order_by("-pk").first()
     workers = runs.workers_alive(of.machine_id, now)

@@ -27,10 +27,12 @@ def listing(request: HttpRequest) -> HttpResponse:
 def show(request: HttpRequest, pk: int) -> HttpResponse:
     """The page; htmx asks for it again every few seconds and takes its live part until the search has ended."""
     found = get_object_or_404(bisections.listing(), pk=pk)
+    rows = bisections.rows(found)
     context: dict[str, Any] = {
         "bisection": found,
         "metric": METRICS[found.metric],
-        "rows": bisections.rows(found),
+        "rows": rows,
+        "has_commits": any(row.build.git_sha for row in rows),
         "range": bisections.commit_range(found),
         "progress": bisections.progress(found, timezone.now()),
         "is_active": found.state == Bisection.State.RUNNING,

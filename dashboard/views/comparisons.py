@@ -62,7 +62,7 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown."""
     found = _or_404(uuid)
     base, new = comparisons.sides(found, READ)
-    question = f"{found.base} or {found.new}? On {found.machine}"
+    question = f"Move from {found.base} to {found.new}? On {found.machine}"
     address = request.build_absolute_uri(found.get_absolute_url())
     name = f"{found.base}-to-{found.new}"
     return report_pages.export(report(base, new), form, name=name, question=question, address=address)

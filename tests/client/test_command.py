@@ -91,7 +91,7 @@ def test_compare_tells_what_changed(compilewatch: Command) -> None:
 def test_an_upgrade_report_as_markdown_goes_into_a_pull_request(compilewatch: Command) -> None:
     comparison = comparing.started_comparison(repeats=1)
     done = compilewatch("upgrade-report", str(comparison.uuid), "--markdown")
-    assert done.out.startswith(f"# {comparing.BASE} or {comparing.NEW}? On cpu-2c\n")
+    assert done.out.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c\n")
 
 
 @pytest.mark.parametrize(("latency", "code", "title"), [(2.0, 0, "no significant regression"), (2.2, 1, "regression")])

@@ -100,7 +100,7 @@ def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
         "completed", "No",
     )  # fmt: skip
     text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
-    assert text.startswith(f"# {comparing.BASE} or {comparing.NEW}? On cpu-2c")
+    assert text.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c")
 
 
 def test_the_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
