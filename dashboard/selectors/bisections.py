@@ -17,7 +17,7 @@ _COMMITS = "https://github.com/pytorch/pytorch/compare/{base}...{new}"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One build of the search. place: base, new, or empty. is_open: it may still be measured; is_measured: it is now."""
+    """One build of the search. place: base, new, or empty. is_open: it may be measured yet; is_measured: it is now."""
 
     build: TorchBuild
     place: str
