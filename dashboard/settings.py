@@ -22,6 +22,7 @@ from dashboard import admin_look, artifact_store
 from dashboard.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+DATABASE_TIMEOUT_S = 5  # for a new connection; `?connect_timeout=` in DATABASE_URL says otherwise
 env = environ.Env()
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
 env.read_env(VAR_DIR / "local.env")
@@ -58,7 +59,9 @@ def database(url: str) -> dict[str, Any]:
     if scheme not in {"postgres", "postgresql"}:
         raise ImproperlyConfigured(f"DATABASE_URL begins with {scheme!r}: only postgresql:// is supported")
     description: dict[str, Any] = environ.Env.db_url_config(url)
-    return {**description, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+    # A server that is cut off answers nothing: without a limit every thread of the site would wait for it for minutes.
+    options = {"connect_timeout": DATABASE_TIMEOUT_S, **description.get("OPTIONS", {})}
+    return {**description, "OPTIONS": options, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
 def artifact_storage(address: str) -> dict[str, Any]:

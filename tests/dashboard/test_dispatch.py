@@ -64,7 +64,7 @@ def test_a_small_run_does_not_wait_for_the_rest_of_a_large_one(broker: EmbeddedB
 def test_five_jobs_that_came_second_wait_for_a_share_of_two_hundred(broker: EmbeddedBroker) -> None:
     offered = [site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy") for size in range(1, 201)]
     fleet.sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
-    where = {"build": site.build().label, "machine": site.machine().key, "track": site.track().key}
+    where: dict[str, Any] = {"build": site.build().label, "machine": site.machine().key, "track": site.track().key}
     names = [each["name"] for each in offered]
     runs = [
         trigger_run(**where, benchmarks=benchmarks, configs=["eager"], purpose="scheduled")

@@ -1,6 +1,7 @@
 """The site as a whole: its settings, its health, who may see it, what it tells browsers."""
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_the_models_and_the_migrations_agree() -> None:
 @pytest.mark.django_db
 def test_postgres_is_as_new_as_it_has_to_be() -> None:
     call_command("check", databases=["default"])
+
+
+def test_a_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"postgresql://nobody@127.0.0.1:{mute.getsockname()[1]}/none"
+        done = manage("check", "--database", "default", tmp_path=tmp_path, DATABASE_URL=url)
+    assert "connection timeout expired" in done.stderr
 
 
 def test_healthz_needs_nothing() -> None:
