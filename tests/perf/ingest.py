@@ -1,15 +1,15 @@
 """How fast results are taken in, beside COPY of the same rows: python tests/perf/ingest.py [RESULTS]
 
 1,000 results with 40 metrics and twice 200 raw samples are imported into an empty database; then the very rows that
-this made are copied from Python into tables with the same columns and indexes, which is the floor: nothing is unpacked
-or checked, and no series, no rollup and no job is looked up.
+this made are copied from Python, which is the floor: nothing is unpacked or checked, and no series, no rollup and no
+job is looked up. Once into tables with the same columns and indexes, and once into such that have the foreign keys too.
 """
 
 import logging
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,17 +59,36 @@ def cost(work: Callable[[], object]) -> Cost:
     return Cost(time.perf_counter() - began, sum(processor_s()) - used)
 
 
-def copied(table: str) -> tuple[Cost, int]:
-    """What COPY of all rows of a table costs, as Python has them, into an empty one with the same indexes; how many."""
+def copied(table: str) -> tuple[int, Cost, Cost]:
+    """Copy all rows of a table, as Python has them, into an empty one with the same indexes, and then into one that
+    has the same foreign keys as well: how many rows, and what either costs, its commit included."""
     from django.db import connection
 
-    from dashboard.services.copying import copy_rows
-
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE twin_{table} (LIKE dashboard_{table} INCLUDING ALL)")
         cursor.execute(f"SELECT * FROM dashboard_{table}")
         names, rows = [column.name for column in cursor.description], cursor.fetchall()
-    return cost(lambda: copy_rows(f"twin_{table}", names, rows)), len(rows)
+    bare, keyed = (copied_into(twin(table, foreign_keys), names, rows) for foreign_keys in (False, True))
+    return len(rows), bare, keyed
+
+
+def twin(table: str, foreign_keys: bool) -> str:
+    """An empty table like this one; its name."""
+    from django.db import connection
+
+    name = f"{'keyed' if foreign_keys else 'bare'}_{table}"
+    of_table = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' AND conrelid = %s::regclass"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {name} (LIKE dashboard_{table} INCLUDING ALL)")
+        cursor.execute(of_table, [f"dashboard_{table}"])
+        for (definition,) in cursor.fetchall() if foreign_keys else ():
+            cursor.execute(f"ALTER TABLE {name} ADD {definition}")
+    return name
+
+
+def copied_into(table: str, names: Sequence[str], rows: Sequence[Any]) -> Cost:
+    from dashboard.services.copying import copy_rows
+
+    return cost(lambda: copy_rows(table, names, rows))
 
 
 def main() -> None:
@@ -84,12 +103,14 @@ def main() -> None:
         floors = {table: copied(table) for table in TABLES}
     load = psutil.getloadavg()[0]
     print(f"{count - CASES} results in {ingest.wall_s:.1f} s, {ingest.cpu_s:.1f} s of CPU; load {load:.1f}")
-    for table, (spent, rows) in floors.items():
-        print(f"COPY of {rows:6} rows of {table:8} {1000 * spent.wall_s:7.0f} ms, {1000 * spent.cpu_s:7.0f} ms of CPU")
+    for table, (rows, *spent) in floors.items():
+        told = (f"{1000 * one.wall_s:7.0f} ms, {1000 * one.cpu_s:5.0f} ms of CPU" for one in spent)
+        print(f"COPY of {rows:6} rows of {table:8}", *told, sep="  ")
     share = (count - CASES) / count  # of the copied rows, those that were taken in while it was measured
-    for kind in Cost._fields:
-        floor, ours = share * sum(getattr(spent, kind) for spent, _ in floors.values()), getattr(ingest, kind)
-        print(f"by {kind}: COPY of the same rows reaches {ours / floor:.1f} times the rate")
+    for at, what in enumerate(("with the same indexes", "with the same indexes and foreign keys"), 1):
+        floor = [share * sum(column) for column in zip(*(found[at] for found in floors.values()), strict=True)]
+        times = (f"{ours / theirs:.1f}" for ours, theirs in zip(ingest, floor, strict=True))
+        print(f"COPY into tables {what} reaches {' and by CPU '.join(times)} times the rate")
 
 
 if __name__ == "__main__":
