@@ -145,6 +145,7 @@ class BuildLevel(models.Model):
     log_mean = models.FloatField(null=True)  # NULL where a value is not positive
     log_m2 = models.FloatField(null=True)
     within = models.FloatField(null=True)
+    intervals = models.PositiveIntegerField()  # data that have an interval: what `within` is the mean of
     least = models.FloatField()
     most = models.FloatField()
     mean = models.FloatField()

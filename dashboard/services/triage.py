@@ -222,6 +222,7 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
     if not reason.strip():
         raise NotPossible("Say why the point is invalid: others will ask.")
     with transaction.atomic():
+        lock_series(series.pk)
         if not series.data.filter(job=job).exists():
             raise NotPossible(f"Job {job.pk} has no point in this series.")
         point, _ = InvalidPoint.objects.get_or_create(
@@ -233,10 +234,16 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         return point
 
 
+def lock_series(pk: int) -> None:
+    """Keep landings out until the transaction ends: they add to the levels that it makes anew."""
+    Series.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+
+
 def bring_back(*, point: InvalidPoint) -> None:
     """Undo `mark_invalid`; the series is judged anew."""
     with transaction.atomic():
         series, build, day = point.series_id, point.job.run.build_id, point.job.planned_at.astimezone(UTC).date()
+        lock_series(series)
         point.delete()
         levels.roll_up(series=[series], builds=[build])
         request(series_ids=[series])

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +85,14 @@ def measure(name: str, count: int, work: Callable[[int], Any]) -> None:
     print(f"{name:22} {1000 * wall / count:7.2f} ms wall  {own:6.2f} ms CPU here  {theirs:6.2f} ms CPU in Postgres")
 
 
-def deliveries(count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
-    """A worker, and its running jobs with what it will deliver for each."""
+def deliveries(name: str, count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
+    """A worker of this name, and its running jobs with what it will deliver for each."""
     from dashboard.metrics import METRICS
     from dashboard.models import Job, JobState
     from tests.builders import site
 
     keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
-    worker, made = site.worker(), []
+    worker, made = site.worker(name), []
     for _ in range(count):
         job = site.run(site.MLP, purpose="scheduled").jobs.get()
         Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
@@ -108,25 +109,49 @@ def arm_samples() -> dict[str, Any]:
     return {"unit": "ms", "inner": 10, "values": [random.gauss(2.0, 0.02) for _ in range(SAMPLES_OF_AN_ARM)]}
 
 
-def results(count: int) -> None:
-    """Take in results, and say what they take on the disk."""
-    from dashboard.models import Datum
-    from dashboard.services import ingest
+def take_in(name: str, count: int) -> list[bytes]:
+    """Take in results of one case on one build; they as they travel."""
+    from dashboard.services.ingest import ingest
 
-    worker, waiting = deliveries(count + 1)
+    worker, waiting = deliveries(name, count + 1)
+    measure(name, count, lambda number: ingest(job_id=waiting[number][0].pk, worker=worker, body=waiting[number][1]))
+    return [body for _, body in waiting]
+
+
+def past(count: int) -> None:
+    """Bring so many older results of the case, a pinned build's, one each 17 hours."""
+    from django.utils import timezone
+
+    from dashboard.metrics import METRICS
+    from dashboard.services.imports import Source, import_results
+    from tests.builders import site
+
+    job, now = site.run(site.MLP, purpose="scheduled").jobs.get(), timezone.now()
+    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
+    sources = []
+    for number in range(count):
+        document = site.result(job, {key: random.gauss(2.0, 0.02) for key in keys})
+        planned_at = (now - timedelta(hours=17 * number)).isoformat()
+        document["job"] |= {"job_id": f"past-{number}", "planned_at": planned_at}
+        sources.append(Source(str(number), site.pack(document)))
+    import_results(sources=sources, machine="cpu-2c", track="local")
+
+
+def results(count: int) -> None:
+    """Take in results, and say what they take on the disk; then some on top of two years of the same build."""
+    from dashboard.models import Datum
+
     before = sizes()
-    measure(
-        "a result",
-        count,
-        lambda number: ingest.ingest(job_id=waiting[number][0].pk, worker=worker, body=waiting[number][1]),
-    )
+    bodies = take_in("a result", count)
     after, data = sizes(), Datum.objects.count()
-    packed = sum(len(body) for _, body in waiting) / len(waiting)
+    packed = sum(map(len, bodies)) / len(bodies)
     print(f"{data / (count + 1):.0f} data in a result, {packed / 1000:.1f} kB packed as it travels")
     print(f"datum {(after['datum'] - before['datum']) / data:.0f} bytes with its indexes")
     for table in ("result", "samples"):
         print(f"{table} {(after[table] - before[table]) / (count + 1) / 1000:.2f} kB for each result")
     print(f"job {after['job'] / (count + 1) / 1000:.2f} kB each")
+    past(1000)
+    take_in("a result, 1,000 before", count)
 
 
 def heartbeats(count: int) -> None:
