@@ -17,11 +17,11 @@ OWN = ("DATABASE_URL", "BROKER_URL", "SITE_URL", "DJANGO_SETTINGS_MODULE")
 
 
 class WebProcess:
-    """A running web server; `ask` is a client of it, `pid` its process."""
+    """A running web server; `ask` is a client of it."""
 
     def __init__(self, var: Path, database_url: str) -> None:
         self.ask = httpx.Client(base_url=f"http://127.0.0.1:{free_port()}", trust_env=False, timeout=60)
-        self._environment = {
+        environment = {
             **{name: value for name, value in os.environ.items() if name not in OWN},
             "VAR_DIR": str(var),
             "DATABASE_URL": database_url,
@@ -31,14 +31,11 @@ class WebProcess:
             "COMPRESS_STATIC": "false",
         }
         for command in ("migrate", "collectstatic"):
-            self._run("manage.py", command, "--no-input", "--verbosity", "0").wait()
-        self._process = self._run(
-            "-m", "gunicorn", "--config", "python:dashboard.web_server", "--bind", self.ask.base_url.netloc.decode()
-        )
-        self.pid = self._process.pid
-
-    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=self._environment)
+            prepare = [sys.executable, "manage.py", command, "--no-input", "--verbosity", "0"]
+            subprocess.run(prepare, cwd=ROOT, env=environment, check=True)
+        bind = self.ask.base_url.netloc.decode()
+        serve = [sys.executable, "-m", "gunicorn", "--config", "python:dashboard.web_server", "--bind", bind]
+        self._process = subprocess.Popen(serve, cwd=ROOT, env=environment)
 
     def is_running(self) -> bool:
         return self._process.poll() is None

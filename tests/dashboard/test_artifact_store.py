@@ -148,7 +148,7 @@ def test_a_file_that_is_gone_is_no_longer_kept(store: S3Server, sender: Sender, 
 
 
 def test_the_fleet_page_says_that_files_lie_in_a_bucket(store: S3Server, reader: Client) -> None:
-    assert "artifacts lie in S3" in reader.get("/fleet/").text
+    assert "artifacts in S3" in reader.get("/fleet/").text
 
 
 def test_without_an_address_files_lie_in_a_folder() -> None:
