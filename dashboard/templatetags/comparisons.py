@@ -76,6 +76,6 @@ def side_value(context: template.Context, row: Row, side: str) -> str:
 
 @register.simple_tag
 def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
-    """How the build of one step of a bisection differs from base, with its interval."""
+    """How the build of one step of a bisection differs from base, with its interval; empty before its first step."""
     told = wording.effect(metric, step["effect"], step["low"], step["high"], "percent") if step else None
-    return told.text if told else "–"
+    return told.text if told else ""
