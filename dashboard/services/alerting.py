@@ -101,13 +101,19 @@ def _open(alert: Alert, direction: Direction) -> Alert:
 
 
 def _groups_there(alert: Alert) -> list[AlertGroup]:
-    """The groups of the same build on the same track and machine; where the build stayed, of about the same time."""
+    """The groups of the same build on the same track and machine: reached from the same base, or at about the same
+    time. Where the build stayed only the time tells."""
     found = AlertGroup.objects.filter(
         machine=alert.series.machine_id, track=alert.series.track_id, new=alert.new_id, state__in=JOINABLE
     ).exclude(kind=Kind.SILENCE)
-    if alert.base_id != alert.new_id:
-        return list(found.exclude(kind=Kind.ENVIRONMENT).order_by("pk"))
-    return [group for group in found.filter(kind=Kind.ENVIRONMENT).order_by("pk") if _near(group, alert)]
+    stayed = alert.base_id == alert.new_id
+    alike = found.filter(kind=Kind.ENVIRONMENT) if stayed else found.exclude(kind=Kind.ENVIRONMENT)
+    # A track may come back to a build: what changes then has nothing to do with what changed the first time.
+    return [
+        group
+        for group in alike.order_by("pk")
+        if (not stayed and group.base_id == alert.base_id) or _near(group, alert)
+    ]
 
 
 def _near(group: AlertGroup, alert: Alert) -> bool:

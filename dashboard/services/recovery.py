@@ -5,12 +5,13 @@ when it knows the new level well; what is set right soon after it was seen is ba
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from statistics import fmean, median
 
 from dashboard.detection import Settings, judge
 from dashboard.following import number, settings_of
 from dashboard.metrics import METRICS
-from dashboard.models import Alert, AlertState, Direction, Kind, Series
+from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
 from dashboard.selectors import history
 from dashboard.services import triage
 from dashboard.services.changes import Change
@@ -25,12 +26,13 @@ SURE = 0.995
 
 
 def undoes(*, change: Change) -> bool:
-    """Whether the change undoes a regression that was told of its series; its alert, and maybe its group, then end."""
-    if change.direction != Direction.IMPROVEMENT:
-        return False
+    """Whether the change undoes what was told of its series; its alert, and maybe its group, then end.
+
+    A regression that gets better again; and what a trade-off had won, if what it had cost is going back as well.
+    """
     earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by("-planned_at")
     alert = earlier.select_related("group").first()
-    if alert is None or alert.direction != Direction.REGRESSION or not _is_back(alert, change):
+    if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):
         return False
     if alert.recovered_at is None:
         alert.recovered_at = change.first.at
@@ -38,20 +40,41 @@ def undoes(*, change: Change) -> bool:
     return True
 
 
+def _may_undo(change: Change, alert: Alert) -> bool:
+    if (change.direction, alert.direction) == (Direction.IMPROVEMENT, Direction.REGRESSION):
+        return True
+    lost_again = (change.direction, alert.direction) == (Direction.REGRESSION, Direction.IMPROVEMENT)
+    return lost_again and _is_given_back(alert.group, change.before.at)
+
+
+def _is_given_back(group: AlertGroup, after: datetime) -> bool:
+    """Whether something got worse in a group, and all that did is after this moment nearer to its old level."""
+    worse = group.alerts.filter(direction=Direction.REGRESSION).select_related("series")
+    still = [alert for alert in worse if alert.recovered_at is None]
+    return bool(worse) and all(_is_nearer_to_old(one, [v for _, v in _values(one.series, after)]) for one in still)
+
+
+def _is_nearer_to_old(alert: Alert, newest: Sequence[float]) -> bool:
+    if not newest or "points" not in alert.decision:
+        return False
+    old, bad = map(median, levels(alert))
+    return abs(median(newest) - old) < abs(median(newest) - bad)
+
+
+def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
+    """The data of a series after a moment that have a value, with when they were planned."""
+    settings = settings_of(METRICS[series.metric])
+    found = ((one.at, number(one, settings)) for one in history.readings(series, after))
+    return [(at, value) for at, value in found if value is not None]
+
+
 def look(*, series: Series) -> None:
     """End the alerts of a series whose newest points are back at the level before, without waiting for the detector."""
     told = Alert.objects.filter(series=series, recovered_at=None, kind=Kind.STEP, direction=Direction.REGRESSION)
-    alerts = list(told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related("group"))
-    if not alerts:
-        return
-    settings, readings = settings_of(METRICS[series.metric]), history.readings(series)
+    alerts = told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related("group")
     for alert in alerts:
-        since = [
-            (one.at, value)
-            for one in readings
-            if one.at > alert.seen_at and (value := number(one, settings)) is not None
-        ]
-        count = _points_back(alert, [value for _, value in since], settings)
+        since = _values(series, alert.seen_at)
+        count = _points_back(alert, [value for _, value in since], settings_of(METRICS[series.metric]))
         if count:
             alert.recovered_at = since[-count][0]
             close(alert=alert)

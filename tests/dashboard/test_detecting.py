@@ -162,41 +162,6 @@ def test_an_invalid_point_takes_its_alert_along_and_brings_it_back() -> None:
     assert Alert.objects.count() == 1
 
 
-def test_a_level_that_goes_back_is_recovered_and_no_improvement() -> None:
-    measured([1.5] * 10, metric="peak_memory_gb")
-    measured([1.8] * 10, metric="peak_memory_gb", first=10)
-    measured([1.5] * 4, metric="peak_memory_gb", first=20)
-    detecting.detect_due()
-    group = AlertGroup.objects.get()
-    assert (group.state, Alert.objects.get().recovered_at) == ("recovered", FIRST + timedelta(hours=20))
-    assert group.events.filter(text="Measured: every series is back at the level before.").exists()
-
-
-def test_what_is_set_right_soon_after_it_was_seen_is_recovered_and_told_no_more() -> None:
-    measured(noise(30))
-    measured(noise(6, 130, seed=1), first=30, build="2.14.0")
-    detecting.detect_due()
-    measured(noise(5, seed=2), first=36)
-    detecting.detect_due()
-    group = AlertGroup.objects.get()
-    assert (group.state, group.events.latest("pk").text) == (
-        "recovered",
-        "Measured: every series is back at the level before.",
-    )
-    measured(noise(12, seed=3), first=41)
-    detecting.detect_due()
-    assert Alert.objects.count() == 1
-
-
-def test_what_is_half_way_back_has_not_recovered() -> None:
-    measured(noise(30))
-    measured(noise(6, 130, seed=1), first=30, build="2.14.0")
-    detecting.detect_due()
-    measured(noise(6, 115, seed=2), first=36)
-    detecting.detect_due()
-    assert Alert.objects.earliest("pk").recovered_at is None
-
-
 def test_history_that_is_weeks_old_alerts_nobody() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 2, metric="peak_memory_gb", first=10)
