@@ -58,7 +58,7 @@ def test_ten_seconds_tell_what_changed_and_whether_to_care(page: Page) -> None:
 def test_two_recorded_releases_are_compared_down_to_the_command_of_one_job(page: Page) -> None:
     page.goto("/versions/?machine=h100")
     page.get_by_role("link", name="Compare two …").click()
-    expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+or\s+2\.13\.0\+cu130\?"))
+    expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+to\s+2\.13\.0\+cu130\?"))
     expect(page.locator("#cases-section")).to_contain_text("0 of 10 changed significantly")  # one process each
     page.get_by_label("Metric").select_option("cold_start_s")
     page.wait_for_url(re.compile("metric=cold_start_s"))
