@@ -84,11 +84,10 @@ def land(landings: Sequence[Landing]) -> None:
     changes = Counter(row[0] for row in rows)
     changes.subtract(gone)
     roll_up(changes)
-    builds = {landing.job.run.build_id for landing in landings}
     if gone:
-        levels.roll_up(series=changes, builds=builds)
+        levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})
     else:
-        levels.add(series=changes, builds=builds, jobs=[(one.job.pk, one.job.planned_at) for one in landings])
+        levels.add(jobs=[(landing.job.pk, landing.job.planned_at) for landing in landings])
     scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
     due.request(series_ids=changes if scheduled else ())
     first = min(landing.job.planned_at for landing in landings)

@@ -15,7 +15,8 @@ from django.db import connection
 from dashboard.level_sql import COUNTED, LEVEL, OF_LIBRARIES
 
 _FORGET = "DELETE FROM dashboard_buildlevel WHERE series_id = ANY(%(series)s) AND build_id = ANY(%(builds)s)"
-_OF_JOBS = "AND datum.job_id = ANY(%(jobs)s) AND datum.planned_at BETWEEN %(first)s AND %(last)s"
+_OF_BUILDS = "series.id = ANY(%(series)s) AND datum.build_id = ANY(%(builds)s)"
+_OF_JOBS = "datum.job_id = ANY(%(jobs)s) AND datum.planned_at BETWEEN %(first)s AND %(last)s"
 # Count, mean and sum of squares of two samples make those of both: Chan, Golub and LeVeque, 1983.
 _MERGE = """
     INSERT INTO dashboard_buildlevel (
@@ -48,7 +49,7 @@ _MERGE = """
 
 
 def _merged(which: str) -> str:
-    """The statement that adds data to the levels; ``which``: only these."""
+    """The statement that adds these data to the levels."""
     return f"""
     WITH new (
         series_id, build_id, benchmark_version, libraries, machine_id, track_id, benchmark_id, config_id, metric,
@@ -61,24 +62,20 @@ def _merged(which: str) -> str:
         FROM dashboard_series AS series
         JOIN dashboard_datum AS datum ON datum.series_id = series.id
         {OF_LIBRARIES}
-        WHERE series.id = ANY(%(series)s) AND datum.build_id = ANY(%(builds)s) {which}
-              AND {COUNTED}
+        WHERE {which} AND {COUNTED}
         GROUP BY series.id, datum.build_id, datum.benchmark_version, library.names
     )
     {_MERGE}"""  # noqa: S608 - made of constants
 
 
-_ADD, _ADD_ALL = _merged(_OF_JOBS), _merged("")
+_ADD, _ADD_ALL = _merged(_OF_JOBS), _merged(_OF_BUILDS)
 
 
-def add(*, series: Iterable[int], builds: Iterable[int], jobs: Collection[tuple[UUID, datetime]]) -> None:
-    """Merge what these jobs (with when each was planned) have just brought into the levels of these builds in these
-    series. Call it once in the transaction that wrote the data, with the series' rows locked."""
+def add(*, jobs: Collection[tuple[UUID, datetime]]) -> None:
+    """Merge what these jobs (each with when it was planned) have just brought into the levels. Call it once, in the
+    transaction that wrote the data, with their series' rows locked."""
     moments = [planned_at for _, planned_at in jobs]
-    given: dict[str, Any] = {
-        "series": [*series], "builds": [*builds],
-        "jobs": [job for job, _ in jobs], "first": min(moments), "last": max(moments),
-    }  # fmt: skip
+    given: dict[str, Any] = {"jobs": [job for job, _ in jobs], "first": min(moments), "last": max(moments)}
     with connection.cursor() as cursor:
         cursor.execute(_ADD, given)
 
