@@ -3,7 +3,7 @@
 1. The system as `make up` starts it, in a folder of its own, with a generated history.
 2. READERS people, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else happens.
 3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R a second, over HTTP.
-4. What each process of the system holds in memory after a fifth of the jobs and after all of them.
+4. What each process of the system holds in memory after a fifth of the jobs and after all of them, and its CPU time.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import time
 from collections import Counter, defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -80,15 +80,25 @@ class Readers:
         self._over.set()
 
 
-def processes(site: LocalSite) -> dict[str, float]:
-    """MiB of memory (resident, what is shared counted once) by kind of process, those of one kind together."""
-    found: dict[str, float] = defaultdict(float)
+class Used(NamedTuple):
+    """MiB of memory (resident, what is shared counted once), and CPU seconds so far with those of ended children."""
+
+    memory_mib: float = 0.0
+    cpu_s: float = 0.0
+
+
+def processes(site: LocalSite) -> dict[str, Used]:
+    """What each kind of process uses, those of one kind together."""
+    found: dict[str, Used] = defaultdict(Used)
     for process in [psutil.Process(site.pid), *psutil.Process(site.pid).children(recursive=True)]:
         try:
             command, size = " ".join(process.cmdline()), process.memory_full_info().pss / MIB
+            cpu_s = sum(process.cpu_times()[:4])
         except psutil.Error:
             continue
-        found[next((kind for part, kind in KINDS.items() if part in command), "supervisor")] += size
+        kind = next((kind for part, kind in KINDS.items() if part in command), "supervisor")
+        found[kind] = Used(found[kind].memory_mib + size, found[kind].cpu_s + cpu_s)
+    found["this script"] = Used(psutil.Process().memory_full_info().pss / MIB, time.process_time())
     return dict(found)
 
 
@@ -147,7 +157,7 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
     from tests.builders import site as builder
 
     waiting = itertools.chain.from_iterable(plan() for _ in itertools.count())
-    began, early = time.perf_counter(), {}
+    began, before, early = time.perf_counter(), processes(site), {}
     with httpx.Client(base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
         hello = {"boot_id": builder.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
         client.post("/api/v1/worker/hello", json=hello).raise_for_status()
@@ -164,8 +174,10 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
             last.result()
     seconds = time.perf_counter() - began
     print(f"{jobs} results in {seconds:.0f} s: {jobs / seconds:.1f} a second, asked for {rate:.0f}")
-    for kind, size in sorted(processes(site).items()):
-        print(f"{kind:18} {early.get(kind, 0):6.0f} MiB after {jobs // 5} jobs, {size:6.0f} MiB after {jobs}")
+    for kind, used in sorted(processes(site).items()):
+        first, cpu_s = early.get(kind, Used()).memory_mib, used.cpu_s - before.get(kind, Used()).cpu_s
+        sizes = f"{first:5.0f} MiB after {jobs // 5} jobs, {used.memory_mib:5.0f} MiB after {jobs}"
+        print(f"{kind:18} {sizes}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / jobs:.0f} ms a result")
 
 
 def main() -> None:
