@@ -10,7 +10,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from math import isfinite, sqrt
+from math import isfinite, log, sqrt
 from statistics import fmean, median
 from typing import Any, Literal
 
@@ -21,6 +21,12 @@ STATUS_METRIC = "passed"
 EXACT_UNITS = ("GB", "MB")
 SNAP = 3
 """A change whose first point is uncertain began where build or environment changed, if that is at most so far away."""
+AGAINST, AGAINST_AT_MOST = log(100), log(20)
+"""How much more likely the points between may be without that, and how much of it one of them may be: two that clearly
+stayed where they were are enough, one is not."""
+LEVEL_POINTS = 20
+"""Points that tell the level before a change, and its noise."""
+SMALLEST = 1e-300  # in place of the variance of a level without noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +134,31 @@ class Follower:
         return follower
 
 
-def began(points: Sequence[Sequence[Reading]], index: int, exact: bool) -> int:
-    """Index of the first point of the new level: where the build changed (or else the environment), if that is near.
+def began(points: Sequence[Sequence[Reading]], index: int, settings: Settings, exact: bool) -> int:
+    """Index of the first point of the new level: where the build changed (or else the environment), if that is near
+    and the points between do not speak against it.
 
     exact: the series held one value before, so `index` is certain.
     """
     if exact:
         return index
+    values = [point(repeats, position, settings).value for position, repeats in enumerate(points)]
     near = sorted(range(max(1, index - SNAP), min(len(points), index + SNAP + 1)), key=lambda at: abs(at - index))
     for what in ("build", "environment"):
         for at in near:
-            if getattr(points[at - 1][-1], what) != getattr(points[at][0], what):
+            changed = getattr(points[at - 1][-1], what) != getattr(points[at][0], what)
+            if changed and _may_have_begun(values, index, at):
                 return at
     return index
+
+
+def _may_have_begun(values: Sequence[float], index: int, at: int) -> bool:
+    """Whether the change that was placed at `index` may have begun at `at`: by the likelihood of the points between,
+    under Gaussian noise around either level, of which a single one may be an outlier."""
+    first, last = sorted((at, index))
+    before, between, after = values[max(0, first - LEVEL_POINTS) : first], values[first:last], values[last:]
+    old, new = median(before), median(after)
+    claimed, other = (new, old) if at < index else (old, new)
+    scale = 2 * (1.4826 * median(abs(value - old) for value in before)) ** 2 or SMALLEST
+    against = (((value - claimed) ** 2 - (value - other) ** 2) / scale for value in between)
+    return sum(min(max(one, 0.0), AGAINST_AT_MOST) for one in against) <= AGAINST

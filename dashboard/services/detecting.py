@@ -123,7 +123,7 @@ def _change(series: Series, follower: Follower, readings: list[Reading], told: _
     exact = verdict.cause == "step" and verdict.effect_low == verdict.effect_high
     index = max(seen - told.behind, 1)
     drifts = verdict.cause == "drift"
-    first = index if drifts else began(points, index, exact)
+    first = index if drifts else began(points, index, follower.settings, exact)
     return Change(
         series=series,
         verdict=verdict,

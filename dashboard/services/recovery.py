@@ -9,7 +9,7 @@ from datetime import datetime
 from statistics import fmean, median
 
 from dashboard.detection import Settings, judge
-from dashboard.following import number, settings_of
+from dashboard.following import LEVEL_POINTS, number, settings_of
 from dashboard.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
 from dashboard.selectors import history
@@ -19,7 +19,6 @@ from dashboard.services.describing import describe
 
 BACK = 1 / 3
 """The new level is back when it is no further from the old one than this share of the alert's change."""
-LEVEL_POINTS = 20
 FEWEST, MOST = 4, 12
 """Points since the change was seen, the newest ones, that are compared with the level before it."""
 SURE = 0.995
