@@ -1,7 +1,7 @@
-"""The whole system under load: python tests/perf/load.py [--jobs N] [--rate R]
+"""The whole system under load: python tests/perf/load.py [--jobs N] [--rate R] [--readers N]
 
 1. The system as `make up` starts it, in a folder of its own, with a generated history.
-2. READERS people, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else happens.
+2. People, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else happens.
 3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R a second, over HTTP.
 4. What each process of the system holds in memory after a fifth of the jobs and after all of them, and its CPU time.
 """
@@ -9,6 +9,7 @@
 import argparse
 import itertools
 import logging
+import math
 import os
 import random
 import statistics
@@ -30,7 +31,7 @@ from tests.builders.local_site import LocalSite, local_site
 from tests.end_to_end.drill import connect
 from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples
 
-READERS, PAUSE_S = 50, 5.0
+PAUSE_S = 5.0
 LANES = 16  # workers that report at the same time
 PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
@@ -43,11 +44,11 @@ KINDS = {  # part of a command line -> what that process is
 class Readers:
     """People who open pages until `stop`; `seconds` and `errors` since the last `begin`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, count: int) -> None:
         self.seconds: list[float] = []
         self.errors: Counter[str] = Counter()
         self._url, self._over = url, threading.Event()
-        for number in range(READERS):
+        for number in range(count):
             threading.Thread(target=self._read, args=(number,), daemon=True).start()
 
     def _read(self, number: int) -> None:
@@ -69,7 +70,9 @@ class Readers:
         self.seconds, self.errors = [], Counter()
 
     def tell(self, when: str) -> float:
-        """Print how long pages took, and return the 95th percentile in seconds."""
+        """Print how long pages took, and return the 95th percentile in seconds; NaN where nobody read."""
+        if len(self.seconds) < 2:
+            return math.nan
         p95 = statistics.quantiles(self.seconds, n=20)[-1]
         median, errors = statistics.median(self.seconds), dict(self.errors) or "none"
         print(f"{when}: {len(self.seconds)} pages, errors {errors}")
@@ -184,6 +187,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--rate", type=float, default=50.0)
+    parser.add_argument("--readers", type=int, default=50)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="compilewatch-load-"))
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
@@ -192,7 +196,7 @@ def main() -> None:
         logging.disable(logging.WARNING)
         token = prepare()
         print(f"{psutil.cpu_count()} cores, load {psutil.getloadavg()[0]:.1f}", flush=True)
-        readers = Readers(site.url)
+        readers = Readers(site.url, options.readers)
         time.sleep(10)
         readers.begin()
         time.sleep(30)
