@@ -76,6 +76,9 @@ def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
             os._exit(1)
         import torch.distributed
 
+        # A rank that dies while it ends (threads of its backend do that now and then) has torchrun end the others:
+        # none ends before rank 0 has answered.
+        torch.distributed.barrier()
         torch.distributed.destroy_process_group()
 
 

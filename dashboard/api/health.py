@@ -26,7 +26,8 @@ def readyz(request: HttpRequest) -> JsonResponse:
 
 def database_state() -> str:
     try:
-        connection.ensure_connection()
+        with connection.cursor() as cursor:  # asks the server: this thread's connection may be one that was cut
+            cursor.execute("SELECT 1")
     except DatabaseError as error:
         return f"cannot be reached: {type(error).__name__}. Is the server of DATABASE_URL up?"
     return "ok"

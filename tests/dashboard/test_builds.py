@@ -127,7 +127,7 @@ def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageI
 def test_the_commands_of_the_docs_exist() -> None:
     told = (Path(settings.BASE_DIR) / "docs" / "builds.md").read_text()
     named = set(re.findall(r"manage\.py (\w+)", told))
-    assert named == {"add_build", "discover_builds", "compare_builds"}
+    assert named == {"add_build", "add_variant", "discover_builds", "compare_builds"}
     assert named <= set(get_commands())
 
 

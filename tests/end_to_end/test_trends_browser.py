@@ -33,11 +33,13 @@ def trend(page: Page, query: str = "?config=eager") -> Page:
 
 
 def on_page(plot: Locator, index: int) -> tuple[float, float]:
-    """Where the point ``index`` of the first line lies on the page."""
+    """Where the point ``index`` of the first line lies on the page, those left out that failed: they have no value."""
     at = plot.evaluate(
         """(plot, index) => {
             const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
-            return [xaxis._offset + xaxis.d2p(trace.x[index]), yaxis._offset + yaxis.d2p(trace.y[index])];
+            const shown = [...trace.y.keys()].filter(at => Number.isFinite(trace.y[at]));
+            const at = shown[Math.min(index, shown.length - 1)];
+            return [xaxis._offset + xaxis.d2p(trace.x[at]), yaxis._offset + yaxis.d2p(trace.y[at])];
         }""",
         index,
     )
