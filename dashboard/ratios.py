@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
+from scipy.stats import norm
 from scipy.stats import t as student
 
 Floats = NDArray[np.float64]
@@ -112,7 +113,7 @@ def ratios(base: Sequence[Level], new: Sequence[Level], *, confidence: float = C
 
     1. The variance between processes, pooled over both sides, n_base + n_new − 2 degrees of freedom.
     2. Moderated by the other pairs' (module docstring); a case without repeats takes theirs ("borrowed").
-    3. The error of the ratio is at least what the samples within the processes say.
+    3. The interval is at least as wide as what the samples within the processes say.
     """
     if not base:
         return []
@@ -136,8 +137,12 @@ def ratios(base: Sequence[Level], new: Sequence[Level], *, confidence: float = C
 
 
 def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Standard errors and their degrees of freedom: the spread between processes, at least that within them."""
-    return np.sqrt(np.fmax(between, within)), np.where(within > np.nan_to_num(between), np.inf, freedom)
+    """Standard errors and their degrees of freedom: of the variances between and within processes the one that makes
+    the wider interval. The first, of few degrees of freedom, does so with the smaller variance, too."""
+    upper = 0.5 + CONFIDENCE / 2
+    reach = student.ppf(upper, np.where(freedom > 0, freedom, np.nan)) * np.sqrt(between)
+    is_within = np.nan_to_num(reach) < norm.ppf(upper) * np.sqrt(within)
+    return np.sqrt(np.where(is_within, within, between)), np.where(is_within, np.inf, freedom)
 
 
 def spans(levels: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[tuple[float, float]]:

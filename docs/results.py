@@ -1,7 +1,7 @@
 """Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds that it is current.
 
-The tables are made of tests/data/h100_*; what they say in words is in docs/results.template, and has to be read again
-when they change.
+The tables are made of tests/data/h100_* and h200_*; what they say in words is in docs/results.template, and has to be
+read again when they change.
 A session may leave `yardstick.md` and `drill.md` beside its results: what tests/perf/yardstick.py and
 tests/end_to_end/gpu_drill.py printed there.
 """
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,12 +23,14 @@ from dashboard.comparing import compare_latency  # noqa: E402
 from dashboard.result_format import parse_result  # noqa: E402
 from dashboard.result_sides import side  # noqa: E402
 
-DATA = sorted((ROOT / "tests" / "data").glob("h100_*"))
+DATA = sorted((ROOT / "tests" / "data").glob("h[12]00_*"))
 PHASES = ("dynamo", "aot", "inductor", "triton")
 VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
 STARTS = ("cold", "warm", "restored")
 Document = dict[str, Any]
 Groups = dict[tuple[str, str], dict[str, list[Document]]]  # (benchmark, config) -> release -> processes
+DISTRIBUTED = "distributed"  # the family that spans GPUs
+LISTED = 4  # so many processes are told one by one
 
 TEMPLATE = ROOT / "docs" / "results.template"
 NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
@@ -42,17 +44,25 @@ def main() -> None:
 
 def page(documents: Sequence[Document]) -> str:
     plain = [one for one in documents if not one["job"].get("variant")]
-    groups: Groups = defaultdict(lambda: defaultdict(list))
-    for one in sorted(plain, key=lambda one: str(one["started_at"])):
-        groups[recorded.case(one)][_release(one)].append(one)
+    several = [one for one in plain if one["benchmark"]["family"] == DISTRIBUTED]
+    groups = _grouped(one for one in plain if one not in several)
     tables = {make.__name__: _table(make(groups)) for make in (releases, configs, starts, phases, spread)}
     return TEMPLATE.read_text().format(
         **tables,
+        distributed=_table(distributed(_grouped(several))),
+        ramp=ramp(plain),
         told=_told(documents),
         cost=cost(documents),
         yardstick=_kept("yardstick.md", "python tests/perf/yardstick.py RESULTS"),
         drill=_kept("drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
+
+
+def _grouped(documents: Iterable[Document]) -> Groups:
+    groups: Groups = defaultdict(lambda: defaultdict(list))
+    for one in sorted(documents, key=lambda one: str(one["started_at"])):
+        groups[recorded.case(one)][_release(one)].append(one)
+    return groups
 
 
 def releases(groups: Groups) -> Iterator[Sequence[str]]:
@@ -119,6 +129,34 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
                 yield _short(benchmark), config, release, str(len(processes)), within, between
 
 
+def distributed(groups: Groups) -> Iterator[Sequence[str]]:
+    """Memory is that of one GPU."""
+    yield "benchmark", "eager step, ms", "compiled step, ms", "speedup", "cold start, s", "peak memory, GB (eager)"
+    for (benchmark, _), by_release in groups.items():
+        for processes in by_release.values():
+            steps = [_each(processes, metric, 4) for metric in ("eager_latency_ms", "latency_ms")]
+            memory, eager = (_digits(_median(processes, f"{arm}peak_memory_gb"), 3) for arm in ("", "eager_"))
+            cold = _digits(_median(processes, "cold_start_s"), 3)
+            yield _short(benchmark), *steps, _each(processes, "speedup", 3), cold, f"{memory} ({eager})"
+
+
+def ramp(documents: Sequence[Document]) -> str:
+    """What the beginning of a sample costs: told from steps timed one by one, where the GPU kept its clock."""
+    idle_ms, percents = [], []
+    for one in documents:
+        arm, single = (one["samples"].get(name, {}) for name in ("compiled", "compiled_single"))
+        if one["marks"] or not single.get("values") or arm["inner"] == 1:
+            continue
+        step, alone = median(arm["values"]), median(single["values"])
+        idle_ms.append((alone - step) * arm["inner"] / (arm["inner"] - 1))
+        percents.append(100 * idle_ms[-1] / arm["inner"] / step)
+    most_ms, most = (quantiles(values, n=10)[-1] for values in (idle_ms, percents))
+    return (
+        f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten {most_ms:.2f} ms or more "
+        f"({median(percents):.1f} and {most:.1f} % of a step)"
+    )
+
+
 def cost(documents: Sequence[Document]) -> str:
     wall = sum(sum(one["wall_s"].values()) for one in documents)
     share = sum(map(measurement_s, documents)) / wall
@@ -147,8 +185,16 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _arrow(old: Sequence[Document], new: Sequence[Document], metric: str, digits: int) -> str:
-    told = [", ".join(_digits(value, digits) for value in _values(side, metric)) for side in (old, new)]
+    told = [_each(side, metric, digits) for side in (old, new)]
     return " → ".join(told) if all(told) else "–"
+
+
+def _each(processes: Sequence[Document], metric: str, digits: int) -> str:
+    """The value of each process; of many their median."""
+    values = _values(processes, metric)
+    if len(values) > LISTED:
+        return f"{_digits(median(values), digits)} (median of {len(values)})"
+    return ", ".join(_digits(value, digits) for value in values)
 
 
 def _between(processes: Sequence[Document]) -> float:

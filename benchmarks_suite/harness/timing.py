@@ -16,9 +16,10 @@ from benchmarks_suite.harness import ranks, statistics
 from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
-SAMPLE_S = {  # the timer's grain is 50 ns, a synchronization some 10 µs: 0.1 % at most
-    "cpu": 0.0005,  # shorter than the scheduler's turns of some 3 ms: beside other load most samples are undisturbed
-    "cuda": 0.020,
+SAMPLE_S = {
+    "cpu": 0.0005,  # the timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that beside other
+    # load most samples are undisturbed
+    "cuda": 0.100,  # until the first kernels run the GPU idles, 0.05 to 0.5 ms a sample (docs/results.md)
 }
 MIN_PAIRS = 20
 MIN_P90, MIN_P99 = 200, 1000
@@ -106,10 +107,10 @@ class Stopwatch:
         """
         self.time(arm, max(5, 2 * len(self._batches)))
 
-    def inner_steps(self, arms: Sequence[Arm]) -> int:
-        """Steps that one sample needs to last SAMPLE_S in the faster arm: whole passes over the batches."""
+    def inner_steps(self, arm: Arm) -> int:
+        """Steps that one sample of this arm needs to last SAMPLE_S: whole passes over the batches."""
         passes = len(self._batches)
-        fastest_ms = min(min(self.time(arm, passes)[0] for _ in range(3)) for arm in arms)
+        fastest_ms = min(self.time(arm, passes)[0] for _ in range(3))
         wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
         return passes * int(ranks.agreed(max(1, math.ceil(wanted / passes))))
 
@@ -123,14 +124,14 @@ def sample(
     neither arm always follows the other. It looks at the interval of the paired speedup, with one arm at that
     of the median; that interval is valid under this stopping (statistics.median_interval).
     """
-    inner, method = stopwatch.inner_steps(arms), METHODS[len(arms)]
-    taken = {arm.name: Samples(inner) for arm in arms}
+    method = METHODS[len(arms)]
+    taken = {arm.name: Samples(stopwatch.inner_steps(arm)) for arm in arms}
     look_at = MIN_PAIRS
     with _quiet():
         deadline = time.perf_counter() + budget_s
         for position, arm in _interleaved(arms, random.Random(seed)):  # noqa: S311 - no secret
-            wall_ms, cpu_ms = stopwatch.time(arm, inner)
             samples = taken[arm.name]
+            wall_ms, cpu_ms = stopwatch.time(arm, samples.inner)
             samples.ms.append(wall_ms)
             samples.cpu_ms.append(cpu_ms)
             samples.order.append(position)

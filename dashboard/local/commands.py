@@ -54,7 +54,7 @@ def up(recorded: Sequence[str]) -> int:
 def demo(_: Sequence[str]) -> int:
     """`up` with what was recorded on GPUs, in a data folder of its own; nothing is measured."""
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
-    return up([str(folder) for folder in sorted((project.ROOT / "tests" / "data").glob("h100_*"))])
+    return up([str(folder) for folder in sorted((project.ROOT / "tests" / "data").glob("h[12]00_*"))])
 
 
 def test(marker: str, rest: Sequence[str]) -> int:

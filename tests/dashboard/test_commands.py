@@ -161,6 +161,12 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
     ]
 
 
+@pytest.mark.parametrize(("folder", "count", "machine"), [("h100_third", 22, "H100"), ("h200_two_gpus", 9, "H200")])
+def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int, machine: str) -> None:
+    assert call("import_results", H100[0].with_name(folder)).strip() == f"{count} added, 0 here already, 0 refused"
+    assert machine.lower() in Machine.objects.get().key
+
+
 def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> None:
     call("import_results", H100_TWO_RELEASES)
     variant = TorchBuild.objects.get(base__label="2.13.0+cu130")

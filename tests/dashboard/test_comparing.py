@@ -97,6 +97,15 @@ def test_the_error_is_at_least_what_the_samples_within_a_process_say() -> None:
     assert ratios([same], [unsure])[0].error == pytest.approx(0.02 / math.sqrt(2))
 
 
+def test_more_noise_within_a_process_never_makes_an_interval_narrower() -> None:
+    repeated = [level((1.0, 1.0 + spread)) for spread in (0.001, 0.002, 0.05, 0.4)]
+    reaches = []
+    for error in (0.001, 0.01, 0.03, 0.1):
+        once = level((1.0,), (error,))
+        reaches.append(ratios([*repeated, once], [*repeated, once])[-1].reach)
+    assert reaches == sorted(reaches)
+
+
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=9), st.integers(1, 8))
 def test_a_level_is_the_same_from_its_parts(values: list[float], cut: int) -> None:
     first, rest = values[: min(cut, len(values) - 1)], values[min(cut, len(values) - 1) :]

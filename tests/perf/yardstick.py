@@ -3,7 +3,8 @@
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies and speedups stand
-beside those found here. Run it on a machine that does nothing else, with as many threads as the results had. On a CPU
+beside those found here. Turns are as short as the suite's samples: under a power cap an arm's clock depends on what ran
+just before it. Run it on a machine that does nothing else, with as many threads as the results had. On a CPU
 it takes CPU time and one thread: wall-clock time would count what else runs there.
 """
 
@@ -26,7 +27,7 @@ from transformers import (
     ViTForImageClassification,
 )  # fmt: skip
 
-ROUNDS, ROUND_S = 5, 1.0
+ROUNDS, TURN_S = 20, 0.1
 Made = tuple[nn.Module, tuple[torch.Tensor, ...]]  # a model, and what it is called with
 SIZES = {"smoke": "the same with small sizes", "standard": "what GPUs are measured with"}
 
@@ -96,7 +97,7 @@ def measure(name: str, size: str, device: str) -> tuple[float, float]:
     ]
     for timer in timers:
         timer.timeit(10)
-    turns = [[timer.blocked_autorange(min_run_time=ROUND_S).median * 1000 for timer in timers] for _ in range(ROUNDS)]
+    turns = [[timer.blocked_autorange(min_run_time=TURN_S).median * 1000 for timer in timers] for _ in range(ROUNDS)]
     eager, compiled = (statistics.median(turn[arm] for turn in turns) for arm in (0, 1))
     return eager, compiled
 
@@ -141,7 +142,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1 if given.device == "cpu" else given.threads)
     suite = of_the_suite(given.results, "cpu_ms" if given.device == "cpu" else "values")
-    print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)")
+    print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
     for name in given.only or MODELS:
         what = MODELS[name][1 if given.size == "standard" else 2]

@@ -70,13 +70,18 @@ def test_positions_tell_the_sequence_in_which_samples_were_taken() -> None:
 
 
 def test_a_sample_is_long_against_the_timers_grain() -> None:
-    inner = a_stopwatch().inner_steps([an_arm("eager", 0.1)])
+    inner = a_stopwatch().inner_steps(an_arm("eager", 0.1))
     assert 3 <= inner <= 10
+
+
+def test_a_sample_of_the_slower_arm_has_fewer_steps() -> None:
+    taken, _ = timing.sample(a_stopwatch(), [an_arm("eager", 1), an_arm("compiled", 0.05)], 0.1, 50, seed=0)
+    assert taken["eager"].inner == 1 < taken["compiled"].inner
 
 
 def test_a_sample_is_made_of_whole_passes_over_the_batches() -> None:
     batches: list[Inputs] = [{"x": index} for index in range(7)]
-    assert a_stopwatch(batches).inner_steps([an_arm("eager", 0.3)]) % 7 == 0
+    assert a_stopwatch(batches).inner_steps(an_arm("eager", 0.3)) % 7 == 0
 
 
 def test_batches_are_used_in_turn() -> None:
