@@ -82,9 +82,10 @@ def listed(documents: list[recorded.Document], device: str) -> str:
 
 
 def newest(documents: Iterable[recorded.Document], place: Place) -> Results:
-    """The last result of each case of this place, in the order of the registry and of the configs."""
+    """The last result of each case of this place, in the order of the registry and of the configs; none of a variant."""
     found: Results = {}
-    for document in sorted(documents, key=lambda document: str(document["finished_at"])):
+    plain = (document for document in documents if not document["job"].get("variant"))
+    for document in sorted(plain, key=lambda document: str(document["finished_at"])):
         name = document["benchmark"]["name"]
         here = document["job"]["device"].startswith(place.device) and document["benchmark"]["size"] == place.size
         if here and name in BENCHMARKS and BENCHMARKS[name].version == document["benchmark"]["version"]:

@@ -70,6 +70,10 @@ def test_of_two_results_of_one_case_the_newer_one_counts() -> None:
     assert mark("inductor", later, result()) == "T"
 
 
+def test_a_result_of_a_variant_does_not_count() -> None:
+    assert mark("inductor", result(job={"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}})) == "."
+
+
 def test_a_result_of_another_version_of_the_benchmark_does_not_count() -> None:
     assert mark("inductor", result(benchmark={"name": MLP, "size": "smoke", "version": 99})) == "."
 
