@@ -82,7 +82,7 @@ def listed(documents: list[recorded.Document], device: str) -> str:
 
 
 def newest(documents: Iterable[recorded.Document], place: Place) -> Results:
-    """The last result of each case of this place, in the order of the registry and of the configs; none of a variant."""
+    """The last result of each case of this place, in the order of the registry and of configs; none of a variant."""
     found: Results = {}
     plain = (document for document in documents if not document["job"].get("variant"))
     for document in sorted(plain, key=lambda document: str(document["finished_at"])):
