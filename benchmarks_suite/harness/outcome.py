@@ -61,6 +61,11 @@ _RULES = (
     ),
     _Rule(
         "unsupported",
+        "A library that this benchmark needs is missing: install it where this interpreter finds it.",
+        names=("ModuleNotFoundError",),
+    ),
+    _Rule(
+        "unsupported",
         "This GPU is too old for Triton (capability 7.0 or newer). Measure in eager, or on a newer GPU.",
         names=("GPUTooOldForTriton",),
         texts=("too old to be supported by the triton",),

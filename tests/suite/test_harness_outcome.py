@@ -59,6 +59,12 @@ def test_what_a_workload_calls_unsupported_is_told_in_its_words() -> None:
     )
 
 
+def test_a_missing_library_is_unsupported_and_named() -> None:
+    found = outcome_of(raised_by(lambda: importlib.import_module("no_such_library")))
+    assert found.status == "unsupported"
+    assert "'no_such_library'" in found.message
+
+
 def test_a_full_disk_says_where_to_free_space() -> None:
     assert "TMPDIR" in outcome_of(OSError(28, "No space left on device")).message
 
