@@ -2,6 +2,8 @@
 be had here.
 """
 
+import importlib
+
 import torch
 from torch._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit
 from torch._inductor import exc
