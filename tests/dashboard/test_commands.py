@@ -30,7 +30,7 @@ from tests.builders import site
 
 pytestmark = pytest.mark.django_db
 H100 = [Path(__file__).parents[1] / "data" / name for name in ("h100_first", "h100_second")]
-H100_TWO_RELEASES = H100[0].with_name("h100_two_releases")
+H100_TWO_RELEASES, H100_DRILL = (H100[0].with_name(name) for name in ("h100_two_releases", "h100_drill"))
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 
 
@@ -173,6 +173,14 @@ def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_bui
     assert variant.label.startswith("2.13.0+cu130~imported-")
     assert variant.variant == {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
     assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {"import-variants"}
+
+
+def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_control_in_the_plain_one() -> None:
+    assert call("import_results", H100_DRILL).strip() == "32 added, 0 here already, 0 refused"
+    drift = Datum.objects.filter(series__metric="drift", series__benchmark__name__startswith="swiglu")
+    shown = {(datum.build.base is None, f"{datum.value:.5f}") for datum in drift.select_related("build")}
+    assert (drift.count(), shown) == (12, {(True, "0.00166"), (False, "0.00242")})
+    assert TorchBuild.objects.filter(base__label="2.11.0+cu130").count() == 4
 
 
 def test_what_no_suite_here_can_measure_is_shown_once_it_is_imported(client: Client) -> None:

@@ -98,9 +98,17 @@ def test_a_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
     assert "quieten the machine" in advice(gate)
 
 
-def test_memory_repeats_exactly_so_one_process_is_enough() -> None:
-    gate = decide(side(peak_memory_gb=[1.0]), side(peak_memory_gb=[1.1]), ["peak_memory_gb"])
-    assert gate.state == "regression"
+@pytest.mark.parametrize(
+    ("metric", "base", "new", "state"),
+    [
+        ("peak_memory_gb", 1.0, 1.1, "regression"),
+        ("drift", 1e-3, 1.3e-3, "regression"),
+        ("drift_loss", 1e-5, 2e-5, "unknown"),
+    ],
+)
+def test_one_process_is_enough_for_what_repeats_exactly(metric: str, base: float, new: float, state: str) -> None:
+    before, after = (side("", ("a", "b"), **{metric: [one]}) for one in (base, new))
+    assert decide(before, after, [metric]).state == state
 
 
 def test_memory_too_small_to_be_measured_decides_nothing() -> None:

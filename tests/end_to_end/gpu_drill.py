@@ -1,13 +1,20 @@
 """The drill where there is a GPU and no site: real changes of the compiled path, measured in turn, judged from files.
 
     python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--minutes 14]      the suite alone
-    python -m tests.end_to_end.gpu_drill judge OUT                                         where the site is installed
+    python -m tests.end_to_end.gpu_drill judge OUT [--device cuda:0]                       where the site is installed
 
 `measure` interleaves the plain build, the same again as the control, and a variant for each injection: one process
-each in every turn. `judge` does with the result files what the site does with a confirmation: each turn is a pair, the
-pairs go through the sequential test (dashboard/confirming.py), and what it confirms gets a cause by the site's own
-rules (dashboard/attribution.py). `manage.py import_results OUT` shows the same numbers on the site's pages. The exit
-code of `judge` is 1 where something came otherwise than it should.
+each in every turn. Each case begins with a turn that is not judged (OUT/warm_up): a machine that was just started reads
+its files from a cold disk, and each variant reads some that no other build does, so that a plain job alone would not
+do. After the fewest turns that the sequential test looks at it measures on, as a confirmation of the site would: one
+turn more of each case that is not decided, until the most turns or the minutes are over. That needs numpy and scipy;
+without them it stays with --turns.
+
+`judge` does with the results what the site does with a confirmation: each turn is a pair, the pairs go through the
+sequential test (dashboard/confirming.py), and what it confirms gets a cause by the site's own rules
+(dashboard/attribution.py). OUT has a folder for each case, with a folder of results for each build, or a kept file
+BUILD.jsonl.gz (tests/data/h100_drill). `manage.py import_results OUT` shows the same numbers on the site's pages. The
+exit code of `judge` is 1 where something came otherwise than it should: also what is not decided is not found.
 """
 
 import argparse
@@ -21,8 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TURNS = 4  # the fewest pairs that the sequential test looks at
-PLAIN, CONTROL = "plain", "again"
+PLAIN, CONTROL, WARM_UP = "plain", "again", "warm_up"
 JUDGED = ("latency_ms", "peak_memory_gb", "cold_start_s", "drift", "passed")
 
 
@@ -80,6 +86,7 @@ def main() -> int:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch")
     parser.add_argument("--minutes", type=float, default=14)
+    parser.add_argument("--turns", type=int, default=4, help="turns before the pairs are looked at")
     parser.add_argument("--budget-s", type=float, default=2, help="seconds of sampling in each job")
     given = parser.parse_args()
     injections = ON_CPU if given.device == "cpu" else ON_GPU
@@ -87,22 +94,43 @@ def main() -> int:
 
 
 def measure(given: argparse.Namespace, injections: tuple[Injection, ...]) -> int:
-    """One `interleave` for each case: its injections beside the plain build and the control; the worst exit code."""
+    """Each case's warm-up and first turns, then one turn more of those that are not decided; the worst exit code."""
     until = time.monotonic() + given.minutes * 60
     cases = dict.fromkeys(one.case for one in injections)
-    return max(_interleave(given, until, [one for one in injections if one.case == case]) for case in cases)
+    groups = [[one for one in injections if one.case == case] for case in cases]
+    worst, turns = max(_begin(given, until, group) for group in groups), given.turns
+    while not worst and (groups := [group for group in groups if _wants_more(given.out, group)]):
+        turns += 1
+        worst = max(_interleave(given, until, group, given.out, turns) for group in groups)
+    return worst
 
 
-def _interleave(given: argparse.Namespace, until: float, injections: list[Injection]) -> int:
-    """The cold start is there for the fingerprints of the generated code: what the causes are told from."""
+def _begin(given: argparse.Namespace, until: float, injections: list[Injection]) -> int:
+    warmed = _interleave(given, until, injections, given.out / WARM_UP, 1)
+    return max(warmed, _interleave(given, until, injections, given.out, given.turns))
+
+
+def _wants_more(out: Path, injections: list[Injection]) -> bool:
+    """An injection is looked at in the metric where it must show, the control in those of all."""
+    try:
+        from tests.end_to_end.gpu_drill_pairs import wants_more
+    except ModuleNotFoundError as missing:
+        print(f"{missing.name} is not installed: no look at the pairs, so no further turns", file=sys.stderr)
+        return False
+    asked = {one.name: [one.metric] for one in injections} | {CONTROL: [one.metric for one in injections]}
+    return wants_more(out / injections[0].name, PLAIN, asked)
+
+
+def _interleave(given: argparse.Namespace, until: float, injections: list[Injection], out: Path, turns: int) -> int:
+    """So many turns, less those that are there; the cold start brings the fingerprints that causes are told from."""
     first = injections[0]
     (benchmark, config), on_gpu = first.case, given.device != "cpu"
     threads = {"threads": 8, "compile_threads": 16} if on_gpu else {}
     asked = {"budget_s": given.budget_s, "single_steps": 0, "starts": ["cold"], "keep_code": False, **threads}
     job = {"benchmark": benchmark, "config": config, "device": given.device, "timeout_s": 300, "measure": asked}
-    folder = given.out / first.name
+    folder = out / first.name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "list.jsonl").write_text(f"{json.dumps(job)}\n" * TURNS)
+    (folder / "list.jsonl").write_text(f"{json.dumps(job)}\n" * turns)
     labels = [PLAIN, *(one.name for one in injections), CONTROL]
     builds = [word for label in labels for word in ("--build", f"{label}={given.python}")]
     variants = [word for one in injections for word in ("--variant", f"{one.name}={json.dumps(one.variant)}")]
@@ -117,20 +145,21 @@ def judge(out: Path, injections: tuple[Injection, ...]) -> int:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    from tests.end_to_end.gpu_drill_judging import Finding, findings
+    from tests.end_to_end.gpu_drill_judging import findings
+    from tests.end_to_end.gpu_drill_pairs import labels, read
 
     wrong = 0
     print("| injected | found | effect | cause | evidence |\n|---|---|---|---|---|")
-    for folder in sorted(path.parent for path in out.glob(f"*/{PLAIN}")):
-        there = [one for one in injections if (folder / one.name).is_dir()]
-        for one in there:
-            found = findings(folder / PLAIN, folder / one.name, JUDGED)
+    for group in sorted({path.parent for path in out.glob(f"*/{PLAIN}*")}):
+        base, there = read(group, PLAIN), labels(group)
+        for one in (one for one in injections if one.name in there):
+            found = findings(base, read(group, one.name), JUDGED)
             wrong += not any(each.metric == one.metric and each.cause == "compiler" for each in found)
             print_rows(f"{one.what} ({one.case[0].partition('.')[0]})", found)
-        silent: list[Finding] = findings(folder / PLAIN, folder / CONTROL, JUDGED)
-        wrong += bool(silent)
+        silent = findings(base, read(group, CONTROL), JUDGED)
+        wrong += any(each.state != "undecided" for each in silent)
         print_rows("nothing: the same build again", silent)
-    print(f"{wrong} came otherwise" if wrong else "All of it came as it should.")
+    print(f"\n{wrong} came otherwise, or cannot be told yet." if wrong else "\nAll of it came as it should.")
     return 1 if wrong else 0
 
 

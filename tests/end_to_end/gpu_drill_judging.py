@@ -1,65 +1,60 @@
-"""Judges result files of two builds that were measured in turn, as the site judges a confirmation."""
+"""Judges results of two builds that were measured in turn as the site judges a confirmation, and tells the cause."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from dashboard.attribution import Code, Facts, Moved, attribute
-from dashboard.confirming import Pair, look
-from dashboard.detection import judge
-from dashboard.following import settings_of
+from dashboard.confirming import FEWEST, MOST, Outcome
 from dashboard.metrics import METRICS
 from dashboard.selectors.documents import between
 from dashboard.selectors.facts import CONTROLS, PHASES, moved
-
-Document = Mapping[str, Any]
+from tests.end_to_end.gpu_drill_pairs import Document, looked, state, value
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A change that the pairs confirmed: metric, effect in words, cause and its first evidence."""
+    """One row: a change in a metric that the pairs confirmed or cannot decide yet, or a group that is not finished.
 
+    effect in words; cause and its first evidence where it is confirmed, else what the site would do.
+    """
+
+    state: Literal["confirmed", "undecided", "unfinished"]
     metric: str
     effect: str
     cause: str
     evidence: str
 
 
-def findings(base: Path, new: Path, metrics: Sequence[str]) -> list[Finding]:
-    """What is confirmed between two folders of results, of the metrics that both have."""
-    sides = read(base), read(new)
-    found = [_finding(metric, *sides) for metric in metrics]
+def findings(base: Sequence[Document], new: Sequence[Document], metrics: Sequence[str]) -> list[Finding]:
+    """What there is to tell between two builds, of the metrics that both have."""
+    turns = min(len(base), len(new))
+    if turns < FEWEST:
+        told = f"{turns} of the {FEWEST} turns that a first look needs"
+        return [Finding("unfinished", "not finished", told, "", "`measure` goes on where it stopped.")]
+    found = [_finding(metric, base, new) for metric in metrics]
     return [one for one in found if one is not None]
 
 
-def read(folder: Path) -> list[Document]:
-    """The results in the order of the list."""
-    return [json.loads(path.read_text()) for path in sorted(folder.glob("*/result.json"))]
-
-
-def _values(documents: Sequence[Document], metric: str) -> list[float]:
-    if metric == "passed":
-        return [float(one["status"] == "pass") for one in documents]
-    return [float(one["metrics"][metric]["value"]) for one in documents if metric in one["metrics"]]
-
-
 def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Finding | None:
-    before, after = _values(base, metric), _values(new, metric)
-    settings = settings_of(METRICS[metric])
-    pairs: list[Pair] = list(zip(before, after, strict=False))
-    if not pairs:
+    outcome = looked(metric, base, new)
+    told = state(outcome, metric, base) if outcome else "nothing"
+    if outcome is None or told == "nothing":
         return None
-    suspected = judge(before, after, settings).effect
-    outcome = look(pairs, suspected, settings)
-    if outcome.verdict != "confirmed" or abs(outcome.effect) < settings.threshold_percent * (outcome.unit == "percent"):
-        return None
+    if told == "undecided":
+        says = f"after {outcome.pairs} pairs not decided: {_effect(outcome)}"
+        more = outcome.verdict == "open"
+        on = f"The site would measure on, up to {MOST} pairs." if more else "The site would call it inconclusive."
+        return Finding("undecided", metric, says, "", on)
     percent = outcome.unit == "percent"
     change = Moved(METRICS[metric].label, outcome.effect, outcome.low, outcome.high) if percent else None
     cause, evidence = attribute(_facts(metric, change, base, new))
-    effect = f"{outcome.effect:+.3g} {'%' if percent else ''} ({outcome.low:+.3g} to {outcome.high:+.3g})"
-    return Finding(metric, effect, cause, evidence[0].says if evidence else "none")
+    return Finding("confirmed", metric, _effect(outcome), cause, evidence[0].says if evidence else "none")
+
+
+def _effect(outcome: Outcome) -> str:
+    unit = " %" if outcome.unit == "percent" else ""
+    return f"{outcome.effect:+.3g}{unit} ({outcome.low:+.3g} to {outcome.high:+.3g})"
 
 
 def _facts(metric: str, change: Moved | None, base: Sequence[Document], new: Sequence[Document]) -> Facts:
@@ -74,7 +69,8 @@ def _facts(metric: str, change: Moved | None, base: Sequence[Document], new: Seq
 
 
 def _moved(metric: str, name: str, base: Sequence[Document], new: Sequence[Document]) -> Moved | None:
-    return moved(name, metric, _values(base, metric), _values(new, metric)) if metric else None
+    before, after = ([found for one in side if (found := value(one, metric)) is not None] for side in (base, new))
+    return moved(name, metric, before, after) if metric else None
 
 
 def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:

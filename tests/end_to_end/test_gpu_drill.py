@@ -1,4 +1,4 @@
-"""The GPU drill's judgement, of result files whose change is known."""
+"""The GPU drill's judgement: of result files whose change is known, and of those that an H100 left."""
 
 import json
 from pathlib import Path
@@ -6,30 +6,45 @@ from typing import Any
 
 import pytest
 
+from benchmarks_suite.harness import recorded
+from dashboard.confirming import FEWEST, MOST
 from tests.builders import site
-from tests.end_to_end.gpu_drill import JUDGED, PLAIN
+from tests.end_to_end.gpu_drill import JUDGED, ON_GPU, PLAIN, judge
 from tests.end_to_end.gpu_drill_judging import Finding, findings
+from tests.end_to_end.gpu_drill_pairs import KEPT, labels, read, wants_more
 
+H100 = Path(__file__).parents[1] / "data" / "h100_drill"
 LATENCIES = (10.0, 10.1, 9.9, 10.05)
+SCATTERED = (2.7, 1.7, 1.5, 1.6)
 GRAPHS = {"wrapper": "a", "kernels": "b"}
 
 
-def side(folder: Path, times: float = 1.0, eager: float = 1.0, kernels: str = "b", **more: Any) -> Path:
-    """Four processes; the compiled and the eager step take so many times as long as usual."""
-    for number, latency in enumerate(LATENCIES):
-        values = {"latency_ms": latency * times, "eager_latency_ms": 2 * latency * eager, "peak_memory_gb": 2.0, **more}
+def side(
+    group: Path,
+    label: str,
+    times: float | tuple[float, ...] = 1.0,
+    eager: float = 1.0,
+    kernels: str = "b",
+    turns: int = FEWEST,
+    **more: Any,
+) -> None:
+    """A process for each turn; the compiled and the eager step take so many times as long as usual."""
+    for turn in range(turns):
+        latency, each = LATENCIES[turn % 4], times[turn % 4] if isinstance(times, tuple) else times
+        values = {"latency_ms": latency * each, "eager_latency_ms": 2 * latency * eager, "peak_memory_gb": 2.0, **more}
         document = {
-            "status": "pass", "metrics": {key: {"value": value} for key, value in values.items()},
+            "schema": "result.v1", "status": "pass", "metrics": {key: {"value": one} for key, one in values.items()},
             "environment": site.environment(), "compile": {"fingerprints": {**GRAPHS, "kernels": kernels}},
         }  # fmt: skip
-        place = folder / f"{number:03d}"
+        place = group / label / f"{turn:03d}"
         place.mkdir(parents=True)
         (place / "result.json").write_text(json.dumps(document))
-    return folder
 
 
-def found(tmp_path: Path, **changed: Any) -> list[Finding]:
-    return findings(side(tmp_path / PLAIN), side(tmp_path / "variant", **changed), JUDGED)
+def found(group: Path, turns: int = FEWEST, **changed: Any) -> list[Finding]:
+    side(group, PLAIN, turns=turns)
+    side(group, "variant", turns=turns, **changed)
+    return findings(read(group, PLAIN), read(group, "variant"), JUDGED)
 
 
 def test_slower_code_is_the_compilers(tmp_path: Path) -> None:
@@ -55,3 +70,74 @@ def test_the_control_is_silent(tmp_path: Path) -> None:
 @pytest.mark.parametrize("times", [1.004, 0.996])
 def test_less_than_is_worth_telling_is_not_told(tmp_path: Path, times: float) -> None:
     assert found(tmp_path, times=times) == []
+
+
+def test_what_four_pairs_do_not_decide_is_told_with_what_they_say(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, times=SCATTERED)
+    assert (only.metric, only.state, only.cause) == ("latency_ms", "undecided", "")
+    assert only.effect.startswith("after 4 pairs not decided: +82")
+    assert only.evidence == f"The site would measure on, up to {MOST} pairs."
+
+
+def test_after_the_most_pairs_nobody_would_measure_on(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, turns=MOST, times=(3.0, 0.5, 2.5, 0.9))
+    assert (only.state, only.evidence) == ("undecided", "The site would call it inconclusive.")
+    assert not wants_more(tmp_path, PLAIN, {"variant": ["latency_ms"]})
+
+
+def test_too_few_turns_are_not_nothing(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, turns=FEWEST - 1, times=1.1)
+    assert (only.state, only.effect) == ("unfinished", "3 of the 4 turns that a first look needs")
+
+
+def test_a_turn_that_failed_on_one_side_makes_no_pair_with_another_turn(tmp_path: Path) -> None:
+    side(tmp_path, PLAIN, turns=5)
+    side(tmp_path, "variant", turns=5)
+    failed = tmp_path / "variant" / "000" / "result.json"
+    failed.write_text(json.dumps({**json.loads(failed.read_text()), "metrics": {}}))
+    assert findings(read(tmp_path, PLAIN), read(tmp_path, "variant"), ["latency_ms"]) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "times", "more"),
+    [(FEWEST, SCATTERED, True), (FEWEST - 1, 1.0, True), (FEWEST, 1.0, False), (FEWEST, 1.5, False)],
+)
+def test_one_more_turn_is_wanted_while_the_pairs_do_not_decide(
+    tmp_path: Path, turns: int, times: float | tuple[float, ...], more: bool
+) -> None:
+    found(tmp_path, turns=turns, times=times)
+    assert wants_more(tmp_path, PLAIN, {"variant": ["latency_ms"]}) == more
+
+
+def test_kept_files_say_what_the_folders_said(tmp_path: Path) -> None:
+    said = found(tmp_path / "folders", times=1.1, kernels="c")
+    for label in labels(tmp_path / "folders"):
+        recorded.keep(recorded.read(tmp_path / "folders" / label), tmp_path / "kept" / f"{label}{KEPT}")
+    kept = tmp_path / "kept"
+    assert labels(kept) == {PLAIN, "variant"}
+    assert findings(read(kept, PLAIN), read(kept, "variant"), JUDGED) == said
+
+
+@pytest.mark.parametrize(
+    ("label", "metric", "state", "cause"),
+    [
+        ("slower", "latency_ms", "confirmed", "compiler"),
+        ("heavier", "peak_memory_gb", "confirmed", "compiler"),
+        ("inexact", "drift", "confirmed", "compiler"),
+        ("later", "cold_start_s", "undecided", ""),
+    ],
+)
+def test_what_was_injected_on_the_h100(label: str, metric: str, state: str, cause: str) -> None:
+    group = H100 / ("inexact" if label == "inexact" else "slower")
+    told = findings(read(group, PLAIN), read(group, label), JUDGED)
+    assert (metric, state, cause) in {(one.metric, one.state, one.cause) for one in told}
+
+
+@pytest.mark.parametrize("group", ["slower", "inexact"])
+def test_the_controls_of_the_h100_are_silent(group: str) -> None:
+    assert findings(read(H100 / group, PLAIN), read(H100 / group, "again"), JUDGED) == []
+
+
+def test_the_table_of_the_h100_is_what_judge_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert judge(H100, ON_GPU) == 1  # the start that four pairs do not decide was not found
+    assert capsys.readouterr().out == (H100 / "drill.md").read_text()
