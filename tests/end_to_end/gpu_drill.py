@@ -4,11 +4,10 @@
     python -m tests.end_to_end.gpu_drill judge OUT [--device cuda:0]                       where the site is installed
 
 `measure` interleaves the plain build, the same again as the control, and a variant for each injection: one process
-each in every turn. Each case begins with a turn that is not judged (OUT/warm_up): a machine that was just started reads
-its files from a cold disk, and each variant reads some that no other build does, so that a plain job alone would not
-do. After the fewest turns that the sequential test looks at it measures on, as a confirmation of the site would: one
-turn more of each case that is not decided, until the most turns or the minutes are over. That needs numpy and scipy;
-without them it stays with --turns.
+each in every turn. Each case begins with a whole turn that is not judged (OUT/warm_up): on a machine that was just
+started the disk is cold, and a variant may read files that no plain job has read. After the fewest turns that the
+sequential test looks at it measures on, as a confirmation of the site would: one turn more of each case that is not
+decided, until the most turns or the minutes are over. That needs numpy and scipy; without them it stays with --turns.
 
 `judge` does with the results what the site does with a confirmation: each turn is a pair, the pairs go through the
 sequential test (dashboard/confirming.py), and what it confirms gets a cause by the site's own rules

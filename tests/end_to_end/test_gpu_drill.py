@@ -1,6 +1,8 @@
 """The GPU drill's judgement: of result files whose change is known, and of those that an H100 left."""
 
 import json
+import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from benchmarks_suite.harness import recorded
 from dashboard.confirming import FEWEST, MOST
 from tests.builders import site
-from tests.end_to_end.gpu_drill import JUDGED, ON_GPU, PLAIN, judge
+from tests.end_to_end.gpu_drill import CONTROL, JUDGED, ON_CPU, ON_GPU, PLAIN, WARM_UP, judge, measure
 from tests.end_to_end.gpu_drill_judging import Finding, findings
 from tests.end_to_end.gpu_drill_pairs import KEPT, labels, read, wants_more
 
@@ -17,6 +19,21 @@ H100 = Path(__file__).parents[1] / "data" / "h100_drill"
 LATENCIES = (10.0, 10.1, 9.9, 10.05)
 SCATTERED = (2.7, 1.7, 1.5, 1.6)
 GRAPHS = {"wrapper": "a", "kernels": "b"}
+
+STAND_IN = """#!{python}
+# In place of an interpreter with torch: interleave's results, a turn for each line of the list.
+import json, sys
+from pathlib import Path
+turns = len(Path(sys.argv[4]).read_text().splitlines())
+for label in (word.partition("=")[0] for flag, word in zip(sys.argv, sys.argv[1:]) if flag == "--build"):
+    for turn in range(turns):
+        place = Path(sys.argv[5]) / label / f"{{turn + 1:03d}}"
+        place.mkdir(parents=True, exist_ok=True)
+        times = ({times} + [1.6] * turns)[turn] if label == "slower" else 1
+        metrics = {{"latency_ms": {{"value": (10 + turn % 3 / 10) * times}}}}
+        document = {{"schema": "result.v1", "status": "pass", "metrics": metrics}}
+        (place / "result.json").write_text(json.dumps(document))
+"""
 
 
 def side(
@@ -107,6 +124,17 @@ def test_one_more_turn_is_wanted_while_the_pairs_do_not_decide(
 ) -> None:
     found(tmp_path, turns=turns, times=times)
     assert wants_more(tmp_path, PLAIN, {"variant": ["latency_ms"]}) == more
+
+
+@pytest.mark.parametrize(("times", "turns"), [([1.6, 1.61, 1.59, 1.6], 4), ([2.0, 1.3, 1.7, 1.6], 5)])
+def test_measuring_goes_on_until_the_pairs_decide(tmp_path: Path, times: list[float], turns: int) -> None:
+    python = tmp_path / "python"
+    python.write_text(STAND_IN.format(python=sys.executable, times=times))
+    python.chmod(0o700)
+    given = Namespace(out=tmp_path / "out", device="cpu", python=str(python), minutes=5, turns=FEWEST, budget_s=1)
+    assert measure(given, ON_CPU[:1]) == 0
+    assert [len(read(given.out / "slower", label)) for label in (PLAIN, "slower", CONTROL)] == [turns] * 3
+    assert len(read(given.out / WARM_UP / "slower", PLAIN)) == 1
 
 
 def test_kept_files_say_what_the_folders_said(tmp_path: Path) -> None:
