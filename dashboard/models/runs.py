@@ -98,6 +98,7 @@ class Job(models.Model):
     benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="jobs")
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="jobs")
     position = models.PositiveIntegerField(default=0)  # order within the run
+    turn = models.PositiveIntegerField(default=0)  # order among all that waits for the machine: services/dispatch.py
     spec = models.JSONField(default=dict)  # the job file (job.v1) without attempt: what the worker is given
     state = models.CharField(max_length=20, choices=JobState, default=JobState.PLANNED)
     status = models.CharField(max_length=30, choices=Status, blank=True)  # empty until it ended
@@ -123,6 +124,15 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["state", "lease_until"], name="job_lease"),
             models.Index(fields=["run", "state"], name="job_run_state"),
+            models.Index(  # what waits in the database, in the order in which its messages are sent
+                fields=["turn", "planned_at"],
+                condition=models.Q(state=JobState.QUEUED, dispatched_at=None),
+                name="job_due",
+            ),
+            models.Index(  # what waits in the broker
+                fields=["run"], condition=models.Q(state=JobState.QUEUED, dispatched_at__isnull=False), name="job_out"
+            ),
+            models.Index(fields=["finished_at"], name="job_finished"),
             models.Index(  # how the cases of a build failed
                 fields=["run"], condition=~models.Q(status__in=["", Status.PASS]), name="job_failed"
             ),

@@ -24,7 +24,7 @@ from dashboard.models import (
 from dashboard.pins import ALWAYS, PinError, needs_bridge, newest_set, shared_set
 from dashboard.plan import Case, PlanError, Selection, budget, hint
 from dashboard.services.builds import add_build
-from dashboard.services.dispatch import dispatch
+from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.runs import cancel_run, find_machine, plan_job, plan_run
 
@@ -206,7 +206,7 @@ def measure_in_turn(
         plan_job(runs[side], place, benchmarks[case.benchmark], configs[case.config], now + place * STEP, measure)
         for place, (case, side) in enumerate(order)
     ]
-    Job.objects.bulk_create(jobs, batch_size=500)
+    Job.objects.bulk_create(line_up(jobs), batch_size=500)
     transaction.on_commit(dispatch)
 
 

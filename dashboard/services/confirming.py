@@ -36,7 +36,7 @@ from dashboard.selectors import pairs
 from dashboard.selectors.evidence import judged_series, suspicion_of
 from dashboard.services import triage
 from dashboard.services.alerting import settle
-from dashboard.services.dispatch import dispatch
+from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import ACTIVE, WAITING, refresh_runs
 from dashboard.services.runs import plan_job
@@ -208,6 +208,6 @@ def plan_rounds(*, confirmation: Confirmation, alerts: Sequence[Alert], rounds: 
         jobs.append(plan_job(runs[side], place, series.benchmark, series.config, at, measure))
         place += 1
     ensure_partitions(moments=[job.planned_at for job in jobs])
-    Job.objects.bulk_create(jobs)
+    Job.objects.bulk_create(line_up(jobs))
     refresh_runs(run_ids={run.pk for run in runs.values()})
     transaction.on_commit(dispatch)

@@ -7,6 +7,7 @@ Leases go by the database's clock: there is one, whatever the clocks of web serv
 
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
+from dashboard.services.dispatch import dispatch
 from dashboard.services.run_state import note_running, refresh_runs
 
 logger = structlog.get_logger(__name__)
@@ -46,6 +48,7 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
         )
         if taken:
             note_running(run_id=job.run_id)
+            transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))  # its message is used: the next one
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job

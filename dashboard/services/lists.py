@@ -11,7 +11,7 @@ from dashboard.job_lists import Line
 from dashboard.models import Benchmark, Config, Job, Machine, Run, TorchBuild
 from dashboard.plan import PlanError, require_known
 from dashboard.services.builds import add_variant
-from dashboard.services.dispatch import dispatch
+from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.runs import find_build, find_machine, find_track, plan_job
 
@@ -32,7 +32,8 @@ def trigger_list(*, lines: Sequence[Line], machine: str, track: str, build: str,
         for on_build, stretch in groupby(lines, key=partial(_build_of, build)):
             run = Run(build=on_build, machine=on_machine, track=on_track, label=label, request={"measure": {}})
             run.save()
-            jobs += Job.objects.bulk_create(_jobs(run, list(stretch)))
+            jobs += _jobs(run, list(stretch))
+        Job.objects.bulk_create(line_up(jobs))
         transaction.on_commit(dispatch)
     return jobs
 

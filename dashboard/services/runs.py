@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -24,7 +25,7 @@ from dashboard.models import (
     Track,
 )
 from dashboard.plan import TIMEOUT_S, BenchmarkFacts, Case, PlanError, Selection, hint, job_file, plan_cases
-from dashboard.services.dispatch import dispatch
+from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import ACTIVE, RETRYABLE, refresh_runs
 
@@ -65,8 +66,8 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     ensure_partitions(moments=[jobs[0].planned_at])
     with transaction.atomic():
         run.save()
-        Job.objects.bulk_create(jobs, batch_size=500)
-        transaction.on_commit(partial(dispatch, run_id=run.pk))
+        Job.objects.bulk_create(line_up(jobs), batch_size=500)
+        transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
     return run
 
 
@@ -140,17 +141,17 @@ def retry_failed_jobs(*, run: Run) -> int:
     """Queue the jobs again that brought no result, under a new attempt; how many. What they told before is kept
     until they tell something new."""
     with transaction.atomic():
-        failed = Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk")
-        ids = [job.pk for job in failed]
-        Job.objects.filter(pk__in=ids).update(
+        failed = list(Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk"))
+        Job.objects.bulk_update(line_up(sorted(failed, key=attrgetter("position"))), ["turn"], batch_size=500)
+        Job.objects.filter(pk__in=[job.pk for job in failed]).update(
             state=JobState.QUEUED, status="", message="", phase="", log_tail="", attempt=F("attempt") + 1,
             max_attempts=F("attempt") + ATTEMPTS, worker=None, dispatched_at=None, claimed_at=None, lease_until=None,
             finished_at=None,
         )  # fmt: skip
         refresh_runs(run_ids=[run.pk])
-        transaction.on_commit(partial(dispatch, run_id=run.pk))
+        transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
     run.refresh_from_db()
-    return len(ids)
+    return len(failed)
 
 
 def find_named(known: QuerySet[Named], kind: str, field: str, name: str) -> Named:

@@ -28,6 +28,7 @@ from dashboard.local.embedded_postgres import EmbeddedPostgres
 
 METRICS_OF_A_RESULT = 40
 SAMPLES_OF_AN_ARM = 200
+QUEUE = 10_000
 TABLES = ("job", "result", "datum", "samples", "series")
 
 
@@ -168,6 +169,29 @@ def heartbeats(count: int) -> None:
     measure("a heartbeat", count, lambda _: client.post(address, body, content_type="application/json"))
 
 
+def claims(count: int) -> None:
+    """Claim jobs out of a short and a long queue of two runs: each claim has the next message sent."""
+    from dashboard.models import Job, JobState
+    from dashboard.services.dispatch import dispatch
+    from dashboard.services.leases import claim
+    from tests.builders import site
+
+    def line(length: int) -> None:
+        for like in (site.run(site.MLP, purpose="scheduled").jobs.get() for _ in range(2)):
+            case = {key: getattr(like, key) for key in ("run", "benchmark", "config", "spec", "planned_at")}
+            Job.objects.bulk_create(Job(**case, turn=turn) for turn in range(1, length // 2))
+        dispatch()
+
+    def claim_next(_: int) -> None:
+        job = Job.objects.only("pk").filter(state=JobState.QUEUED, dispatched_at__isnull=False)[0]
+        claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT)
+
+    worker = site.worker("claiming")
+    for length in (count + 10, QUEUE):
+        line(length)
+        measure(f"a claim, {length:,} wait", count, claim_next)
+
+
 def messages(broker: EmbeddedBroker, count: int) -> None:
     """What a queued job takes in the broker's memory."""
     from dashboard.celery import app
@@ -186,6 +210,7 @@ def main() -> None:
     with servers() as broker:
         results(count)
         heartbeats(count)
+        claims(count)
         messages(broker, count)
 
 
