@@ -11,7 +11,7 @@ help:       ## Say what there is (the default)
 up:         ## Install what is missing, start everything, print the address. Ctrl-C stops it, data stay in var/
 	$(LOCAL) up
 
-demo:       ## The site with results that were recorded on H100s, without measuring anything; data in var/demo/
+demo:       ## The site with what was recorded, on H100s and with a real alert, without measuring anything; data in var/demo/
 	$(LOCAL) demo
 
 test:       ## The whole test suite with real Postgres, broker and browser. One test: make test ARGS="-k name"

@@ -52,9 +52,10 @@ def up(recorded: Sequence[str]) -> int:
 
 
 def demo(_: Sequence[str]) -> int:
-    """`up` with what was recorded on GPUs, in a data folder of its own; nothing is measured."""
+    """`up` with what was recorded on GPUs, and histories with their alerts, in a data folder of its own."""
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
-    return up([str(folder) for folder in sorted((project.ROOT / "tests" / "data").glob("h[12]00_*"))])
+    data = project.ROOT / "tests" / "data"
+    return up([str(folder) for folder in sorted({*data.glob("h[12]00_*"), *data.glob("*_history")})])
 
 
 def test(marker: str, rest: Sequence[str]) -> int:

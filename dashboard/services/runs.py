@@ -47,12 +47,13 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     measure: Mapping[str, Any] | None = None,
     libraries: Mapping[str, str] | None = None,
     label: str = "",
+    planned_at: datetime | None = None,
 ) -> Run:
     """Make a run and its jobs, and send the jobs' messages once the transaction is through.
 
     build, machine, track: label and keys. families, benchmarks, configs: names; all empty means the default selection
     of the machine's size. measure: `measure` of the job file. libraries: name -> version; none: the newest that the
-    build takes. Raises PlanError, naming what is wrong and what there is.
+    build takes. planned_at: none: now. Raises PlanError, naming what is wrong and what there is.
     """
     on_build, on_machine, on_track = find_build(build), find_machine(machine), find_track(track)
     selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
@@ -62,7 +63,7 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
         build=on_build, machine=on_machine, track=on_track, purpose=Purpose(purpose), schedule=schedule, label=label,
         created_by_id=user.pk if user else None, request=request, libraries=dict(libraries or {}),
     )  # fmt: skip
-    jobs = plan_jobs(run, cases, planned_at=timezone.now(), measure=measure or {})
+    jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure or {})
     ensure_partitions(moments=[jobs[0].planned_at])
     with transaction.atomic():
         run.save()

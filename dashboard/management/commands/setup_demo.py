@@ -8,18 +8,28 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.management.commands.setup_local import read_json
+from dashboard.plan import PlanError
+from dashboard.result_format import Refused
 from dashboard.services.fleet import sync_catalog
 from dashboard.services.import_files import sources_in
 from dashboard.services.imports import import_results
 from dashboard.services.local_setup import ensure_admin
 from dashboard.services.partitions import ensure_coming_partitions
+from dashboard.services.playing import play_history
+
+HISTORY = "_history"  # how the name of a folder ends whose results are played in their order
 
 
 class Command(BaseCommand):
-    help = "Make the admin account and take in recorded results, where they are missing."
+    help = "Make the admin account, take in recorded results and play recorded histories, where they are missing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, help="as of import_results")
+        parser.add_argument(
+            "paths",
+            nargs="+",
+            type=Path,
+            help=f"as of import_results; a folder named …{HISTORY} is played, with alerts",
+        )
         parser.add_argument(
             "--catalog", type=Path, required=True, help="output of `python -m benchmarks_suite list --json`"
         )
@@ -29,11 +39,25 @@ class Command(BaseCommand):
         ensure_coming_partitions(now=timezone.now())
         sync_catalog(catalog=read_json(options["catalog"]), retire=True)
         password = ensure_admin()
-        report = import_results(
-            sources=(source for path in options["paths"] for source in sources_in(path)), label="Recorded"
-        )
-        if report.refused:
-            raise CommandError("\n".join(f"{name}: refused: {reason}" for name, reason in report.refused))
-        made = {"admin_password": password, "worker_token": None, "first_run": None, "added": report.added}
+        histories = [path for path in options["paths"] if path.name.endswith(HISTORY)]
+        imported = [path for path in options["paths"] if path not in histories]
+        added = _take_in(imported) + sum(map(_play, histories))
+        made = {"admin_password": password, "worker_token": None, "first_run": None, "added": added}
         said = "\n".join(f"{name}: {value or 'as it was'}" for name, value in made.items())
         self.stdout.write(json.dumps(made) if options["json"] else said)
+
+
+def _take_in(paths: list[Path]) -> int:
+    """How many results are new."""
+    report = import_results(sources=(source for path in paths for source in sources_in(path)), label="Recorded")
+    if report.refused:
+        raise CommandError("\n".join(f"{name}: refused: {reason}" for name, reason in report.refused))
+    return report.added
+
+
+def _play(folder: Path) -> int:
+    """How many results are new: those of a history that was not played before."""
+    try:
+        return play_history(key=folder.name.replace("_", "-"), sources=sources_in(folder))
+    except (Refused, PlanError) as error:
+        raise CommandError(f"{folder} cannot be played: {error}") from None
