@@ -1,7 +1,8 @@
 """Two sides, case by case: what got better, what got worse, and what could not be compared and why. Pure.
 
 A side is what was measured of one build (or track, or machine, or config). Cases are matched by benchmark and config,
-under one version of the benchmark and one set of model libraries; everything else is left out, with the reason.
+under one version of the benchmark and model libraries of the same versions; everything else is left out, with the
+reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -142,12 +143,24 @@ def _match(
     olds, news = ([part for part in parts if part.version == version] for parts in (olds, news))
     if any_libraries:
         return case, pooled(olds), pooled(news)
-    shared = {part.libraries for part in olds} & {part.libraries for part in news}
+    shared = [
+        _union(old.libraries, new.libraries) for old in olds for new in news if _agree(old.libraries, new.libraries)
+    ]
     if not shared:
         return LeftOut(case, "libraries", f"{_newest(olds)} against {_newest(news)}")
     libraries = max(shared, key=library_order)
-    olds, news = ([part for part in parts if part.libraries == libraries] for parts in (olds, news))
+    olds, news = ([part for part in parts if _agree(part.libraries, libraries)] for parts in (olds, news))
     return case, pooled(olds), pooled(news)
+
+
+def _agree(one: Libraries, other: Libraries) -> bool:
+    """Whether no library has two versions. One that is not there at all was not needed: the case has passed."""
+    known = dict(other)
+    return all(known.get(name, version) == version for name, version in one)
+
+
+def _union(one: Libraries, other: Libraries) -> Libraries:
+    return tuple(sorted({*one, *other}))
 
 
 def under(side: Side, libraries: Libraries) -> dict[Key, Measured]:

@@ -210,6 +210,12 @@ def test_two_sides_are_compared_under_the_newest_libraries_that_both_have() -> N
     assert older.rows[0].effect.base.value == pytest.approx(200.06, rel=1e-3)
 
 
+def test_a_library_that_only_one_side_has_was_not_needed() -> None:
+    more = (("diffusers", "0.42.1"), *NEW_SET)
+    table = compare(latency(libraries=more), latency(libraries=NEW_SET), LATENCY)
+    assert (len(table.rows), table.left_out) == (1, [])
+
+
 def test_the_largest_effect_comes_first() -> None:
     cases = [Case(name, "inductor", name, "llm", "training") for name in "ab"]
     base = {Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases}
