@@ -29,7 +29,7 @@ PURPOSE_SYMBOLS = {
 }
 _FEW_POINTS = 80  # up to this many the line carries a marker on each point
 _FEW_INTERVALS = 12  # up to this many each point has whiskers too: a band around one point has no width
-_LEAST_SPAN_MS = 3_600_000  # of the time axis, so that a first point is not drawn on an axis of milliseconds
+_LEAST_SPAN_MS, _WIDENED_MS = 60_000, 3_600_000  # of the time axis: a first point is not drawn on one of milliseconds
 _MOST_BUILD_LINES = 60
 MOST_LABELS = 8
 
@@ -91,7 +91,7 @@ def _widened(lines: Sequence[Line]) -> dict[str, Any]:
     if not times or max(times) - min(times) >= _LEAST_SPAN_MS:
         return {}
     middle = (min(times) + max(times)) // 2
-    return {"range": [middle - _LEAST_SPAN_MS, middle + _LEAST_SPAN_MS]}
+    return {"range": [middle - _WIDENED_MS, middle + _WIDENED_MS]}
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
