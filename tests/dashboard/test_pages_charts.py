@@ -1,5 +1,7 @@
 """Figures as plain dicts: nothing that matters is lost on the way to the browser."""
 
+from dataclasses import replace
+
 import numpy as np
 import orjson
 import pytest
@@ -156,8 +158,10 @@ def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> No
     assert high - low == 2 * 3_600_000
 
 
-def test_days_of_points_set_the_time_axis_themselves() -> None:
-    assert "range" not in charts.series_figure([line([1.0, 2.0])], LATENCY)["layout"]["xaxis"]
+@pytest.mark.parametrize("minutes", [2, 24 * 60])
+def test_minutes_of_points_like_days_set_the_time_axis_themselves(minutes: int) -> None:
+    first, second = line([1.0]), replace(line([2.0]), at_ms=line([2.0]).at_ms + 60_000 * minutes)
+    assert "range" not in charts.series_figure([first, second], LATENCY)["layout"]["xaxis"]
 
 
 def test_builds_that_came_close_together_have_one_label_and_a_mark_each() -> None:
