@@ -39,21 +39,22 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
         if confirmation.state != Confirmation.State.RUNNING:
             return False
         if confirmation.group.state not in (AlertState.CONFIRMING, *triage.STAYS):
-            _cancel(confirmation)
-            _end(confirmation, f"Stopped: the alert is {confirmation.group.state}.", now)
+            stopped = f"Stopped: the alert is {confirmation.group.state}."
+            _cancel(confirmation, stopped)
+            _end(confirmation, stopped, now)
             return True
         late = confirmation.created_at < now - PATIENCE
         if late:
-            _cancel(confirmation)
+            _cancel(confirmation, f"Stopped: the confirmation has taken more than {PATIENCE.days} days.")
         elif Job.objects.filter(run__confirmation=confirmation, state__in=ACTIVE).exists():
             return False
         _look(confirmation, now, last=late)
     return True
 
 
-def _cancel(confirmation: Confirmation) -> None:
+def _cancel(confirmation: Confirmation, why: str) -> None:
     for run in confirmation.runs.all():
-        cancel_run(run=run)
+        cancel_run(run=run, why=why)
 
 
 def _look(confirmation: Confirmation, now: datetime, *, last: bool) -> None:

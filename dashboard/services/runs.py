@@ -122,14 +122,17 @@ def repository_of(benchmark: Benchmark) -> dict[str, Any] | None:
     return {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision} if pinned else None
 
 
-def cancel_run(*, run: Run) -> int:
-    """Cancel the jobs that have not ended; how many. A worker that has one learns it with its next heartbeat."""
+def cancel_run(*, run: Run, why: str = "Cancelled by a person.") -> int:
+    """Cancel the jobs that have not ended; how many. A worker that has one learns it with its next heartbeat.
+
+    why: what the jobs' pages say.
+    """
     with transaction.atomic():
         active = Job.objects.filter(run=run, state__in=ACTIVE).select_for_update().order_by("pk")
         ids = [job.pk for job in active]
         Job.objects.filter(pk__in=ids).update(
             state=JobState.CANCELLED,
-            message="Cancelled by a person.",
+            message=why,
             finished_at=timezone.now(),
             lease_until=None,
         )

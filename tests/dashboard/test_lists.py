@@ -111,7 +111,8 @@ def test_a_list_is_cancelled_when_its_minutes_are_over(tmp_path: Path) -> None:
     site.worker()
     with pytest.raises(CommandError, match="measures them again"):
         measure_list(lines({}), tmp_path, "--minutes", "0", "--build", site.BUILD, "--track", site.track().key)
-    assert Job.objects.get().state == JobState.CANCELLED
+    job = Job.objects.get()
+    assert (job.state, "minutes" in job.message, "person" in job.message) == (JobState.CANCELLED, True, False)
 
 
 @pytest.mark.django_db

@@ -18,6 +18,7 @@ from dashboard.services.runs import cancel_run
 
 WORKER_PATIENCE_S = 300  # its first import of torch from a cold disk takes minutes
 LOOK_EVERY_S = 0.5
+OVER = "Cancelled: the minutes that were given to its list (--minutes) were over."
 
 
 class Command(BaseCommand):
@@ -109,4 +110,4 @@ def standing_at(track: str) -> str:
 
 def cancel(jobs: Sequence[Job]) -> None:
     for run in Run.objects.filter(jobs__in=[job.pk for job in jobs]).distinct():
-        cancel_run(run=run)
+        cancel_run(run=run, why=OVER)
