@@ -40,7 +40,8 @@ class Api(NinjaAPI):
         schema = super().get_openapi_schema(**how)
         for path in schema["paths"].values():
             for call in path.values():
-                call["summary"] = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
+                first = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
+                call["summary"] = first.replace("`", "")  # a summary is plain text, a description is Markdown
         return schema
 
 

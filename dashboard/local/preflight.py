@@ -118,7 +118,7 @@ def _room(facts: Facts) -> list[Problem]:
         found.append(
             Problem(
                 f"port {facts.port} is taken by {facts.port_holder}",
-                f"stop it, or choose another port: make up PORT={facts.port + 1}",
+                f"stop it, or give the same command another port: PORT={facts.port + 1}",
             )
         )
     return found

@@ -105,6 +105,7 @@ def test_every_call_but_the_description_has_a_summary_of_its_own(client: Client)
     schema = client.get(API + "openapi.json").json()
     calls = [call for path in schema["paths"].values() for call in path.values()]
     assert all(call.get("description") for call in calls)
+    assert [call["summary"] for call in calls if "`" in call["summary"]] == []
 
 
 def test_the_description_as_a_page_is_read_like_the_other_pages(client: Client, reader: Client) -> None:

@@ -67,7 +67,7 @@ def test_without_apt_the_missing_compiler_is_still_named() -> None:
     ("changes", "words"),
     [
         ({"free_gb": 3.0}, ["/srv/compilewatch", "3.0 GB", "11 GB"]),
-        ({"port_holder": "process 77 (nginx)"}, ["8000", "process 77 (nginx)", "PORT=8001"]),
+        ({"port_holder": "process 77 (nginx)"}, ["8000", "process 77 (nginx)", "same command", "PORT=8001"]),
         ({"closed_folder": Path("/srv")}, ["/srv cannot be written to"]),
         ({"glibc": (0, 0)}, ["not glibc"]),
         ({"glibc": (2, 27)}, ["glibc 2.27", "2.28"]),
