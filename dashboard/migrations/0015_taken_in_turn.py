@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
     dependencies = [("dashboard", "0014_levels_are_merged")]
 
     operations = [
-        migrations.AddField(model_name="job", name="turn", field=models.PositiveIntegerField(default=0)),
+        migrations.AddField(model_name="job", name="turn", field=models.PositiveIntegerField(db_default=0, default=0)),
         migrations.RunPython(give_waiting_jobs_turns, migrations.RunPython.noop),
         migrations.AddIndex(
             model_name="job",

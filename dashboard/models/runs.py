@@ -98,7 +98,9 @@ class Job(models.Model):
     benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="jobs")
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="jobs")
     position = models.PositiveIntegerField(default=0)  # order within the run
-    turn = models.PositiveIntegerField(default=0)  # order among all that waits for the machine: services/dispatch.py
+    # Order among all that waits for the machine (services/dispatch.py). The database knows the default, too: what a
+    # site that is not upgraded yet adds has none.
+    turn = models.PositiveIntegerField(default=0, db_default=0)
     spec = models.JSONField(default=dict)  # the job file (job.v1) without attempt: what the worker is given
     state = models.CharField(max_length=20, choices=JobState, default=JobState.PLANNED)
     status = models.CharField(max_length=30, choices=Status, blank=True)  # empty until it ended
