@@ -19,7 +19,7 @@ from benchmarks_suite.workload import Inputs
 SAMPLE_S = {
     "cpu": 0.0005,  # the timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that beside other
     # load most samples are undisturbed
-    "cuda": 0.100,  # until the first kernels run the GPU idles, 0.05 to 0.5 ms a sample (docs/results.md)
+    "cuda": 0.100,  # until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
 }
 MIN_PAIRS = 20
 MIN_P90, MIN_P99 = 200, 1000

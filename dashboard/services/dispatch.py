@@ -19,7 +19,8 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dashboard.celery import app
-from dashboard.models import Job, JobState, Purpose, Run, RunState, Worker
+from dashboard.models import Job, JobState, Purpose, Run, Worker
+from dashboard.selectors.runs import ACTIVE_RUNS
 from dashboard.services.run_state import WAITING, refresh_runs
 
 TASK = "runner.run_job"
@@ -32,7 +33,6 @@ PRIORITIES = {  # 0 goes first: an alert waits for its confirmation, then a pers
 LOWEST_PRIORITY = 4
 LAST = 9
 SPARE = 2  # messages beyond one for each living worker: the next is there before the claim has had it sent
-OPEN = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 FORGOTTEN_AFTER = timedelta(seconds=60)  # while a worker that could work does not
 WORKER_IS_ALIVE = timedelta(seconds=60)
 
@@ -61,7 +61,7 @@ def dispatch(*, machine_id: int | None = None) -> int:
 
     With the broker down the jobs wait, and the reaper tries again in seconds. Never raises for that.
     """
-    waited_for = Run.objects.filter(state__in=OPEN).order_by().values_list("machine_id", flat=True).distinct()
+    waited_for = Run.objects.filter(state__in=ACTIVE_RUNS).order_by().values_list("machine_id", flat=True).distinct()
     jobs = _take([*waited_for] if machine_id is None else [machine_id])
     sent = _send_all(jobs)
     if sent < len(jobs):
@@ -89,7 +89,7 @@ def _queue_planned(machine_ids: Sequence[int]) -> None:
 def _next_jobs(machine_id: int) -> list[Job]:
     """The queued jobs for which the broker has room, locked. What is less urgent takes no room from what is more."""
     runs: defaultdict[str, list[int]] = defaultdict(list)
-    for purpose, run_id in Run.objects.filter(state__in=OPEN, machine=machine_id).values_list("purpose", "pk"):
+    for purpose, run_id in Run.objects.filter(state__in=ACTIVE_RUNS, machine=machine_id).values_list("purpose", "pk"):
         runs[purpose].append(run_id)
     out, room, jobs = _count_out(machine_id), _room(machine_id), list[Job]()
     for purpose in sorted(runs, key=_urgency):
