@@ -1,6 +1,6 @@
 """The drill where there is a GPU and no site: real changes of the compiled path, measured in turn, judged from files.
 
-    python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--minutes 14]      the suite alone
+    python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--only later]     the suite alone
     python -m tests.end_to_end.gpu_drill judge OUT [--device cuda:0]                       where the site is installed
 
 `measure` interleaves the plain build, the same again as the control, and a variant for each injection: one process
@@ -87,8 +87,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=14)
     parser.add_argument("--turns", type=int, default=4, help="turns before the pairs are looked at")
     parser.add_argument("--budget-s", type=float, default=2, help="seconds of sampling in each job")
+    parser.add_argument("--only", action="append", help="an injection by its name; again for another")
     given = parser.parse_args()
-    injections = ON_CPU if given.device == "cpu" else ON_GPU
+    all_of_them = ON_CPU if given.device == "cpu" else ON_GPU
+    injections = tuple(one for one in all_of_them if given.only is None or one.name in given.only)
+    if not injections:
+        parser.error(f"--only names none of {', '.join(one.name for one in all_of_them)}")
     return measure(given, injections) if given.command == "measure" else judge(given.out, injections)
 
 

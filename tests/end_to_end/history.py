@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PLAIN_ROUNDS, VARIANT_ROUNDS, PAIRS = 24, 6, 6
 
 
 def main() -> int:
@@ -35,6 +34,9 @@ def main() -> int:
     listed.add_argument("--target-percent", type=float, default=4, help="half the interval at which sampling may end")
     listed.add_argument("--threads", type=int, default=1)
     listed.add_argument("--compile-threads", type=int, default=1)
+    listed.add_argument("--rounds", type=int, default=24, help="plain rounds, of which the site learns the noise")
+    listed.add_argument("--rounds-changed", type=int, default=6, help="rounds of the variant, until it is found")
+    listed.add_argument("--pairs", type=int, default=6, help="what is measured again, in turn: 4 at least")
     listed.add_argument("--rounds-after", type=int, default=0, help="plain rounds at the end: 6 or more to recover")
     kept = commands.add_parser("keep", help="write the results of `benchmarks_suite batch` into one file")
     kept.add_argument("out", type=Path)
@@ -59,9 +61,9 @@ def lines(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     }  # fmt: skip
     varied = {**plain, "variant": given.variant, "build": given.label}
     scheduled, confirmation = {"purpose": "scheduled"}, {"purpose": "confirmation"}
-    yield from [{**plain, **scheduled}] * PLAIN_ROUNDS
-    yield from [{**varied, **scheduled}] * VARIANT_ROUNDS
-    yield from [{**plain, **confirmation}, {**varied, **confirmation}] * PAIRS
+    yield from [{**plain, **scheduled}] * given.rounds
+    yield from [{**varied, **scheduled}] * given.rounds_changed
+    yield from [{**plain, **confirmation}, {**varied, **confirmation}] * given.pairs
     yield from [{**plain, **scheduled}] * given.rounds_after
 
 
