@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from statistics import fmean, geometric_mean
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ class Step:
     """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``, between low and high.
 
     unit: "percent" of the level before, or the plain "difference". at_ms: milliseconds since 1970, UTC.
+    level_before: the one that ``effect`` was estimated from; None where it was not kept.
     """
 
     at_ms: int
@@ -28,6 +30,7 @@ class Step:
     low: float | None
     high: float | None
     unit: str
+    level_before: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,18 @@ def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) 
     level = level_before(line, step)
     relative = step.unit == "percent" and bool(level)
     shown = [_points(line, metric, level if relative else None, line.slot, "solid")]
-    if control is not None and relative and (base := level_before(control, step)):
+    if control is not None and relative and (base := median_before(control, step)):
         shown.append(_points(control, metric, base, _CONTROL_SLOT, "dot"))
     levels = _levels(line, step, 0.0 if relative else level)
     return {"data": [*levels, *shown], "layout": _layout(metric, step, relative=relative)}
 
 
 def level_before(line: Line, step: Step) -> float | None:
+    """The level that the step is told from, so that levels and effect are of one estimate; else the median."""
+    return median_before(line, step) if step.level_before is None else step.level_before
+
+
+def median_before(line: Line, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
     values = line.value[line.at_ms < step.at_ms]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
@@ -159,14 +167,14 @@ def _label(at: int, text: str) -> dict[str, Any]:
 
 
 def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, as percent of base's median; a line at each median."""
+    """Each process of a confirmation in the order measured, as percent of base's mean; a line at each mean."""
     arms = {arm: [process for process in processes if process.arm == arm] for arm in _SYMBOLS}
-    level = _median(arms["base"]) or _median(arms["new"])
+    level = _mean(arms["base"]) or _mean(arms["new"])
     if not level:
         return {"data": [], "layout": {}}
     traces = [_arm(name, found, metric, level) for name, found in arms.items() if found]
-    medians = [
-        _level(f"median of {name}", _slot(name), (1, len(processes)), 100 * ((_median(found) or level) / level - 1))
+    means = [
+        _level(f"mean of {name}", _slot(name), (1, len(processes)), 100 * ((_mean(found) or level) / level - 1))
         for name, found in arms.items()
         if found
     ]
@@ -178,12 +186,15 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
         "xaxis": {"title": {"text": "process, in the order measured"}, "dtick": max(1, len(processes) // 12)},
         "yaxis": {"title": {"text": f"{metric.label}, % of base"}, "automargin": True, "ticksuffix": " %"},
     }
-    return {"data": [*medians, *traces], "layout": layout}
+    return {"data": [*means, *traces], "layout": layout}
 
 
-def _median(processes: Iterable[Process]) -> float | None:
+def _mean(processes: Iterable[Process]) -> float | None:
+    """The geometric mean, whose ratio is what the confirmation tells; of values that it cannot take, the plain one."""
     values = [process.value for process in processes]
-    return float(np.median(values)) if values else None
+    if not values:
+        return None
+    return geometric_mean(values) if min(values) > 0 else fmean(values)
 
 
 def _slot(arm: str) -> int:

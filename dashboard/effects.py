@@ -65,6 +65,13 @@ class Effect:
         return _toned(wording.effect(self.metric, self.difference, None, None, "difference"), self.verdict)
 
     @property
+    def levels(self) -> tuple[float, float]:
+        """The two sides that `change` is between: geometric means where it is a ratio, else plain means."""
+        if self.ratio:
+            return self.base.value, self.new.value
+        return self.base.mean, self.new.mean
+
+    @property
     def difference(self) -> float:
         return self.new.mean - self.base.mean
 

@@ -224,7 +224,7 @@ def _fails(gate: Gate) -> list[str]:
 
 def _cells(found: Finding) -> tuple[str, ...]:
     case, effect = found.row.case, found.row.effect
-    sides = (quantity(found.metric, part.value) for part in (effect.base, effect.new))
+    sides = (quantity(found.metric, level) for level in effect.levels)
     return case.benchmark, case.config, found.metric.label, *sides, effect.change.text, found.row.share
 
 
@@ -241,8 +241,8 @@ def _told(found: Finding) -> dict[str, Any]:
         "config": case.config,
         "metric": found.metric.key,
         "unit": found.metric.unit,
-        "base": effect.base.value,
-        "new": effect.new.value,
+        "base": effect.levels[0],
+        "new": effect.levels[1],
         "change": effect.change.text,
         "percent": ratio.percent if ratio else None,
         "low_percent": ratio.low if ratio and is_known else None,

@@ -48,8 +48,7 @@ def document(report: Report, *, question: str, address: str) -> dict[str, Any]:
 
 def _head(table: Table, row: Row) -> tuple[Any, ...]:
     case, metric = row.case, table.metric
-    sides = (row.effect.base.value, row.effect.new.value)
-    return (case.benchmark, case.config, case.family, case.mode, metric.key, metric.unit, *sides)
+    return (case.benchmark, case.config, case.family, case.mode, metric.key, metric.unit, *row.effect.levels)
 
 
 def _numbers(effect: Effect) -> tuple[Any, ...]:
@@ -103,5 +102,5 @@ def _family(group: Group) -> tuple[str, ...]:
 
 
 def _case(row: Row) -> tuple[str, ...]:
-    sides = (quantity(METRICS["latency_ms"], part.value) for part in (row.effect.base, row.effect.new))
+    sides = (quantity(METRICS["latency_ms"], level) for level in row.effect.levels)
     return row.case.benchmark, row.case.config, *sides, row.effect.change.text, row.share

@@ -58,7 +58,11 @@ class AlertOut(Paged):
 
 
 class Change(Schema):
-    """One series of the group. effect, low, high: new minus base, in unit (percent or difference)."""
+    """One series of the group. effect, low, high: new minus base, in unit (percent or difference).
+
+    level_before, level_after: the levels that effect lies between, in the metric's own unit; null where they were not
+    kept, and for a status.
+    """
 
     id: int = Field(alias="alert.pk", description="What `split` takes.")
     series: int = Field(alias="alert.series_id")
@@ -71,6 +75,8 @@ class Change(Schema):
     low: float | None = Field(alias="alert.low")
     high: float | None = Field(alias="alert.high")
     unit: str = Field(alias="alert.unit")
+    level_before: float | None = Field(None, alias="alert.levels.0")
+    level_after: float | None = Field(None, alias="alert.levels.1")
     confirmation: str = Field(alias="alert.confirmation")
     at: datetime = Field(alias="alert.planned_at")
 

@@ -268,13 +268,14 @@ def law_restored(state: Mapping[str, float] | None) -> Laws | None:
 def verdict_of(alarm: Alarm, state: State) -> Verdict:
     """An alarm as the verdict of the online form."""
     return Verdict(
-        state, alarm.index, alarm.cause, alarm.effect, alarm.low, alarm.high, alarm.ruler.unit, sure(alarm.share)
-    )
+        state, alarm.index, alarm.cause, alarm.effect, alarm.low, alarm.high, alarm.ruler.unit, sure(alarm.share),
+        *alarm.levels,
+    )  # fmt: skip
 
 
 def change_point(alarm: Alarm, position: int) -> ChangePoint:
     """An alarm as a change point."""
     return ChangePoint(
         alarm.index, position, alarm.seen_at, alarm.cause, alarm.effect, alarm.low, alarm.high, alarm.ruler.unit,
-        sure(alarm.share),
+        sure(alarm.share), *alarm.levels,
     )  # fmt: skip

@@ -88,6 +88,7 @@ class ChangePoint:
     seen_at: index of the point with which the online detector told it.
     effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`: "percent" of the old
         level, or the plain "difference" (counts, status words, an old level of 0).
+    level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
     sure: 1 minus the probability that one point of pure noise shows so much evidence.
     """
 
@@ -100,6 +101,8 @@ class ChangePoint:
     effect_high: float
     unit: Unit
     sure: float
+    level_before: float
+    level_after: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,8 @@ class Verdict:
     effect_high: float | None = None
     unit: Unit | None = None
     sure: float | None = None
+    level_before: float | None = None
+    level_after: float | None = None
 
 
 UNCHANGED = Verdict("unchanged")

@@ -33,8 +33,9 @@ class Alarm:
     """A level left. index: of the first point of the new one; seen_at: where it was told; both in the series.
 
     starts: where the new stretch begins (later than index if the step took long to show). effect, low, high: in the
-    unit of `ruler`. share: evidence over what is required. ruler, law: how the old level was read (no law: it held one
-    value); after: how the new one is.
+    unit of `ruler`. levels: the old and the new one that `effect` lies between, in the metric's unit. share: evidence
+    over what is required. ruler, law: how the old level was read (no law: it held one value); after: how the new one
+    is.
     """
 
     index: int
@@ -44,6 +45,7 @@ class Alarm:
     effect: float
     low: float
     high: float
+    levels: tuple[float, float]
     share: float
     ruler: Ruler
     law: Laws | None
@@ -95,9 +97,10 @@ def step_alarm(seen_at: int, readings: Floats, count: int, share: float, ruler: 
     level = float(law.level[0])
     effect, lower, upper = (ruler.effect(level, level + change) for change in (step, low, high))
     starts = seen_at + 1 - min(count, KEPT)
-    after = Ruler(ruler.value(level + step), ruler.counts)
+    levels = ruler.value(level), ruler.value(level + step)
+    after = Ruler(levels[1], ruler.counts)
     index = seen_at + 1 - count
-    return Alarm(index, seen_at, starts, "step", effect, lower, upper, share, ruler, law, after)
+    return Alarm(index, seen_at, starts, "step", effect, lower, upper, levels, share, ruler, law, after)
 
 
 def drift_alarm(
@@ -109,8 +112,9 @@ def drift_alarm(
     ends = (risen, risen - 1.96 * error, risen + 1.96 * error)
     effect, low, high = (ruler.effect(level - risen, level - risen + end) for end in ends)
     share = abs(risen) / error / PROVEN
-    after = Ruler(ruler.value(level), ruler.counts)
-    return Alarm(crossed, seen_at, seen_at - AFTER_DRIFT, "drift", effect, low, high, share, ruler, law, after)
+    levels = ruler.value(level - risen), ruler.value(level)
+    after = Ruler(levels[1], ruler.counts)
+    return Alarm(crossed, seen_at, seen_at - AFTER_DRIFT, "drift", effect, low, high, levels, share, ruler, law, after)
 
 
 def held_alarm(seen_at: int, count: int, before: float, now: float, settings: Settings) -> Alarm:
@@ -118,4 +122,4 @@ def held_alarm(seen_at: int, count: int, before: float, now: float, settings: Se
     ruler = Ruler(0.0 if settings.kind in ("count", "status") else before, False)
     effect = ruler.effect(*(float(reading) for reading in ruler.read(np.array([before, now]))))
     index, after = seen_at + 1 - count, Ruler(now, settings.kind == "count")
-    return Alarm(index, seen_at, index, "step", effect, effect, effect, 2.0, ruler, None, after)
+    return Alarm(index, seen_at, index, "step", effect, effect, effect, (before, now), 2.0, ruler, None, after)

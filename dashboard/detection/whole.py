@@ -86,7 +86,8 @@ def refined(alarm: Alarm, values: Floats, begin: int, end: int) -> Alarm:
     index = first - 1 + shift.first_point(readings[: here + NEAR], alarm.law, step)
     level = float(alarm.law.level[0])
     effect, low, high = (alarm.ruler.effect(level, level + change) for change in (step, low, high))
-    return replace(alarm, index=index, effect=effect, low=low, high=high)
+    levels = alarm.ruler.value(level), alarm.ruler.value(level + step)
+    return replace(alarm, index=index, effect=effect, low=low, high=high, levels=levels)
 
 
 def first_alarm(

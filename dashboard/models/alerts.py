@@ -139,6 +139,16 @@ class Alert(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} of series {self.series_id}"
 
+    @property
+    def levels(self) -> tuple[float, float] | None:
+        """The levels that `effect` lies between, in the metric's unit, from the detector's same estimate.
+
+        None where the detector that told it did not keep them, and for a status, whose levels are words.
+        """
+        verdict = self.decision.get("verdict", {})
+        before, after = verdict.get("level_before"), verdict.get("level_after")
+        return None if before is None or after is None or "words" in self.decision else (before, after)
+
 
 class AlertEvent(models.Model):
     """One move or remark in the life of a group: who, when, why."""

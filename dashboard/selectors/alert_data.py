@@ -30,7 +30,8 @@ class AroundChange:
 
 
 def step_of(alert: Alert) -> Step:
-    return Step(int(alert.planned_at.timestamp() * 1000), alert.effect, alert.low, alert.high, alert.unit)
+    before = alert.levels[0] if alert.levels else None
+    return Step(int(alert.planned_at.timestamp() * 1000), alert.effect, alert.low, alert.high, alert.unit, before)
 
 
 def around(alert: Alert) -> AroundChange:

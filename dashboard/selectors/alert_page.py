@@ -1,4 +1,4 @@
-"""What the page of one alert says beside its charts: levels, points, builds nearby, what triage can choose from."""
+"""What the page of one alert says beside its charts: points, builds nearby, what triage can choose from."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from dashboard.alert_charts import level_before
 from dashboard.charts import Line, first_seen
 from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
 from dashboard.reproduce import command
@@ -35,24 +34,6 @@ def commit_range(group: AlertGroup) -> str:
     if not group.base or not group.new or not group.base.git_sha or not group.new.git_sha:
         return ""
     return _COMMITS.format(base=group.base.git_sha, new=group.new.git_sha)
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """The medians on either side of a change and how many points are in each."""
-
-    before: float | None
-    after: float | None
-    points_before: int
-    points_after: int
-
-
-def levels(seen: AroundChange) -> Levels:
-    if seen.line is None:
-        return Levels(None, None, 0, 0)
-    later = seen.line.value[seen.line.at_ms >= seen.step.at_ms]
-    after = float(np.median(later)) if len(later) else None
-    return Levels(level_before(seen.line, seen.step), after, len(seen.line.value) - len(later), len(later))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.metrics import Metric
 from dashboard.models import Alert, AlertGroup, AlertState, Cause, Direction, Kind, Machine, Series, Severity, Track
-from dashboard.wording import Change, effect, metric_of
+from dashboard.wording import Change, effect, levels, metric_of
 
 OPEN = (
     AlertState.SUSPECTED,
@@ -111,21 +111,26 @@ def tallied(counts: Mapping[tuple[str, str], int]) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One alert in words. words: the status words before and after, of an alert about the status; else empty."""
+    """One alert in words. words: the status words before and after, of an alert about the status; else empty.
+
+    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where they are not known.
+    """
 
     alert: Alert
     metric: Metric
     change: Change | None
     words: Sequence[str] = ()
+    levels: str = ""
 
     @property
     def sentence(self) -> str:
-        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %)"."""
+        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to 18.38 ms"."""
         series = self.alert.series
         what = (
             f"{self.words[1]} (was {self.words[0]})" if self.words else self.change.text if self.change else "changed"
         )
-        return f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
+        told = f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
+        return f"{told}, {self.levels}" if self.levels else told
 
     @property
     def can_show(self) -> float | None:
@@ -143,7 +148,8 @@ def told(alert: Alert) -> Told:
     metric = metric_of(alert.series.metric)
     if words := alert.decision.get("words"):
         return Told(alert, metric, None, words)
-    return Told(alert, metric, effect(metric, alert.effect, alert.low, alert.high, alert.unit))
+    between = levels(metric, *alert.levels) if alert.levels else ""
+    return Told(alert, metric, effect(metric, alert.effect, alert.low, alert.high, alert.unit), levels=between)
 
 
 def alerts_of(groups: Iterable[int]) -> list[Told]:

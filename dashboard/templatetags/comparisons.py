@@ -71,7 +71,7 @@ def processes(row: Row) -> str:
 @register.simple_tag(takes_context=True)
 def side_value(context: template.Context, row: Row, side: str) -> str:
     """One side's value in the table's metric."""
-    return quantity(context["table"].metric, getattr(row.effect, side).value)
+    return quantity(context["table"].metric, row.effect.levels[side == "new"])
 
 
 @register.simple_tag

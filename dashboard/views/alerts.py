@@ -84,7 +84,6 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         seen = alert_data.around(main.alert)
         context |= {
             "seen": seen,
-            "levels": alert_page.levels(seen),
             "points": alert_page.points(seen),
             "command": alert_page.reproduce(main.alert),
         }

@@ -149,7 +149,7 @@ def _column(table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], C
 
 
 def _value(row: Row, metric: Metric) -> Cell:
-    return Cell(quantity(metric, row.effect.base.value), 0, f"{row.effect.base.n} processes")
+    return Cell(quantity(metric, row.effect.levels[0]), 0, f"{row.effect.base.n} processes")
 
 
 def _left(table: Table) -> dict[Key, Cell]:
