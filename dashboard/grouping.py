@@ -11,7 +11,7 @@ from typing import Literal
 
 from scipy.stats import false_discovery_control
 
-from dashboard.wording import effect, metric_of
+from dashboard.wording import effect, metric_of, plural
 
 Direction = Literal["regression", "improvement", "trade_off", "neutral"]
 Severity = Literal["low", "medium", "high"]
@@ -198,4 +198,4 @@ def _told(same: Sequence[Suspicion]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more configs" if len(names) > 2 else "")
+    return ", ".join(names[:2]) + (f" and {plural(len(names) - 2, 'more config')}" if len(names) > 2 else "")

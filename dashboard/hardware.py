@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from dashboard.wording import plural
+
 NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 
@@ -23,7 +25,7 @@ def hardware(*, gpu: str | None, cpu: str, cores: int) -> Hardware:
     """The class of a machine with this GPU (its marketing name), or with none."""
     if gpu:
         return Hardware(gpu_key(gpu), gpu, "cuda", "standard")
-    return Hardware(f"cpu-{cores}c", f"{cpu}, {cores} cores", "cpu", "smoke")
+    return Hardware(f"cpu-{cores}c", f"{cpu}, {plural(cores, 'core')}", "cpu", "smoke")
 
 
 def gpu_key(name: str) -> str:

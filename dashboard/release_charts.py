@@ -8,6 +8,7 @@ from typing import Any
 from dashboard.charts import SLOTS, Figure, dash
 from dashboard.metrics import Metric
 from dashboard.ratios import Level, spans
+from dashboard.wording import plural
 
 _LANE = 0.12  # of the height, for failures
 _FEW_BUILDS = 12  # up to this many each has its name below the axis
@@ -70,8 +71,7 @@ def _line(line: ReleaseLine, metric: Metric) -> dict[str, Any]:
 
 
 def _processes(one: Release) -> str:
-    n = one.level.n if one.level else 0
-    return f"{n} processes" if n > 1 else "one process"
+    return plural(one.level.n if one.level else 1, "process", "processes")
 
 
 def _gap(above: float, below: float) -> float:

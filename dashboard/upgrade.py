@@ -8,7 +8,7 @@ from dashboard.comparing import EAGER, Case, Row, Side, Table, compare, compare_
 from dashboard.effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
-from dashboard.wording import Change, Tone
+from dashboard.wording import Change, Tone, plural
 
 Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
 
@@ -195,9 +195,11 @@ def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequenc
     if same := [s.name for s in summaries if s.verdict == "same"]:
         parts.append(f"{_and(same)} unchanged")
     if breaks:
-        parts.insert(0, f"{_count(len(breaks))} that passed now {_does(breaks)}: {_some(breaks)}")
+        parts.insert(0, f"{plural(len(breaks), 'case')} that passed now {_does(breaks)}: {_some(breaks)}")
     if repairs:
-        parts.append(f"{_count(len(repairs))} that failed before now {'passes' if len(repairs) == 1 else 'pass'}")
+        parts.append(
+            f"{plural(len(repairs), 'case')} that failed before now {'passes' if len(repairs) == 1 else 'pass'}"
+        )
     sentence = "; ".join(parts)
     return Answer(word, _WORDS.get(word, "none"), f"{sentence[:1].upper()}{sentence[1:]}." if parts else NOTHING)
 
@@ -222,10 +224,6 @@ def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[
 
 def _range(ratio: Ratio) -> str:
     return f": between {ratio.low:+.1f} and {ratio.high:+.1f} %".replace("-", "−") if ratio.is_known else ""
-
-
-def _count(count: int) -> str:
-    return f"{count} case" if count == 1 else f"{count} cases"
 
 
 def _and(names: Sequence[str]) -> str:

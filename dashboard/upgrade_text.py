@@ -9,7 +9,7 @@ from dashboard.effects import Effect
 from dashboard.exports import markdown_table
 from dashboard.metrics import METRICS
 from dashboard.upgrade import Group, Report
-from dashboard.wording import quantity
+from dashboard.wording import plural, quantity
 
 FIELDS = (
     "benchmark", "config", "family", "mode", "metric", "unit", "base", "new", "change_percent", "low_percent",
@@ -74,7 +74,7 @@ def markdown(report: Report, *, question: str, address: str, notes: Sequence[str
         markdown_table(
             ("Family", "Mode", "Cases", *_names(report.overall)), (_family(group) for group in report.families)
         ),
-        f"## Latency: {len(changed)} of {len(report.latency.rows)} matched cases changed significantly",
+        f"## Latency: {len(changed)} of {plural(len(report.latency.rows), 'matched case')} changed significantly",
         markdown_table(
             ("Benchmark", "Config", "Base", "New", "Change", "Which part"), (_case(row) for row in changed[:_MOST_ROWS])
         ),
@@ -82,7 +82,7 @@ def markdown(report: Report, *, question: str, address: str, notes: Sequence[str
     if report.latency.left_out:
         out = report.latency.left_out
         parts += [
-            f"## Left out: {len(out)} cases",
+            f"## Left out: {plural(len(out), 'case')}",
             markdown_table(("Benchmark", "Config", "Why"), ((o.case.benchmark, o.case.config, o.text) for o in out)),
         ]
     return "\n\n".join([*parts, *notes, f"From {address}"]) + "\n"

@@ -64,6 +64,11 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
 
 
+def plural(count: int, one: str, more: str = "") -> str:
+    """A number of things: "1 job", "1 200 jobs". more: of several, where that is not ``one`` with an s."""
+    return f"{count:,}".replace(",", _THIN_SPACE) + f" {one if count == 1 else more or f'{one}s'}"
+
+
 def _is_far(magnitude: int) -> bool:
     return magnitude < -4 or magnitude > 8
 
@@ -154,6 +159,16 @@ def _direction(metric: Metric, *, larger: bool) -> str:
     if "drift" in metric.key:
         return "further from fp64" if larger else "closer to fp64"
     return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
+
+
+MOVE = ("Move from", "to", "?")
+"""What a comparison asks; its two sides come between the words."""
+
+
+def question(base: str, new: str, where: str) -> str:
+    """What a comparison asks: "Move from 2.11.0 to 2.13.0? On h100"."""
+    before, between, after = MOVE
+    return f"{before} {base} {between} {new}{after} {where[:1].upper()}{where[1:]}".rstrip()
 
 
 def levels(metric: Metric, before: float, after: float) -> str:

@@ -112,7 +112,7 @@ def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outc
             return Outcome("fail_to_run", f"{full}The worker could not start the suite: {error}"), ResultFile()
         except Stopped as stopped:
             _unless_dropped(str(stopped))
-            return Outcome("cancelled", "Cancelled by a person while its environment was made."), ResultFile()
+            return Outcome("cancelled", "Cancelled while its environment was made."), ResultFile()
         return _run_suite(worker, ticket, suite, why_stop)
 
 

@@ -79,7 +79,7 @@ def _finite(text: str) -> float:
 def judge(ended: Ended, result: ResultFile, scene: Scene, log_tail: str) -> Outcome:
     """The named outcome. A complete result file counts even when its process came to a bad end afterwards."""
     if ended.stopped_for == "cancelled":
-        status, message = "cancelled", "Cancelled by a person while it ran."
+        status, message = "cancelled", "Cancelled while it ran."
     elif result.document is not None:
         status, message = "pass", _remark(ended)
     elif ended.stopped_for == "timeout":

@@ -86,7 +86,8 @@ def run(options: Namespace) -> int:
     for name, (lines, builds) in lists.items():
         (options.out / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         minutes = sum(_seconds(line, on_gpu) for line in lines) * builds / 60
-        print(f"{name + '.jsonl':<18} {len(lines):3} jobs in {builds} builds: about {minutes:.0f} min")  # noqa: T201
+        where = f"{builds} build{'s' * (builds > 1)}"
+        print(f"{name + '.jsonl':<18} {len(lines):3} jobs in {where}: about {minutes:.0f} min")  # noqa: T201
     return OK
 
 

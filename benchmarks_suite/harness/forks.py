@@ -114,7 +114,8 @@ def _why_busy() -> str:
     if lost:
         return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
     started = set(children(os.getpid())) - {child.pid for child in multiprocessing.active_children()}
-    return f"its imports started {len(started)} processes, which no child can use" if started else ""
+    processes = f"{len(started)} process{'es' * (len(started) > 1)}"
+    return f"its imports started {processes}, which no child can use" if started else ""
 
 
 def _why_used() -> str:

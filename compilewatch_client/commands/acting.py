@@ -6,6 +6,7 @@ from typing import get_args
 from compilewatch_client import screen
 from compilewatch_client.commands.asking import client, declare_site
 from compilewatch_client.documents import Act, Bisection, Schedule
+from dashboard.wording import plural
 
 OK, NOT_FOUND = 0, 1
 LISTS = ("changes",)  # fields that take several values, separated by commas
@@ -78,7 +79,9 @@ def schedules(options: Namespace) -> int:
     with client(options) as site:
         if options.trigger is not None:
             run = site.trigger_schedule(options.trigger)
-            screen.as_json(run) if options.json else screen.say(f"run {run['id']}: {run['jobs']['total']} jobs")
+            screen.as_json(run) if options.json else screen.say(
+                f"run {run['id']}: {plural(run['jobs']['total'], 'job')}"
+            )
             return OK
         found = list(site.schedules())
     screen.as_json(found) if options.json else _tell_schedules(found)

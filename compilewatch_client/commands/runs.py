@@ -6,6 +6,7 @@ from compilewatch_client import screen
 from compilewatch_client.client import Client
 from compilewatch_client.commands.asking import client, declare_selection, declare_site, selected
 from compilewatch_client.documents import Run
+from dashboard.wording import plural
 
 OK, NOT_PASSED = 0, 1
 
@@ -31,7 +32,9 @@ def run(options: Namespace) -> int:
         if not options.no_watch:
             screen.err().print(made["url"])
             return _followed(site, made["id"], options)
-        screen.as_json(made) if options.json else screen.say(f"run {made['id']}: {made['jobs']['total']} jobs")
+        screen.as_json(made) if options.json else screen.say(
+            f"run {made['id']}: {plural(made['jobs']['total'], 'job')}"
+        )
         return OK
 
 
@@ -41,7 +44,7 @@ def _plan(site: Client, options: Namespace, what: dict[str, str]) -> int:
         screen.as_json(plan)
     else:
         screen.table(("Benchmark", "Config"), plan["cases"])
-        screen.say(f"{len(plan['cases'])} jobs on {plan['machine']}, {plan['build']}")
+        screen.say(f"{plural(len(plan['cases']), 'job')} on {plan['machine']}, {plan['build']}")
     return OK
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from dashboard import admin_look
 from dashboard.selectors import overview, runs
+from dashboard.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,13 @@ def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
 def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
     active, workers, tally = runs.active(), overview.fleet(now), overview.open_alerts().tally
-    running = sum(row.counts.running for row in active) or "no"
+    running = sum(row.counts.running for row in active)
     signed_in = [line for line in workers if line.name]
     alive = sum(line.state != "silent" for line in signed_in)
     severities = ", ".join(f"{number} {severity}" for severity, number, _ in tally.rows)
     waiting = sum({line.machine: line.waiting for line in workers}.values())
     return [
-        Fact("Runs at work", len(active), f"{running} job{'s' * (running != 1)} being measured", reverse("runs")),
+        Fact("Runs at work", len(active), f"{plural(running, 'job')} being measured", reverse("runs")),
         Fact("Jobs waiting", waiting, "for a worker", reverse("fleet"), is_bad=bool(waiting and not alive)),
         Fact("Workers alive", alive, f"of {len(signed_in)}", reverse("fleet"), is_bad=alive < len(signed_in)),
         Fact("Open alerts", tally.total, severities or "nothing to look at", reverse("alerts"), bool(tally.total)),

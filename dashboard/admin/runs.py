@@ -24,6 +24,7 @@ from dashboard.admin.selection import (
 from dashboard.models import Machine, Purpose, Run, TorchBuild, Track
 from dashboard.plan import Case, budget
 from dashboard.services.runs import cancel_run, retry_failed_jobs, trigger_run
+from dashboard.wording import plural
 
 ASKED = ("build", "track", "machine", "families", "benchmarks", "configs", "starts", "label")
 
@@ -109,7 +110,7 @@ class RunAdmin(ModelAdmin):
         obj.pk = run.pk
         obj.refresh_from_db()
         cost = budget(form.cases, run.request["measure"])
-        messages.success(request, f"{cost.jobs} jobs are queued, about {cost.expected_s / 60:.0f} min of work.")
+        messages.success(request, f"Queued: {plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work.")
 
     def response_add(self, request: HttpRequest, obj: Run, post_url_continue: str | None = None) -> HttpResponse:
         return redirect("run", pk=obj.pk)
@@ -125,13 +126,13 @@ class RunAdmin(ModelAdmin):
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
         def apply(runs: QuerySet[Run]) -> str:
-            return f"Cancelled: {sum(cancel_run(run=run) for run in runs)} jobs will not be measured."
+            return f"Cancelled: {plural(sum(cancel_run(run=run) for run in runs), 'job')} will not be measured."
 
         return confirmed(self, request, chosen, question="Cancel these runs?", apply=apply)
 
     @admin.action(description="Retry failed jobs", permissions=["change"])
     def retry_failed(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
         def apply(runs: QuerySet[Run]) -> str:
-            return f"Queued {sum(retry_failed_jobs(run=run) for run in runs)} jobs again."
+            return f"Queued {plural(sum(retry_failed_jobs(run=run) for run in runs), 'job')} again."
 
         return confirmed(self, request, chosen, question="Measure the failed jobs of these runs again?", apply=apply)

@@ -188,8 +188,7 @@ def _one(uuid: UUID) -> Comparison:
 
 
 def _titled(found: Comparison) -> dict[str, str]:
-    address = absolute(found.get_absolute_url())
-    return {"question": f"Move from {found.base} to {found.new}? On {found.machine}", "address": address}
+    return {"question": found.question, "address": absolute(found.get_absolute_url())}
 
 
 def _progress(found: Comparison) -> Comparison:

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from dashboard.wording import question
+
 
 class Requirements(models.Model):
     """The fully pinned requirements of a build with its libraries on one platform, as the first resolution found them.
@@ -81,6 +83,10 @@ class Comparison(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("comparison", args=[self.uuid])
+
+    @property
+    def question(self) -> str:
+        return question(str(self.base), str(self.new), f"on {self.machine}")
 
 
 class Bisection(models.Model):

@@ -8,6 +8,7 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from dashboard.notify.message import IMAGE_NAME, Message
+from dashboard.wording import plural
 
 SCHEMA = "webhook.v1"
 _MOST_LINES = 8  # series of a group that a mail lists
@@ -74,7 +75,7 @@ def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
 
 def digest_message(rule: str, entries: Sequence[Entry], start: datetime, at: datetime, url: str) -> Message:
     """Everything that a rule wants to tell of a period."""
-    count = f"{len(entries)} alert{'' if len(entries) == 1 else 's'}"
+    count = plural(len(entries), "alert")
     intro = f"{count} from {start:%Y-%m-%d %H:%M} to {at:%Y-%m-%d %H:%M} UTC."
     return _message(
         "digest", f"{rule}: {count}", url, at, entries, intro, f"Sent by Compilewatch by the rule “{rule}”."

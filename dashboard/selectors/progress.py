@@ -5,6 +5,7 @@ from datetime import datetime
 
 from dashboard.models import Job, Run
 from dashboard.selectors.runs import count_jobs, expected_seconds, jobs_of, seconds_left, workers_alive
+from dashboard.wording import plural
 
 
 def ended_since(moment: datetime) -> list[Job]:
@@ -34,4 +35,4 @@ def _run_line(run: Run, now: datetime) -> str:
     failed = f", {counts.failed} not passed" if counts.failed else ""
     left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
     rest = f", about {left / 60:.0f} min left" if left and left >= 30 else ""
-    return f"run {run.pk}: {counts.ended} of {counts.total} jobs done{failed}{rest}"
+    return f"run {run.pk}: {counts.ended} of {plural(counts.total, 'job')} done{failed}{rest}"

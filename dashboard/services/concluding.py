@@ -21,6 +21,7 @@ from dashboard.services.confirming import PATIENCE, plan_rounds
 from dashboard.services.describing import describe
 from dashboard.services.run_state import ACTIVE
 from dashboard.services.runs import cancel_run
+from dashboard.wording import plural
 
 logger = structlog.get_logger(__name__)
 
@@ -146,7 +147,7 @@ def _told(alert: Alert) -> str:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     unit = " %" if found["unit"] == "percent" else ""
     ends = "" if found["low"] == found["high"] else f" ({found['low']:+.1f} to {found['high']:+.1f})"
-    return f"{name}: {found['effect']:+.1f}{unit}{ends} in {found['pairs']} rounds: {alert.confirmation}"
+    return f"{name}: {found['effect']:+.1f}{unit}{ends} in {plural(found['pairs'], 'round')}: {alert.confirmation}"
 
 
 def _end(confirmation: Confirmation, message: str, now: datetime) -> None:

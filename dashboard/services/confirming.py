@@ -40,6 +40,7 @@ from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.run_state import ACTIVE, WAITING, refresh_runs
 from dashboard.services.runs import plan_job
+from dashboard.wording import plural
 
 MOST_REPRESENTATIVES = 3
 DEEP_QUEUE = 60  # waiting jobs of a machine
@@ -93,7 +94,8 @@ def why_not(*, machine: Machine, now: datetime, limited: bool = True) -> str:
     if Confirmation.objects.filter(group__machine=machine, state=Confirmation.State.RUNNING).exists():
         return "Another confirmation is running on this machine."
     if (waiting := jobs.filter(state__in=WAITING).count()) > DEEP_QUEUE:
-        return f"{waiting} jobs wait on this machine: it is confirmed when there are {DEEP_QUEUE} or fewer."
+        queue = f"{plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} on this machine"
+        return f"{queue}: it is confirmed when there are {DEEP_QUEUE} or fewer."
     today = Confirmation.objects.filter(group__machine=machine, created_at__gt=now - timedelta(days=1))
     if limited and today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
         return f"{MOST_A_DAY} confirmations were started on this machine in a day, the limit."

@@ -60,7 +60,7 @@ def play_history(*, key: str, sources: Iterable[Source]) -> int:
         return 0
     recorded = sorted(map(_read, sources), key=lambda one: one.result.started_at)
     if not recorded:
-        raise Refused("there is no result in it")
+        raise Refused("it holds no result. Put result files of the suite in it (.json, .jsonl.gz), or leave it out")
     with transaction.atomic():
         return _Player(key, recorded).play()
 

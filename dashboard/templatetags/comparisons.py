@@ -56,6 +56,13 @@ def effect(of: Effect | Summary | None) -> SafeString | str:
 
 
 @register.simple_tag
+def move(base: object, new: object) -> SafeString:
+    """What a comparison asks, as a heading in which the two sides stand out."""
+    words = [format_html('<span class="sides">{}</span>', one) for one in wording.MOVE]
+    return format_html("{} {} {} {}{}", words[0], base, words[1], new, words[2])
+
+
+@register.simple_tag
 def bare(of: Effect | None) -> str:
     """A change in words without its interval, for columns that explain another one."""
     return of.change.text.partition(" (")[0] if of else "–"

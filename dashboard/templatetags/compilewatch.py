@@ -236,7 +236,7 @@ def bar(share: float, offset: float = 0) -> SafeString:
 def progress(counts: Counts) -> SafeString:
     """Jobs of a run by state, as one segmented bar with its text alternative."""
     about = (
-        f"{counts.ended} of {counts.total} jobs ended, {counts.failed} failed, "
+        f"{counts.ended} of {wording.plural(counts.total, 'job')} ended, {counts.failed} failed, "
         f"{counts.running} running, {counts.waiting} waiting"
     )
     segments = (

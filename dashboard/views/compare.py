@@ -102,6 +102,7 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
     if not isinstance(found, Found):
         return HttpResponse("Fewer than two builds were measured: there is nothing to compare.\n", status=404)
     base, new = found.choice.sides
-    question = f"Move from {base} to {new}? {found.choice.shared}"
     address = request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", ""))
-    return report_pages.export(found.report, form, name=f"{base}-to-{new}", question=question, address=address)
+    return report_pages.export(
+        found.report, form, name=f"{base}-to-{new}", question=found.choice.question, address=address
+    )

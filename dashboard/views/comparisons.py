@@ -19,6 +19,7 @@ from dashboard.selectors import comparisons
 from dashboard.services.comparisons import cancel_comparison, measure_more
 from dashboard.upgrade import READ, report
 from dashboard.views import parameters, report_pages
+from dashboard.wording import plural
 
 _PAGE_SIZE = 25
 may_add_runs = permission_required("dashboard.add_run", raise_exception=True)
@@ -62,10 +63,9 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown."""
     found = _or_404(uuid)
     base, new = comparisons.sides(found, READ)
-    question = f"Move from {found.base} to {found.new}? On {found.machine}"
     address = request.build_absolute_uri(found.get_absolute_url())
     name = f"{found.base}-to-{found.new}"
-    return report_pages.export(report(base, new), form, name=name, question=question, address=address)
+    return report_pages.export(report(base, new), form, name=name, question=found.question, address=address)
 
 
 def _or_404(uuid: UUID) -> Comparison:
@@ -79,7 +79,9 @@ def _or_404(uuid: UUID) -> Comparison:
 @may_change_runs
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
     stopped = cancel_comparison(comparison=_or_404(uuid))
-    messages.success(request, f"Cancelled: {stopped} jobs will not be measured. One that runs stops within seconds.")
+    messages.success(
+        request, f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within seconds."
+    )
     return redirect("comparison", uuid=uuid)
 
 
@@ -88,11 +90,14 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
 def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Measure every case again on both builds."""
     found = _or_404(uuid)
-    repeats = request.POST.get("repeats", "")
+    asked = request.POST.get("repeats", "")
+    repeats = int(asked) if asked.isdecimal() else 0
     try:
-        measure_more(comparison=found, repeats=int(repeats) if repeats.isdecimal() else 0)
+        measure_more(comparison=found, repeats=repeats)
     except PlanError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{repeats} more processes of every case are queued on both builds.")
+        messages.success(
+            request, f"Queued {plural(repeats, 'more process', 'more processes')} of every case on both builds."
+        )
     return redirect("comparison", uuid=uuid)

@@ -16,7 +16,7 @@ from dashboard.selectors import channels, families, overview, rollup, runs, save
 from dashboard.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
 from dashboard.selectors.rollup import Place
 from dashboard.views import parameters
-from dashboard.wording import duration
+from dashboard.wording import duration, plural
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
 
@@ -87,9 +87,7 @@ def _attention(
 ) -> Iterator[Attention]:
     high = sum(number for severity, number, _ in alerts.tally.rows if severity == "high")
     if high:
-        yield Attention(
-            f"{high} open alert{'s' if high > 1 else ''} of high severity.", f"{reverse('alerts')}?severity=high"
-        )
+        yield Attention(f"{plural(high, 'open alert')} of high severity.", f"{reverse('alerts')}?severity=high")
     if workers and not any(line.name for line in workers):
         yield Attention("No worker has signed in: nothing is measured.", reverse("fleet"))
     silent = [line.name for line in workers if line.state == "silent"]

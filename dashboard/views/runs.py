@@ -11,6 +11,7 @@ from dashboard.models import Machine, Purpose, Run, RunState, Track
 from dashboard.selectors import runs
 from dashboard.services.runs import cancel_run, retry_failed_jobs
 from dashboard.views import parameters
+from dashboard.wording import plural
 
 _PAGE_SIZE = 25
 _MOST_JOBS = 200  # on the page of a run, unless all are asked for: it is sent every few seconds
@@ -62,7 +63,9 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
     stopped = cancel_run(run=run)
-    messages.success(request, f"Cancelled: {stopped} jobs will not be measured. One that runs stops within seconds.")
+    messages.success(
+        request, f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within seconds."
+    )
     return redirect("run", pk=pk)
 
 
@@ -71,5 +74,5 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
     queued = retry_failed_jobs(run=run)
-    messages.success(request, f"Queued {queued} jobs again.")
+    messages.success(request, f"Queued {plural(queued, 'job')} again.")
     return redirect("run", pk=pk)

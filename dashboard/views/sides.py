@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from dashboard.models import Config
 from dashboard.plan import hint
 from dashboard.selectors.versions import Source, Tested, version_order
+from dashboard.wording import question
 
 NAMES = ("build", "machine", "track", "config")
 
@@ -63,6 +64,10 @@ class Choice:
         told = {"build": f"PyTorch {names['build']}", "machine": f"on {names['machine']}",
                 "track": f"track {names['track']}", "config": f"config {names['config']}"}  # fmt: skip
         return ", ".join(told[name] for name in same if name != "build" or self.differs)
+
+    @property
+    def question(self) -> str:
+        return question(*self.sides, self.shared)
 
     @property
     def title(self) -> str:

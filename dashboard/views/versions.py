@@ -23,7 +23,7 @@ from dashboard.selectors.versions import Source, Tested
 from dashboard.views import parameters
 from dashboard.views.figures import figure_response
 from dashboard.views.sides import by_version, likely_machine
-from dashboard.wording import quantity
+from dashboard.wording import plural, quantity
 
 _MOST_BUILDS = 12
 _MOST_ROWS = 120
@@ -149,7 +149,7 @@ def _column(table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], C
 
 
 def _value(row: Row, metric: Metric) -> Cell:
-    return Cell(quantity(metric, row.effect.levels[0]), 0, f"{row.effect.base.n} processes")
+    return Cell(quantity(metric, row.effect.levels[0]), 0, plural(row.effect.base.n, "process", "processes"))
 
 
 def _left(table: Table) -> dict[Key, Cell]:
@@ -159,7 +159,7 @@ def _left(table: Table) -> dict[Key, Cell]:
 def _cell(row: Row, metric: Metric) -> Cell:
     effect = row.effect
     words = effect.change.text.partition(" (")[0]
-    return Cell(words, _warmth(effect, metric), f"{effect.change.text}; {effect.new.n} processes")
+    return Cell(words, _warmth(effect, metric), f"{effect.change.text}; {plural(effect.new.n, 'process', 'processes')}")
 
 
 def _warmth(effect: Effect, metric: Metric) -> int:

@@ -269,6 +269,6 @@ def test_a_build_is_known_by_the_results_torch() -> None:
 
 def test_a_run_is_cancelled_by_its_number() -> None:
     run = site.run()
-    assert call("cancel_run", run.pk).strip() == "1 jobs cancelled"
+    assert call("cancel_run", run.pk).strip() == "1 job cancelled"
     with pytest.raises(CommandError, match="There is no run 0"):
         call("cancel_run", 0)

@@ -110,7 +110,7 @@ def test_a_deep_queue_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert confirming.start_due(now=NOW) == 0
     group.refresh_from_db()
     assert (group.state, group.confirmation.state) == ("suspected", "skipped")
-    assert group.confirmation.message == "1 jobs wait on this machine: it is confirmed when there are 0 or fewer."
+    assert group.confirmation.message == "1 job waits on this machine: it is confirmed when there are 0 or fewer."
 
 
 def test_what_waited_starts_later() -> None:

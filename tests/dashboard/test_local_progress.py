@@ -35,7 +35,7 @@ def test_a_job_that_failed_is_told_with_the_reason() -> None:
     end(job, now, Status.OOM, "the kernel killed it")
     told = lines(ended_since(now - timedelta(seconds=1)), now)
     assert told[0].endswith("oom after 20 s: the kernel killed it")
-    assert told[1].endswith("1 of 1 jobs done, 1 not passed")
+    assert told[1].endswith("1 of 1 job done, 1 not passed")
 
 
 def test_the_time_left_is_told_when_a_worker_is_at_work() -> None:

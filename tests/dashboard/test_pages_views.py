@@ -222,7 +222,7 @@ def test_an_unknown_job_is_not_found(reader: Client) -> None:
 def test_an_operator_cancels_a_run(operator: Client) -> None:
     run = site.run()
     response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
-    assert "1 jobs will not be measured" in response.content.decode()
+    assert "1 job will not be measured" in response.content.decode()
     run.refresh_from_db()
     assert run.state == "cancelled"
 

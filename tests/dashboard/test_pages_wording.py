@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from dashboard.metrics import METRICS
-from dashboard.wording import change, duration, effect, interval, metric_of, number, quantity
+from dashboard.wording import (
+    change,
+    duration,
+    effect,
+    interval,
+    metric_of,
+    number,
+    plural,
+    quantity,
+    question,
+)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +122,18 @@ def test_an_effect_is_told_with_its_interval(key: str, numbers: tuple[Any, ...],
 
 def test_an_effect_without_an_amount_is_not_told() -> None:
     assert effect(METRICS["latency_ms"], None, None, None, "percent") is None
+
+
+def test_one_of_a_thing_is_no_plural() -> None:
+    assert (plural(1, "core"), plural(0, "job"), plural(2, "process", "processes")) == (
+        "1 core",
+        "0 jobs",
+        "2 processes",
+    )
+
+
+def test_a_comparison_asks_one_question() -> None:
+    assert (
+        question("2.11.0", "2.13.0", "on h100, track nightly") == "Move from 2.11.0 to 2.13.0? On h100, track nightly"
+    )
+    assert question("h100", "h200", "") == "Move from h100 to h200?"

@@ -68,5 +68,7 @@ def test_a_recording_that_ends_too_early_leaves_no_job_open_and_nobody_silent(ca
 def test_a_folder_without_results_is_named(catalog: Path, tmp_path: Path) -> None:
     folder = tmp_path / "empty_history"
     folder.mkdir()
-    with pytest.raises(CommandError, match=r"empty_history cannot be played: .* no result"):
+    with pytest.raises(
+        CommandError, match=r"empty_history cannot be played: .* no result. Put result files .* leave it out"
+    ):
         demo(catalog, folder)

@@ -150,7 +150,7 @@ def test_no_cell_of_the_csv_becomes_a_formula(reader: Client) -> None:
 def test_the_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Client) -> None:
     response = reader.get(COMPARE.replace("/?", "/export.md?"))
     shown = response.content.decode()
-    assert shown.startswith("# Move from 2.11.0+cu130 to 2.13.0+cu130? on h100\n\n**Not yet.** ")
+    assert shown.startswith("# Move from 2.11.0+cu130 to 2.13.0+cu130? On h100\n\n**Not yet.** ")
     assert "| gpt2 | Yes, at a cost |" in shown
     assert "/compare/?base=2.11.0" in shown
 

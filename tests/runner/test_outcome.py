@@ -39,7 +39,8 @@ def test_a_complete_result_counts_though_its_process_died_afterwards() -> None:
 
 
 def test_a_cancelled_job_is_cancelled_even_with_a_result() -> None:
-    assert outcome(signal=15, stopped_for="cancelled", result=ResultFile({})).status == "cancelled"
+    cancelled = outcome(signal=15, stopped_for="cancelled", result=ResultFile({}))
+    assert (cancelled.status, cancelled.message) == ("cancelled", "Cancelled while it ran.")  # by whom the site knows
 
 
 def test_exit_code_0_without_a_result_is_a_crash() -> None:

@@ -86,4 +86,4 @@ def test_every_line_is_a_job_that_batch_takes(tmp_path: Path) -> None:
 
 def test_the_minutes_are_those_of_the_recorded_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made(tmp_path, *(result(case, "2.11.0") for case in HISTORY), processes=1)
-    assert "releases.jsonl       0 jobs in 1 builds: about 0 min" in capsys.readouterr().out
+    assert "releases.jsonl       0 jobs in 1 build: about 0 min" in capsys.readouterr().out

@@ -79,7 +79,7 @@ def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) 
             "import threading as t; t.Thread(target=t.Event().wait, daemon=True).start()",
             "more threads than a child would get",
         ),
-        ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 processes"),
+        ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 process,"),
         ("import os; os.environ['COMPILEWATCH_PROCESSES'] = 'fresh'", "asks for fresh"),
         ("import torch; torch.cuda.is_initialized = lambda: True", "initialized CUDA"),
         ("import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1))", "compiled something"),

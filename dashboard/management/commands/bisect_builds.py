@@ -12,6 +12,7 @@ from dashboard.plan import PlanError
 from dashboard.selectors.bisections import commit_range
 from dashboard.services.bisections import advance, start_bisection
 from dashboard.services.comparisons import only_machine
+from dashboard.wording import plural
 
 LOOK_EVERY_S = 2.0
 
@@ -45,7 +46,8 @@ class Command(BaseCommand):
             time.sleep(LOOK_EVERY_S)
             bisection = advance(bisection_id=bisection.pk) or Bisection.objects.get(pk=bisection.pk)
             for step in bisection.steps[told:]:
-                self.stdout.write(f"{step['build']}: {step['verdict'].replace('_', ' ')}, {step['repeats']} processes")
+                measured = plural(step["repeats"], "process", "processes")
+                self.stdout.write(f"{step['build']}: {step['verdict'].replace('_', ' ')}, {measured}")
             told = len(bisection.steps)
             self.stdout.flush()
         self.stdout.write(f"{bisection.state}: {bisection.message} {commit_range(bisection)}".rstrip())

@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.models import Run
 from dashboard.services.runs import cancel_run
+from dashboard.wording import plural
 
 
 class Command(BaseCommand):
@@ -18,4 +19,4 @@ class Command(BaseCommand):
         found = Run.objects.filter(pk=run).first()
         if found is None:
             raise CommandError(f"There is no run {run}: /runs/ lists them.")
-        self.stdout.write(f"{cancel_run(run=found)} jobs cancelled")
+        self.stdout.write(f"{plural(cancel_run(run=found), 'job')} cancelled")

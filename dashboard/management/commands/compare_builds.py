@@ -13,7 +13,7 @@ from dashboard.plan import PlanError, Selection
 from dashboard.selectors import comparisons
 from dashboard.services.comparisons import REPEATS, ensure_build, expected_s, only_machine, start_comparison
 from dashboard.upgrade import READ, Report, report
-from dashboard.wording import duration
+from dashboard.wording import duration, plural
 
 LOOK_EVERY_S = 2.0
 
@@ -58,7 +58,8 @@ class Command(BaseCommand):
         while True:
             progress = comparisons.progress(comparison, timezone.now())
             left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
-            line = f"{progress.counts.ended} of {progress.counts.total} jobs, {progress.counts.failed} not passed"
+            counts = progress.counts
+            line = f"{counts.ended} of {plural(counts.total, 'job')}, {counts.failed} not passed"
             if line != told:
                 self.stdout.write(line + left)
                 self.stdout.flush()

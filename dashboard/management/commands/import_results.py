@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard.importing import OURS, Hints, named
 from dashboard.services.import_files import Unreadable, sources_in
 from dashboard.services.imports import Report, import_results
+from dashboard.wording import plural
 
 
 class Command(BaseCommand):
@@ -57,7 +58,7 @@ def in_words(report: Report) -> Iterator[str]:
     """What was understood of other tools' files."""
     for name, count in sorted(report.understood.items()):
         if name != OURS:
-            yield f"{count} results of {name}"
+            yield f"{plural(count, 'result')} of {name}"
     if report.left_out:
         told = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
         yield f"left out, because nobody said which of our metrics it is (--metric): {told}"

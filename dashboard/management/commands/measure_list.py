@@ -15,6 +15,7 @@ from dashboard.selectors.result_files import result_file
 from dashboard.services.lists import trigger_list
 from dashboard.services.run_state import ACTIVE
 from dashboard.services.runs import cancel_run
+from dashboard.wording import plural
 
 WORKER_PATIENCE_S = 300  # its first import of torch from a cold disk takes minutes
 LOOK_EVERY_S = 0.5
@@ -47,7 +48,7 @@ class Command(BaseCommand):
         except PlanError as error:
             raise CommandError(str(error)) from None
         written = self.follow(list(zip(lines, jobs, strict=True)), out, deadline)
-        self.stdout.write(f"{written} of {len(lines)} results written to {out}")
+        self.stdout.write(f"{written} of {plural(len(lines), 'result')} written to {out}")
         if written < len(lines):
             raise CommandError("The others are told above; the same command measures them again.")
 

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from dashboard.models import Purpose
 from dashboard.plan import PlanError, Selection, budget
 from dashboard.services.runs import plan_run, trigger_run
+from dashboard.wording import plural
 
 
 class Command(BaseCommand):
@@ -37,11 +38,11 @@ class Command(BaseCommand):
         purpose = Purpose.SCHEDULED if options["scheduled"] else Purpose.MANUAL
         chosen = {key: options[key[:-1]] for key in ("benchmarks", "configs")}
         run = trigger_run(families=options["family"], purpose=purpose, **chosen, **where)
-        self.stdout.write(f"run {run.pk}: {run.jobs.count()} jobs")
+        self.stdout.write(f"run {run.pk}: {plural(run.jobs.count(), 'job')}")
 
     def print_plan(self, options: dict[str, Any]) -> None:
         asked = Selection(*(tuple(options[key]) for key in ("family", "benchmark", "config")))
         cases = plan_run(machine=options["machine"], selection=asked)
         self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
         cost = budget(cases, {})
-        self.stdout.write(f"{cost.jobs} jobs, about {cost.expected_s / 60:.0f} min")
+        self.stdout.write(f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min")
