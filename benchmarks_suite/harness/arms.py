@@ -104,17 +104,27 @@ def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
 
 
 @contextmanager
-def restored_state(arm: Arm) -> Iterator[None]:
-    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the block ends."""
+def restored_state(arm: Arm) -> Iterator[int]:
+    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the block ends.
+
+    Gives the bytes of the copy that this needs meanwhile, on the arm's device: no memory of the arm's own.
+    """
     kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
     try:
-        yield
+        yield sum(map(_bytes, kept.values()))
     finally:
         with torch.no_grad():
             for name, tensor in _state(arm.module).items():
                 tensor.copy_(kept[name])
                 tensor.grad = None
         arm.forget()
+
+
+def _bytes(tensor: Tensor) -> int:
+    """What a tensor holds here: of a quantized one its parts, of one that is spread over ranks this rank's."""
+    if hasattr(tensor, "__tensor_flatten__"):
+        return sum(_bytes(getattr(tensor, part)) for part in tensor.__tensor_flatten__()[0])
+    return tensor.nbytes
 
 
 def _state(module: nn.Module) -> Mapping[str, Tensor]:

@@ -78,11 +78,12 @@ class Comparison:
 
     def _run_eager(self) -> None:
         self._eager = eager_arm(self._prepared)
-        with restored_state(self._eager):
+        with restored_state(self._eager) as copied_bytes:
             self._stopwatch.time(self._eager, 1)  # imports and state that only the first step makes
             self._memory.reset()
             self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
-        report.eager_memory(self._job, self._result, self._memory)
+            peak_gb = self._memory.peak_gb() - copied_bytes / 1e9  # a start's process keeps no such copy
+        report.eager_memory(self._job, self._result, peak_gb, self._memory.why_absent)
         self._eager_seen = self._observe(self._without_dropout(self._eager))
         if not self._eager_seen.finite:
             raise ValueError(

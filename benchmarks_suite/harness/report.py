@@ -13,7 +13,6 @@ from benchmarks_suite.harness.result import Result
 if TYPE_CHECKING:
     from benchmarks_suite.harness.accuracy import Verdict
     from benchmarks_suite.harness.interference import Watch
-    from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Samples, Stop
 
 _OF_EVERY_CASE = ("latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "peak_memory_gb")
@@ -108,13 +107,13 @@ def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     }
 
 
-def eager_memory(job: Job, result: Result, memory: PeakMemory) -> None:
+def eager_memory(job: Job, result: Result, peak_gb: float, why_absent: str) -> None:
     """Eager's peak: the case's own where the config is eager, else beside it."""
     key = "eager_peak_memory_gb" if job.config.compiles else "peak_memory_gb"
-    if memory.why_absent:
-        result.missing(key, memory.why_absent)
+    if why_absent:
+        result.missing(key, why_absent)
     else:
-        result.measured(key, memory.peak_gb())
+        result.measured(key, peak_gb)
 
 
 def two_runs(result: Result, difference: str) -> None:

@@ -113,6 +113,13 @@ def prepare_toolchain(device: str) -> float:
     return time.perf_counter() - start
 
 
+def forget_matmul_workspace() -> None:
+    """Gives back what a matmul on a GPU leaves allocated for the next one (32 MiB on an H100). CUDA builds alone."""
+    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
+    if clear:
+        clear()
+
+
 def save_artifacts() -> bytes | None:
     """What save_cache_artifacts returns; None where there is nothing to save, and before 2.7."""
     save = getattr(torch.compiler, "save_cache_artifacts", None)

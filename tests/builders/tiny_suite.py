@@ -29,6 +29,14 @@ class Step(nn.Module):
         return self._change(self.linear(x))
 
 
+class Heavy(Step):
+    """Many weights (40 MB), and a step that takes next to no memory."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda x: x)
+        self.weight = nn.Parameter(torch.empty(10_000, 1_000))
+
+
 def _raises(x: Tensor) -> Tensor:
     raise ValueError("the head count does not divide the width")
 
@@ -64,6 +72,7 @@ def _unsupported() -> Workload:
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "fine": lambda: a_workload(a_module(2)),
+    "heavy": lambda: a_workload(Heavy()),
     "raises": lambda: a_workload(Step(_raises)),
     "random": lambda: a_workload(Step(lambda x: x + torch.randn_like(x))),
     "nan": lambda: a_workload(Step(lambda x: x * float("nan"))),

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.testing._internal.two_tensor import TwoTensor
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import environment, nvml, report, torch_versions
+from benchmarks_suite.harness import arms, environment, nvml, report, torch_versions
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 from benchmarks_suite.harness.interference import Watch
@@ -107,6 +108,18 @@ def test_what_a_cuda_graph_keeps_for_its_replays_is_in_use(monkeypatch: pytest.M
     of_graph = {"segment_pool_id": (0, 1), "total_size": 7, "allocated_size": 2}
     monkeypatch.setattr(torch.cuda, "memory_snapshot", lambda: [shared, of_graph])
     assert memory_of_process._kept_by_graphs() == 5
+
+
+def test_of_a_tensor_that_wraps_others_only_what_lies_here_counts() -> None:
+    assert arms._bytes(TwoTensor(torch.ones(3), torch.ones(3))) == 2 * 3 * 4
+    assert arms._bytes(torch.ones(3)) == 3 * 4
+
+
+def test_the_workspace_of_the_untimed_matmul_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_back: list[str] = []
+    monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: given_back.append("all"), raising=False)
+    torch_versions.forget_matmul_workspace()
+    assert given_back == ["all"]
 
 
 def test_a_busy_machine_is_marked() -> None:

@@ -33,6 +33,11 @@ def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
     assert "eager itself" in result["absent"]["speedup"]
 
 
+def test_eagers_memory_leaves_out_the_copy_of_the_weights_that_the_suite_keeps(tmp_path: Path) -> None:
+    peak_gb = tiny(tmp_path, "heavy", config="eager")["metrics"]["peak_memory_gb"]["value"]
+    assert peak_gb == pytest.approx(0.04, abs=0.02)
+
+
 def test_a_model_that_raises_fails_to_run(tmp_path: Path) -> None:
     result = tiny(tmp_path, "raises")
     assert (result["status"], result["stage"]) == ("fail_to_run", "eager")
