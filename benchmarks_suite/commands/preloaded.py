@@ -68,14 +68,14 @@ def _ended(request: dict[str, Any], requests: Connection) -> dict[str, Any]:
     return {"code": code}
 
 
-def _job(folder: Path, requests: Connection) -> None:
-    """One job, as ``run job.json result.json`` does it in its folder; its words go to log.txt there."""
+def _job(folder: Path, requests: Connection) -> int:
+    """One job, as ``run job.json result.json`` does it in its folder; its words go to log.txt there. The exit code."""
     requests.close()
     os.chdir(folder)
     log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     for stream in (1, 2):
         os.dup2(log, stream)
-    sys.exit(run.of_files(Path("job.json"), Path("result.json")))
+    return run.of_files(Path("job.json"), Path("result.json"))
 
 
 def _forked(work: Callable[[Connection], None]) -> Connection:

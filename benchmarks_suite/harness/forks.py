@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
@@ -24,8 +25,9 @@ _HARMLESS_THREADS = ("jemalloc_bg_thd", "cuda0")
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
 
 
-def run(work: Callable[[], None], limit_s: float, own_group: bool = False) -> int:
-    """Does ``work`` in a forked child; returns its exit code as subprocess does: negative for a signal.
+def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False) -> int:
+    """Does ``work`` in a forked child; returns its exit code as subprocess does: what work returned (None: 0), negative
+    for a signal.
 
     Raises TimeoutError after ``limit_s`` seconds; the child and what it started are then ended, as they are when
     this process is interrupted. own_group: the child leads a session of its own, and whatever is left of that when
@@ -92,18 +94,36 @@ def children(process: int) -> list[int]:
     return []
 
 
-def _begun(work: Callable[[], None], parent: int, own_group: bool) -> None:
+def end_at_once(code: int = 0) -> NoReturn:
+    """Ends this process, whose work is done, with what it started.
+
+    The farewells of its libraries would cost the device seconds: Inductor's (seen in 2.13) waits until the compile
+    workers have begun, only to end them. Before that release it left them, and they began while others were measured.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    for each in list(descendants(os.getpid())):
+        _signal(each)
+    os._exit(code)
+
+
+def _begun(work: Callable[[], int | None], parent: int, own_group: bool) -> None:
     end_with_parent(parent)
     if own_group:
         os.setsid()
-    work()
+    end_at_once(work() or 0)
 
 
 def _kill(process: int) -> None:
     """Ends a process and what it started, which else would be left to run."""
     for each in [process, *descendants(process)]:
-        with suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+        _signal(each)
+
+
+def _signal(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 
 
 def _why_busy() -> str:

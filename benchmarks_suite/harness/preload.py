@@ -3,15 +3,18 @@
 Nothing here touches the device, starts a thread or draws a number, so that the process can be forked (forks.py).
 """
 
-import importlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 from benchmarks_suite import registry
 from benchmarks_suite.harness import caches
 from benchmarks_suite.harness.job import Job
+
+_DRIVER = Path("/dev/nvidiactl")  # there where NVIDIA's driver is
 
 
 def variables(job: Job) -> dict[str, str]:
@@ -51,20 +54,19 @@ def compiler(job: Job) -> str | None:
 
 
 def import_torch(backend: str | None) -> None:
-    """torch, and where a backend is given what of the compiler leaves the device alone."""
-    with _no_compile_workers():
-        importlib.import_module("torch")
+    """torch, and where a backend is given the compiler."""
+    with _no_compile_workers(), _gpu_known_by_its_file():
         if backend is not None:
             from benchmarks_suite.harness import torch_versions
 
-            torch_versions.import_harmless_part_of_compiler(backend)
+            torch_versions.import_compiler(backend)
 
 
 def import_model(module: str) -> None:
     """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is built;
     workload.Unsupported passes through.
     """
-    with _no_compile_workers(), _accelerators_found_by_nvml(), suppress(ImportError):
+    with _no_compile_workers(), _gpu_known_by_its_file(), suppress(ImportError):
         registry.imported(module)
 
 
@@ -83,24 +85,29 @@ def _no_compile_workers() -> Iterator[None]:
 
 
 @contextmanager
-def _accelerators_found_by_nvml() -> Iterator[None]:
-    """torch.accelerator (since 2.6) answers as torch.cuda.is_available() does, which asks NVML alone.
+def _gpu_known_by_its_file() -> Iterator[None]:
+    """Whoever asks meanwhile whether there is a GPU is answered by the driver's file, and nobody is asked.
 
-    By itself it asks the CUDA driver, which opens the device; diffusers wants to know when it is imported.
+    Inductor (seen in 2.11), diffusers and others want to know when they are imported. torch would ask the CUDA driver,
+    or NVML (variables): either opens the device, and the process could not be forked any more.
     """
     import torch
 
-    accelerator = getattr(torch, "accelerator", None)
-    if accelerator is None:
-        yield
-        return
+    def is_available() -> bool:
+        return torch.version.cuda is not None and _DRIVER.exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
 
     def current_accelerator(check_available: bool = False) -> "torch.device | None":
-        return torch.device("cuda") if torch.cuda.is_available() else None
+        return torch.device("cuda") if is_available() else None
 
-    before = accelerator.is_available, accelerator.current_accelerator
-    accelerator.is_available, accelerator.current_accelerator = torch.cuda.is_available, current_accelerator
+    answers: dict[tuple[Any, str], Any] = {(torch.cuda, "is_available"): is_available}
+    if hasattr(torch, "accelerator"):  # since 2.6
+        answers[torch.accelerator, "is_available"] = is_available
+        answers[torch.accelerator, "current_accelerator"] = current_accelerator
+    before = {asked: getattr(*asked) for asked in answers}
     try:
+        for asked, answer in answers.items():
+            setattr(*asked, answer)
         yield
     finally:
-        accelerator.is_available, accelerator.current_accelerator = before
+        for asked, answer in before.items():
+            setattr(*asked, answer)

@@ -62,7 +62,6 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     from benchmarks_suite.harness.prepared import Prepared, settle_process
     from benchmarks_suite.harness.timing import Stopwatch
 
-    torch_versions.import_compiler(job.config.backend)
     settle_process(job)
     torch_versions.start_compile_workers()
     hints = torch_versions.collect_hints()

@@ -75,18 +75,6 @@ def import_compiler(backend: str) -> None:
         keep_more(10_000)
 
 
-def import_harmless_part_of_compiler(backend: str) -> None:
-    """What of ``import_compiler`` touches no device, and takes nearly all of its time.
-
-    With a GPU the kernel templates ask the CUDA driver for its properties when they are imported (seen in 2.11).
-    """
-    if backend == "inductor" and Path("/dev/nvidiactl").exists():  # is_available() would make NVML start a thread
-        importlib.import_module("torch._inductor.codecache")
-        importlib.import_module("functorch.compile")  # AOTAutograd and its partitioners
-    else:
-        import_compiler(backend)
-
-
 def start_compile_workers() -> None:
     """Starts Inductor's workers in the releases where importing it does, which preload.py prevents.
 

@@ -16,8 +16,14 @@ INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"  # Triton reads it once,
 
 if find_spec("triton") is None:
     raise Unsupported("Triton is not installed in this environment; install the triton that this torch wants")
-if not INTERPRETED and not torch.cuda.is_available():
-    raise Unsupported("no GPU: for Triton's interpreter set TRITON_INTERPRET=1 before anything imports torch")
+
+
+def check_device() -> None:
+    """Raises Unsupported where no kernel can run. To be called when a model is built: asking at import would open the
+    device, and the process could not be forked any more.
+    """
+    if not INTERPRETED and not torch.cuda.is_available():
+        raise Unsupported("no GPU: for Triton's interpreter set TRITON_INTERPRET=1 before anything imports torch")
 
 
 def launcher(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

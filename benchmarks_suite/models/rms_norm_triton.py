@@ -89,4 +89,5 @@ class RmsNorm(nn.Module):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    _triton.check_device()
     return rows_workload(RmsNorm(WIDTHS[size]), WIDTHS[size], batch_size)

@@ -38,4 +38,5 @@ class SwiGlu(nn.Module):
 
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
+    _triton.check_device()
     return gate_workload(SwiGlu(), WIDTHS[size], batch_size)

@@ -1,6 +1,7 @@
 """Forked children: as fresh as a new process, apart from each other, ended with what they started."""
 
 import json
+import multiprocessing.util
 import os
 import random
 import signal
@@ -33,6 +34,14 @@ def _sleeps(told: Path) -> None:
     time.sleep(60)
 
 
+def _leaves_a_process_and_a_farewell(told: Path) -> int:
+    """As Inductor of 2.13 does, which waits at the end for the workers that it started."""
+    left = subprocess.Popen(["sleep", "60"])
+    multiprocessing.util.Finalize(None, left.wait, exitpriority=1)
+    told.write_text(str(left.pid))
+    return 5
+
+
 def _draws(told: Path) -> None:
     told.write_text(str(random.random()))
 
@@ -63,6 +72,11 @@ def test_a_child_over_its_limit_ends_with_what_it_started(tmp_path: Path, own_gr
             return
         time.sleep(0.1)
     pytest.fail("the grandchild lives on")
+
+
+def test_a_child_whose_work_is_done_waits_for_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    assert forks.run(partial(_leaves_a_process_and_a_farewell, tmp_path / "told"), 30) == 5
+    assert _is_gone(int((tmp_path / "told").read_text()))
 
 
 def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) -> None:
@@ -121,19 +135,38 @@ print(forks.why_unfit())
     assert done.stdout == "\n"
 
 
-def test_importing_a_model_never_asks_the_driver_for_accelerators() -> None:
-    """What diffusers asks at import would open a GPU, and the process could not be forked any more."""
-    script = """
-import torch
+DRIVER_ASKED = """
+import pathlib, torch, triton
 from benchmarks_suite.harness import preload
-before = torch.accelerator.current_accelerator
-torch._C._accelerator_getAccelerator = lambda: exit("the driver was asked")
+asked = lambda *_: exit("the driver was asked")
+torch._C._accelerator_getAccelerator = torch.cuda.is_available = torch.cuda.device_count = asked
+type(triton.runtime.driver).active = property(asked)
+preload._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
+"""
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "preload.import_torch('inductor')",
+        "preload.import_model('benchmarks_suite.models.rms_norm_triton')",
+        "preload.import_model('benchmarks_suite.models.softmax_triton')",
+        "preload.import_model('benchmarks_suite.models.swiglu_triton')",
+    ],
+)
+def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
+    """Asking CUDA or NVML would open the device, and the process could not be forked any more."""
+    script = f"{DRIVER_ASKED}\n{imports}\nassert torch.cuda.is_available is asked"
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"TRITON_INTERPRET": ""})
+
+
+def test_who_asks_at_import_learns_of_the_gpu_by_its_drivers_file() -> None:
+    script = f"""{DRIVER_ASKED}
 preload.import_model("benchmarks_suite.models.sd_unet")
 from diffusers.utils import torch_utils
-assert torch_utils.torch_device == "cpu"
-assert torch.accelerator.current_accelerator is before
+assert torch_utils.torch_device == "cuda", torch_utils.torch_device
 """
-    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""})
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
