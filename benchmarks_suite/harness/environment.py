@@ -18,7 +18,8 @@ SHOWN_VARIABLES = re.compile(
     r"(?!TORCHELASTIC_)"  # what torchrun tells its ranks: another run id and folder each time
     r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"
 )
-PRIVATE_FOLDERS = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})  # another one for each job
+OF_ONE_JOB = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})
+OF_ONE_DEVICE = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})  # a class of machines has several
 _OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
 
 
@@ -122,4 +123,4 @@ def _settings(job: Job) -> dict[str, Any]:
 
 
 def _shown(variable: str) -> bool:
-    return variable not in PRIVATE_FOLDERS and SHOWN_VARIABLES.fullmatch(variable) is not None
+    return variable not in OF_ONE_JOB | OF_ONE_DEVICE and SHOWN_VARIABLES.fullmatch(variable) is not None

@@ -1,13 +1,14 @@
 """The code that the compiler generated: its fingerprints, and the artifact that keeps it.
 
 Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told apart,
-because a change of one alone says who changed. Names, paths, hashes and debug lines are taken out first: they
-differ between two compilations of the same thing.
+because a change of one alone says who changed. Names, paths, hashes and debug sections are taken out first: they
+differ between two compilations of the same thing, whose caches lie in other folders.
 """
 
 import hashlib
 import io
 import re
+import struct
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,14 +17,17 @@ from pathlib import Path
 ARTIFACT = "generated-code.tar.xz"
 MAX_ARTIFACT_BYTES = 64 * 1024 * 1024
 _KINDS = ("wrapper", "kernels", "ptx", "cubin")
+_PYTHON_COMMENT = re.compile(r"^\s*#.*$", re.M)  # in C++ such a line is code
 _NOISE = (
-    (re.compile(r"^\s*(#|//).*$", re.M), ""),  # comments: source nodes, AOT ids, paths
-    (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),  # debug lines of PTX
+    (re.compile(r"^\s*//.*$", re.M), ""),  # comments: source nodes, AOT ids, paths
+    (re.compile(r"\.section\s+\.debug_\w+\s*\{.*?\}", re.S), ""),  # of PTX: the source's path, byte by byte
+    (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),
     (re.compile(r"/[\w.+-]+(?:/[\w.+-]+)+"), "PATH"),
     (re.compile(r"\bc[a-z2-7]{51}\b|\b[0-9a-fA-F]{32,64}\b|\b[A-Z2-7]{52}\b"), "HASH"),
     (re.compile(r"\b0x[0-9a-f]{8,}\b"), "ADDRESS"),
     (re.compile(r"\s+$", re.M), ""),
 )
+_NO_CONTENT = 8  # SHT_NOBITS of elf(5)
 _QUOTED_SOURCE = re.compile(r"'''.*?'''", re.S)  # in a wrapper: the kernels' source, which is counted as theirs
 
 
@@ -101,8 +105,29 @@ def _kind(path: Path) -> str | None:
 
 def _digest(file: CodeFile) -> str:
     if file.kind == "cubin":
-        return hashlib.sha256(file.path.read_bytes()).hexdigest()
+        return hashlib.sha256(without_debug_sections(file.path.read_bytes())).hexdigest()
     text = file.path.read_text(encoding="utf-8", errors="replace")
     if file.kind == "wrapper":
         text = _QUOTED_SOURCE.sub("", text)
+    if file.path.suffix == ".py":
+        text = _PYTHON_COMMENT.sub("", text)
     return hashlib.sha256(normalized(text).encode()).hexdigest()
+
+
+def without_debug_sections(binary: bytes) -> bytes:
+    """Names and contents of a cubin's sections but for debug's, which tell where the source lay: 64-bit ELF, elf(5).
+
+    What is no ELF file comes back as it is.
+    """
+    if not binary.startswith(b"\x7fELF"):
+        return binary
+    (table,) = struct.unpack_from("<Q", binary, 40)
+    size, count, of_names = struct.unpack_from("<HHH", binary, 58)
+    headers = [struct.unpack_from("<IIQQQQ", binary, table + index * size) for index in range(count)]
+    kept = []
+    for name_at, kind, _, _, offset, length in headers:
+        start = headers[of_names][4] + name_at
+        name = binary[start : binary.index(b"\0", start)]
+        if b"debug" not in name:
+            kept += [name, b"" if kind == _NO_CONTENT else binary[offset : offset + length]]
+    return b"\0".join(kept)

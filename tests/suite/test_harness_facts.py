@@ -88,6 +88,51 @@ def test_what_was_there_before_is_not_generated_code(tmp_path: Path) -> None:
     assert GeneratedCode(tmp_path).fingerprints() == {"wrapper": None, "kernels": None, "ptx": None, "cubin": None}
 
 
+def test_a_directive_of_cpp_is_code_and_no_comment(tmp_path: Path) -> None:
+    plain, parallel = (
+        fingerprints_of(tmp_path / name, name, f"{directive}\nx[0] = 1;")
+        for name, directive in (("plain", ""), ("parallel", "#pragma omp parallel for"))
+    )
+    assert plain["kernels"] != parallel["kernels"]
+
+
+TRITON_KERNEL = """
+import triton, triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, compile
+
+@triton.jit
+def kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out_ptr + i, tl.exp(tl.load(x_ptr + i)) * FACTOR)
+
+types = {"x_ptr": "*fp32", "out_ptr": "*fp32", "BLOCK": "constexpr"}
+compile(ASTSource(kernel, types, {(2,): 256}), target=GPUTarget("cuda", 90, 32))
+"""
+
+
+def binaries_of(folder: Path, factor: int) -> dict[str, str | None]:
+    """Fingerprints of a kernel that Triton compiled, for a GPU that need not be there, from a file in ``folder``."""
+    folder.mkdir()
+    code, source = GeneratedCode(folder), folder / "kernel.py"
+    source.write_text(TRITON_KERNEL.replace("FACTOR", str(factor)))
+    variables = {"TRITON_CACHE_DIR": str(folder / "triton"), "TRITON_INTERPRET": ""}
+    subprocess.run([sys.executable, str(source)], env=os.environ | variables, check=True)
+    return code.fingerprints()
+
+
+def test_a_kernel_is_the_same_binary_wherever_its_source_lay(tmp_path: Path) -> None:
+    """Else no two starts would have equal ones: each has caches in a folder of its own."""
+    one, two, other = (
+        binaries_of(tmp_path / name, factor) for name, factor in (("one", 2), ("another_folder", 2), ("other", 3))
+    )
+    assert one["ptx"] is not None
+    assert one["cubin"] is not None
+    assert (two["ptx"], two["cubin"]) == (one["ptx"], one["cubin"])
+    assert other["ptx"] != one["ptx"]
+    assert other["cubin"] != one["cubin"]
+
+
 def test_debug_lines_of_ptx_are_noise() -> None:
     assert normalized('.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n') == normalized("add.f32 %f1;\n")
 
@@ -169,12 +214,16 @@ def test_another_torch_machine_or_setting_is_another_fingerprint(job: Job, secti
     assert environment.fingerprint(document) != before
 
 
-def test_what_differs_from_job_to_job_is_no_part_of_the_environment(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_differs_from_job_to_job_or_device_to_device_is_no_part_of_the_environment(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/somewhere/private")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "another each time")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "the worker's own")
     monkeypatch.setenv("TORCH_LOGS", "recompiles")
     settings = environment.describe(job)["settings"]
-    assert not settings.keys() & {"env.TORCHINDUCTOR_CACHE_DIR", "env.TORCHELASTIC_RUN_ID"}
+    own = {"TORCHINDUCTOR_CACHE_DIR", "TORCHELASTIC_RUN_ID", "CUDA_VISIBLE_DEVICES"}
+    assert not settings.keys() & {f"env.{name}" for name in own}
     assert settings["env.TORCH_LOGS"] == "recompiles"
 
 
