@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.advising import Advice
+from dashboard.advising_text import steps
 from dashboard.charts import SLOTS, Figure, dash
 from dashboard.downsampling import Floats
 from dashboard.running_costs import EAGER, Candidate
@@ -68,10 +69,10 @@ def _marks(advice: Advice, base: Candidate | None) -> dict[str, Any]:
     found = advice.stretches[1:]
     at = np.array([one.from_steps.value for one in found])
     y = [float(_value(one.candidate, at[[place]], base)[0]) for place, one in enumerate(found)]
-    told = [f"{number(one.from_steps.value)} steps<br>{one.candidate.config} is ahead from here on" for one in found]
+    told = [f"{steps(one.from_steps.value)} steps<br>{one.candidate.config} is ahead from here on" for one in found]
     return {
         "type": "scatter", "mode": "markers+text", "name": "break-even", "x": at, "y": y, "hovertext": told,
-        "text": [f"{number(one.from_steps.value)} steps" for one in found], "textposition": "bottom right",
+        "text": [f"{steps(one.from_steps.value)} steps" for one in found], "textposition": "bottom right",
         "marker": {"size": 13, "symbol": "diamond", "line": {"width": 1}}, "cliponaxis": False,
         "hovertemplate": "%{hovertext}<extra>break-even</extra>",
         "meta": {"slot": found[-1].candidate.position % SLOTS, "role": "line"},

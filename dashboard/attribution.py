@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dashboard.wording import signed
+
 Cause = Literal["compiler", "eager", "machine", "library", "benchmark", "unknown"]
 PRECEDENCE: tuple[Cause, ...] = ("benchmark", "machine", "library", "eager", "compiler")
 
@@ -20,6 +22,8 @@ PRESSURE_AFTER, PRESSURE_BEFORE = 0.5, 0.2
 REPRODUCED = 2
 """Jobs on each side that must agree before the code is said to differ."""
 ALIKE, FEWEST_ALIKE = 2 / 3, 2
+EXACT_PERCENT = 0.005
+"""What moved by less than this either way is told as the same: no metric is read to more digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,14 @@ class Moved:
 
     @property
     def text(self) -> str:
-        return f"{self.name} moved by {self.effect:+.1f} % ({self.low:+.1f} to {self.high:+.1f} %)"
+        return f"{self.name} moved by {signed(self.effect)} % ({signed(self.low)} to {signed(self.high)} %)"
+
+    @property
+    def stayed(self) -> str:
+        """For something that did not move: "The eager control stayed (−0.8 to +1.2 %)"."""
+        if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
+            return f"{self.name} stayed exactly as it was"
+        return f"{self.name} stayed ({signed(self.low)} to {signed(self.high)} %)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +178,7 @@ def _elsewhere(facts: Facts, fact: str, witnesses: Sequence[Moved], why: str) ->
         if one.as_much_as(facts.change):
             told.append(Evidence(fact, f"{one.text}, {why}.", "machine", one.url, proof=True))
         elif one.steady_beside(facts.change):
-            told.append(Evidence(fact, f"{one.name} stayed ({one.low:+.1f} to {one.high:+.1f} %), {why}.", "", one.url))
+            told.append(Evidence(fact, f"{one.stayed}, {why}.", "", one.url))
     return told
 
 
@@ -213,8 +224,7 @@ def _control(facts: Facts) -> list[Evidence]:
         says = f"{facts.control.text}: eager, which no compiler touches, moved as much."
         return [Evidence("eager control", says, "eager", facts.control.url, proof=not facts.same_build)]
     if facts.control.steady_beside(facts.change):
-        low, high = facts.control.low, facts.control.high
-        says = f"The eager control stayed ({low:+.1f} to {high:+.1f} %): only the compiled arm moved."
+        says = f"{facts.control.stayed}: only the compiled arm moved."
         return [Evidence("eager control", says, "", facts.control.url)]
     return []
 

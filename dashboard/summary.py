@@ -5,12 +5,12 @@ A move is read from what each case did against its own value before, so a case t
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
 from dashboard.metrics import Metric
-from dashboard.wording import Change, Tone, change
+from dashboard.wording import Change, Tone, change, quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Figure:
         before = self._plain(self.level - self._moved(found))
         if self.is_share:
             return _points(100 * (self.value - before))
-        return _quiet(change(self.metric, before, self.value), self.metric)
+        return quiet(change(self.metric, before, self.value), self.metric)
 
 
 def _points(points: float) -> Change:
@@ -92,13 +92,6 @@ def _points(points: float) -> Change:
         return Change("unchanged", "none", None)
     tone: Tone = "none" if abs(points) < 1 else "good" if points > 0 else "bad"
     return Change(f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}", tone, None)
-
-
-def _quiet(found: Change | None, metric: Metric) -> Change | None:
-    """Without a tone where it is less than what the metric tells by default."""
-    if found is None or found.percent is None or abs(found.percent) >= metric.threshold_percent:
-        return found
-    return replace(found, tone="none")
 
 
 def newest_build(days: Iterable[Day]) -> int | None:

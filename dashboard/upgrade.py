@@ -8,7 +8,7 @@ from dashboard.comparing import EAGER, Case, Row, Side, Table, compare, compare_
 from dashboard.effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
-from dashboard.wording import Change, Tone, plural
+from dashboard.wording import Change, Tone, plural, signed
 
 Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
 
@@ -223,7 +223,7 @@ def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[
 
 
 def _range(ratio: Ratio) -> str:
-    return f": between {ratio.low:+.1f} and {ratio.high:+.1f} %".replace("-", "−") if ratio.is_known else ""
+    return f": between {signed(ratio.low)} and {signed(ratio.high)} %" if ratio.is_known else ""
 
 
 def _and(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Numbers and changes as people read them: units, sensible digits, and the direction in words. Pure."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from dashboard.metrics import METRICS, Metric
@@ -100,6 +100,11 @@ def quantity(metric: Metric, value: float | None, low: float | None = None, high
     return f"{text} {metric.unit}".rstrip()
 
 
+def signed(percent: float) -> str:
+    """A number that has a direction, with its sign: "+4.8", "−0.3"."""
+    return f"{percent:+.1f}".replace("-", "−")
+
+
 def interval(metric: Metric, low: float | None, high: float | None) -> str:
     """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is none."""
     if low is None or high is None or is_count(metric):
@@ -118,6 +123,13 @@ def change(metric: Metric, old: float | None, new: float | None) -> Change | Non
     if abs(percent) < 0.05:
         return Change("unchanged", "none", percent)
     return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
+
+
+def quiet(found: Change | None, metric: Metric) -> Change | None:
+    """The change without a tone where it is less than what the metric tells by default."""
+    if found is None or found.percent is None or abs(found.percent) >= metric.threshold_percent:
+        return found
+    return replace(found, tone="none")
 
 
 def effect(metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str) -> Change | None:

@@ -114,6 +114,7 @@ class Told:
     """One alert in words. words: the status words before and after, of an alert about the status; else empty.
 
     levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where they are not known.
+    again: how it changed in the confirmation's processes, in so many rounds; None where they do not tell.
     """
 
     alert: Alert
@@ -121,6 +122,8 @@ class Told:
     change: Change | None
     words: Sequence[str] = ()
     levels: str = ""
+    again: Change | None = None
+    rounds: int = 0
 
     @property
     def sentence(self) -> str:
@@ -149,7 +152,11 @@ def told(alert: Alert) -> Told:
     if words := alert.decision.get("words"):
         return Told(alert, metric, None, words)
     between = levels(metric, *alert.levels) if alert.levels else ""
-    return Told(alert, metric, effect(metric, alert.effect, alert.low, alert.high, alert.unit), levels=between)
+    change = effect(metric, alert.effect, alert.low, alert.high, alert.unit)
+    if not (found := alert.decision.get("confirmation")):
+        return Told(alert, metric, change, levels=between)
+    again = effect(metric, found["effect"], found["low"], found["high"], found["unit"])
+    return Told(alert, metric, change, levels=between, again=again, rounds=found["pairs"])
 
 
 def alerts_of(groups: Iterable[int]) -> list[Told]:

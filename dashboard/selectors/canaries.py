@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import Series
-from dashboard.wording import Change, change
+from dashboard.wording import Change, change, quiet
 
 CANARIES = ("matmul_ceiling_tflops", "bandwidth_ceiling_gb_s")
 
@@ -23,6 +23,6 @@ def newest() -> list[Canary]:
     found = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
     related = found.select_related("benchmark", "machine", "track")
     return [
-        Canary(one, METRICS[one.metric], change(METRICS[one.metric], one.previous_value, one.last_value))
+        Canary(one, metric := METRICS[one.metric], quiet(change(metric, one.previous_value, one.last_value), metric))
         for one in related.order_by("machine__key", "benchmark__position", "benchmark__name", "metric", "track__key")
     ]

@@ -127,12 +127,13 @@ def _control(alert: Alert, confirmation: Confirmation | None) -> Moved | None:
     metric = CONTROLS.get(alert.series.metric)
     if metric is None or alert.series.config.name == EAGER:
         return None
+    name = "The eager control" if metric == "eager_latency_ms" else METRICS[metric].label
     if confirmation is not None and not confirmation.only_new:
         by_build = _confirmed_values(alert, confirmation, metric)
-        told = moved("The eager control", metric, by_build[alert.base_id], by_build[alert.new_id])
+        told = moved(name, metric, by_build[alert.base_id], by_build[alert.new_id])
         if told is not None:
             return told
-    return next(iter(_moved_series(alert, {metric: "The eager control"})), None)
+    return next(iter(_moved_series(alert, {metric: name})), None)
 
 
 def _confirmed_values(alert: Alert, confirmation: Confirmation, metric: str) -> dict[int | None, list[float]]:

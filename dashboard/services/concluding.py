@@ -21,7 +21,7 @@ from dashboard.services.confirming import PATIENCE, plan_rounds
 from dashboard.services.describing import describe
 from dashboard.services.run_state import ACTIVE
 from dashboard.services.runs import cancel_run
-from dashboard.wording import plural
+from dashboard.wording import plural, signed
 
 logger = structlog.get_logger(__name__)
 
@@ -146,8 +146,8 @@ def _told(alert: Alert) -> str:
     if not found:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     unit = " %" if found["unit"] == "percent" else ""
-    ends = "" if found["low"] == found["high"] else f" ({found['low']:+.1f} to {found['high']:+.1f})"
-    return f"{name}: {found['effect']:+.1f}{unit}{ends} in {plural(found['pairs'], 'round')}: {alert.confirmation}"
+    ends = "" if found["low"] == found["high"] else f" ({signed(found['low'])} to {signed(found['high'])})"
+    return f"{name}: {signed(found['effect'])}{unit}{ends} in {plural(found['pairs'], 'round')}: {alert.confirmation}"
 
 
 def _end(confirmation: Confirmation, message: str, now: datetime) -> None:

@@ -186,8 +186,9 @@ def heat_class(step: int) -> str:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """The name of a benchmark or config that may be broken after its dots and underscores."""
-    return mark_safe("<wbr>".join(re.findall(r"[^._]*[._]|[^._]+$", escape(name))))  # noqa: S308 - escaped here
+    """A name that may be broken after dots and underscores and before "+" and "~", but in no number or before its %."""
+    held = escape(name).replace(" %", "\u00a0%")
+    return mark_safe(re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", held))  # noqa: S308 - escaped here
 
 
 @register.filter

@@ -86,7 +86,13 @@ def test_evidence_is_told_that_of_the_cause_first() -> None:
         ("variant", ""),
     ]
     assert evidence[0].says == "The generated code differs (kernels), the same way in 4 or more jobs a side."
-    assert evidence[1].says == "The eager control stayed (-0.8 to +1.2 %): only the compiled arm moved."
+    assert evidence[1].says == "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
+
+
+def test_a_control_that_is_exactly_as_before_is_told_so_and_by_its_name() -> None:
+    same = Moved("Eager peak memory", 0.0, 0.0, 0.0)
+    _, (evidence, *_) = attribute(replace(COMPILED, control=same))
+    assert evidence.says == "Eager peak memory stayed exactly as it was: only the compiled arm moved."
 
 
 def test_an_ablation_names_the_stage() -> None:

@@ -1,6 +1,7 @@
 """The inbox, the page of one alert, its figures and the feed: what they show, to whom."""
 
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -72,6 +73,16 @@ def test_an_effect_is_told_with_its_interval(reader: Client) -> None:
     group = alerting.group()
     alerting.alert(group)
     assert "6.2 % slower (5.1 to 7.4 %)" in text(reader, group.get_absolute_url())
+
+
+def test_what_the_confirmation_measured_of_the_shown_series_is_told(reader: Client) -> None:
+    group = alerting.group()
+    again = {"effect": 9.5, "low": 8.0, "high": 11.0, "unit": "percent", "pairs": 4}
+    alerting.alert(group, confirmation="confirmed", decision={"confirmation": again})
+    Confirmation.objects.create(group=group, state="done", message="another series: +30.0 % in 4 rounds: confirmed")
+    shown = text(reader, group.get_absolute_url())
+    assert re.search(r"measured again in turn: .*confirmed.*9.5 % slower \(8.0 to 11.0 %\).* in 4 rounds", shown)
+    assert "another series" not in shown
 
 
 def test_a_status_change_is_told_in_words(reader: Client) -> None:

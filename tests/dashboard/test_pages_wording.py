@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dashboard.metrics import METRICS
+from dashboard.templatetags.compilewatch import breakable
 from dashboard.wording import (
     change,
     duration,
@@ -15,6 +16,7 @@ from dashboard.wording import (
     plural,
     quantity,
     question,
+    quiet,
 )
 
 
@@ -122,6 +124,18 @@ def test_an_effect_is_told_with_its_interval(key: str, numbers: tuple[Any, ...],
 
 def test_an_effect_without_an_amount_is_not_told() -> None:
     assert effect(METRICS["latency_ms"], None, None, None, "percent") is None
+
+
+def test_a_name_breaks_at_its_parts_and_not_within_a_number() -> None:
+    assert breakable("gpt2.smoke.b16") == "gpt2.<wbr>smoke.<wbr>b16"
+    assert breakable("2.13.0+cpu~scalar") == "2.13.0<wbr>+cpu<wbr>~scalar"
+    assert breakable("mlp: 6.2 % slower <b>") == "mlp: 6.2\u00a0% slower &lt;b&gt;"
+
+
+def test_a_change_below_its_threshold_has_no_tone() -> None:
+    latency = METRICS["latency_ms"]
+    tones = [found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))]
+    assert tones == ["none", "bad"]
 
 
 def test_one_of_a_thing_is_no_plural() -> None:
