@@ -20,6 +20,7 @@ says what; anything else is a crash. The stage of the work is told on stderr as 
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -41,7 +42,18 @@ def main(arguments: Sequence[str]) -> int:
     return commands.COMMANDS[options.command].run(options)
 
 
+def _told(arguments: Sequence[str]) -> int:
+    """main, for a reader who may go before the end (``| head``): that is no crash."""
+    try:
+        code = main(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more when it ends
+        return 1
+    return code
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:
         forks.with_fixed_hashes()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(_told(sys.argv[1:]))

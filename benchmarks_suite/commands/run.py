@@ -39,6 +39,7 @@ def declare_case(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             type=kind,
+            choices=("true", "false") if rule["type"] == "boolean" else None,
             metavar="VALUE",
             help=f"{rule['title']} (default: {shown})".replace("%", "%%"),  # argparse formats it
         )
@@ -64,9 +65,10 @@ def run(options: Namespace) -> int:
         return WRONG_INPUT
     found = measure(wanted, result_file.parent / "artifacts" if result_file else None)
     answer = found.document()
+    code = _written(answer, result_file) if result_file else OK
     if result_file is None or options.job_file is None:
         print(table.rendered(answer))  # noqa: T201 - the answer to the person who asked
-    return _written(answer, result_file) if result_file else OK
+    return code
 
 
 def of_files(job_file: Path, result_file: Path) -> int:
@@ -81,14 +83,15 @@ def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
         return job.read(options.job_file), options.result_file.absolute()
     if options.job_file or not (options.benchmark and options.config):
         raise job.JobError(
-            "give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME;"
-            " `python -m benchmarks_suite list` shows the names"
+            f"give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME; {job.WHERE_NAMES_ARE}"
         )
     return job.parse(document(options)), options.out.absolute() if options.out else None
 
 
 def document(options: Namespace) -> dict[str, Any]:
-    """The job document that the options mean."""
+    """The job document that the options mean. Raises JobError."""
+    if not (options.benchmark and options.config):
+        raise job.JobError(f"give --benchmark NAME and --config NAME; {job.WHERE_NAMES_ARE}")
     given = {name: getattr(options, name) for name in _measure_fields() if getattr(options, name) is not None}
     if "starts" in given:
         given["starts"] = [word for word in given["starts"].split(",") if word]

@@ -1,6 +1,7 @@
 """The job file: one case, to be measured once. Contract: schema/job.v1.json."""
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 from benchmarks_suite import configs, own, registry
 from benchmarks_suite.harness import contract
+
+WHERE_NAMES_ARE = "`python -m benchmarks_suite list` shows the names"
 
 
 class JobError(ValueError):
@@ -68,6 +71,9 @@ def read(path: Path) -> Job:
 
 def parse(document: Any) -> Job:
     """Checks a job document against the contract and the registry. Raises JobError naming the field."""
+    name = document.get("benchmark") if isinstance(document, dict) else None
+    if isinstance(name, str) and not re.fullmatch(_fields()["benchmark"]["pattern"], name):
+        _known("benchmark", name, registry.BENCHMARKS)  # it is none; which ones are near says more than the pattern
     try:
         contract.check(document, "job.v1")
     except contract.ContractError as error:
@@ -107,13 +113,18 @@ def _benchmark(document: dict[str, Any]) -> registry.Benchmark:
 
 def _integers(measure: dict[str, Any]) -> dict[str, Any]:
     """JSON has one kind of number: 5.0 is an integer there, and must be one here."""
-    fields = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    fields = _fields()["measure"]["properties"]
     return {key: int(value) if fields[key].get("type") == "integer" else value for key, value in measure.items()}
+
+
+def _fields() -> dict[str, Any]:
+    fields: dict[str, Any] = contract.schema("job.v1")["properties"]
+    return fields
 
 
 def _known(field: str, name: str, names: Iterable[str]) -> str:
     if name in names:
         return name
-    near = difflib.get_close_matches(name, list(names), n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`python -m benchmarks_suite list` shows all"
+    near = difflib.get_close_matches(name, list(names), n=3) or [each for each in names if name in each][:3]
+    hint = f"did you mean {' or '.join(near)}?" if near else WHERE_NAMES_ARE
     raise JobError(f"{field}: this suite has no {field} {name!r}; {hint}")

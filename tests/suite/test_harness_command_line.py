@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import compare, noise, run
 from benchmarks_suite.harness import job
+from tests.builders.measured_jobs import MLP
 
 Capture = pytest.CaptureFixture[str]
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -44,18 +46,39 @@ def test_list_is_readable_too(capsys: Capture) -> None:
     assert "regional" in capsys.readouterr().out
 
 
+def test_a_reader_who_goes_before_the_end_sees_no_traceback() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    listed = subprocess.run(
+        [sys.executable, "-m", "benchmarks_suite", "list"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (listed.returncode, listed.stderr) == (1, "")
+
+
+def test_a_yes_or_no_is_nothing_else(capsys: Capture) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--benchmark", MLP, "--config", "eager", "--keep-code", "maybe"])
+    assert "invalid choice: 'maybe'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["run"], "give either JOB_FILE RESULT_FILE, or --benchmark"),
+        (["noise", "--config", "eager"], "give --benchmark NAME and --config NAME"),
+        (["run", "--benchmark", "gpt2", "--config", "eager"], "did you mean gpt2."),
         (["run", "job.json"], "give either JOB_FILE RESULT_FILE, or --benchmark"),
         (["run", "none.json", "result.json"], "cannot read the job file none.json: No such file"),
-        (["run", "--benchmark", "mlp.smoke", "--config", "eager"], "benchmark: must match"),
+        (["run", "--benchmark", "mlp.smoke", "--config", "eager"], "did you mean mlp.smoke.inference"),
         (
             ["run", "--benchmark", "mlp.smoke.inference.float32.static.b1", "--config", "eager"],
             "did you mean mlp.smoke",
         ),
-        (["noise", "--config", "eager"], "benchmark: must be string, not null"),
         (["compare", "none.json", "none.json"], "none.json cannot be read as a result"),
     ],
 )

@@ -123,6 +123,14 @@ def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
     assert result["message"].startswith("Nothing was compiled")
 
 
+def test_a_warm_start_that_is_asked_for_alone_follows_a_cold_one(tmp_path: Path) -> None:
+    """Else its caches would be empty, and it would be cold by another name."""
+    assert list(run(tmp_path, "benchmarks_suite", benchmark=MLP, measure={"starts": ["warm"]})["starts"]) == [
+        "cold",
+        "warm",
+    ]
+
+
 @pytest.mark.compiles
 def test_a_cold_start_tells_time_phases_memory_and_code(tmp_path: Path) -> None:
     starts = ["cold", "warm", "restored", "cold_again"]
