@@ -28,7 +28,6 @@ from benchmarks_suite.harness.prepared import Prepared, settle_process
 from benchmarks_suite.harness.result import Result
 from benchmarks_suite.harness.timing import Stopwatch
 
-PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
 MEMORY_STEPS = 3
 
 
@@ -142,12 +141,12 @@ class Comparison:
         arms = [arm for arm in (self._eager, self._compiled) if arm is not None]
         for arm in arms:
             self._stopwatch.warm_up(arm)
+        measured = arms[-1]
+        step_ms, _ = self._stopwatch.time(measured, len(self._prepared.batches))
+        pairs_s = timing.pairs_budget_s(measure.budget_s, measure.single_steps, step_ms)
         start = time.perf_counter()
         with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
-            taken, stop = timing.sample(
-                self._stopwatch, arms, measure.budget_s * PAIRS_SHARE, measure.target_percent, measure.seed
-            )
-            measured = arms[-1]
+            taken, stop = timing.sample(self._stopwatch, arms, pairs_s, measure.target_percent, measure.seed)
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
         report.sampling(self._job, self._result, taken, stop, self._items_per_step)

@@ -22,6 +22,7 @@ SAMPLE_S = {
     "cuda": 0.100,  # until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
 }
 MIN_PAIRS = 20
+PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
 MIN_P90, MIN_P99 = 200, 1000
 METHODS = {  # by the number of arms
     1: "median of the samples; beta-binomial confidence sequence, 95 %",
@@ -146,6 +147,13 @@ def sample(
             if ranks.agreed(time.perf_counter() >= deadline):
                 return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent, method)
     raise AssertionError("the interleaved sequence has no end")
+
+
+def pairs_budget_s(budget_s: float, single_steps: int, step_ms: float) -> float:
+    """Seconds of the budget that are for pairs: PAIRS_SHARE of it, or all where the rest does not do for p90."""
+    rest_s = (1 - PAIRS_SHARE) * budget_s
+    room_for_p90 = single_steps >= MIN_P90 and MIN_P90 * step_ms / 1000 <= rest_s
+    return budget_s - rest_s if room_for_p90 else budget_s
 
 
 def watched(taken: dict[str, Samples]) -> statistics.Interval:

@@ -91,6 +91,16 @@ def test_batches_are_used_in_turn() -> None:
     assert seen == [1, 2, 0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("single_steps", "step_ms", "pairs_s"),
+    [(200, 5, 15), (200, 50, 20), (100, 5, 20), (0, 5, 20)],
+)
+def test_the_budget_goes_to_pairs_where_the_rest_would_not_do_for_a_percentile(
+    single_steps: int, step_ms: float, pairs_s: float
+) -> None:
+    assert timing.pairs_budget_s(20, single_steps, step_ms) == pairs_s
+
+
 def test_single_steps_end_with_their_budget() -> None:
     samples = timing.single_steps(a_stopwatch(), an_arm("compiled", 5), count=1000, budget_s=0.1)
     assert 5 < len(samples.ms) < 40
