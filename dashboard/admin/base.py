@@ -13,6 +13,18 @@ from unfold.admin import ModelAdmin
 Apply = Callable[[QuerySet[Any]], str]
 
 
+class BeginningAdmin(ModelAdmin):
+    """For forms that begin something: one button, which says what; nothing is merely saved."""
+
+    begins: str
+
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        page: HttpResponse = super().add_view(request, form_url, {"begins": self.begins, **(extra_context or {})})
+        return page
+
+
 class ReadOnlyAdmin(ModelAdmin):
     """For what only workers and services write."""
 

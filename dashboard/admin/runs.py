@@ -8,10 +8,9 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
-from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
-from dashboard.admin.base import confirmed
+from dashboard.admin.base import BeginningAdmin, confirmed
 from dashboard.admin.importing import upload
 from dashboard.admin.selection import (
     BenchmarksField,
@@ -54,7 +53,8 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 
 
 @admin.register(Run)
-class RunAdmin(ModelAdmin):
+class RunAdmin(BeginningAdmin):
+    begins = "Run now"
     list_display = ("id", "label", "state", "purpose", "build", "track", "machine", "job_count", "created_at")
     list_display_links = ("id", "label")
     list_filter = ("state", "purpose", "machine", "track", "build")

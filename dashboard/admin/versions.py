@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from unfold.admin import ModelAdmin
 
+from dashboard.admin.base import BeginningAdmin
 from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
 from dashboard.metrics import METRICS
 from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
@@ -48,7 +49,8 @@ class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
 
 
 @admin.register(Comparison)
-class ComparisonAdmin(ModelAdmin):
+class ComparisonAdmin(BeginningAdmin):
+    begins = "Measure both now"
     form = CompareForm
     list_display = ("__str__", "base", "new", "machine", "repeats", "created_by", "created_at")
     list_filter = ("machine",)
@@ -111,7 +113,8 @@ class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 
 
 @admin.register(Bisection)
-class BisectionAdmin(ModelAdmin):
+class BisectionAdmin(BeginningAdmin):
+    begins = "Search now"
     form = BisectForm
     list_display = ("__str__", "state", "low", "high", "machine", "metric", "created_by", "created_at")
     list_filter = ("state", "machine")

@@ -6,6 +6,10 @@ from dashboard.code_diff import ARCHIVE, FileDiff, Unreadable, differences, unpa
 from dashboard.models import Alert, Artifact, Job
 from dashboard.selectors.alert_data import around
 
+_NOT_KEPT = (
+    "The jobs on one side of the change left no generated code: they were measured without it, or it is not kept. "
+    "Whether the code differs is known all the same: results carry its fingerprints."
+)
 _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 
@@ -43,7 +47,7 @@ def change_of(alert: Alert) -> CodeChange:
     """How the generated code differs across the change of an alert."""
     sides = sides_of(alert)
     if sides is None:
-        return CodeChange(None, [], "The jobs on one side of the change left no generated code, or it is not kept.")
+        return CodeChange(None, [], _NOT_KEPT)
     try:
         old, new = (unpacked(_bytes(artifact)) for artifact in (sides.before, sides.after))
     except (Unreadable, OSError) as error:

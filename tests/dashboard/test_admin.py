@@ -37,6 +37,13 @@ def test_the_button_says_run_now_and_the_newest_build_is_chosen(admin_client: Cl
     assert f'<option value="{site.build().pk}" selected>' in page
 
 
+@pytest.mark.parametrize(("form", "begins"), [("comparison", "Measure both now"), ("bisection", "Search now")])
+def test_the_button_of_a_form_says_what_it_begins(admin_client: Client, form: str, begins: str) -> None:
+    page = page_text(admin_client.get(reverse(f"admin:dashboard_{form}_add")))
+    assert re.search(f'form="{form}_form"[^>]*> {begins} </button>', page)
+    assert "Save and add another" not in page
+
+
 def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> None:
     site.worker()
     chosen = {

@@ -70,8 +70,8 @@ def test_two_builds_added_in_the_admin_are_compared_both_installed_and_measured(
         "(select, name) => { for (const option of select.options) option.selected = option.text === name }", MLP
     )
     tab.get_by_label("Repeats").fill("2")
-    tab.get_by_role("button", name="Save", exact=True).click()
-    expect(tab.get_by_role("heading", name=f"{BASE} or {NEW}?")).to_be_visible()
+    tab.get_by_role("button", name="Measure both now").click()
+    expect(tab.get_by_role("heading", name=f"Move from {BASE} to {NEW}?")).to_be_visible()
     wait_until_it_ended(tab)
     matched = tab.locator("dl.answer-facts div", has_text="Matched cases").locator("dd")
     expect(matched).to_have_text("2")  # eager and inductor, nothing left out
