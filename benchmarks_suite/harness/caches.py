@@ -14,13 +14,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks_suite.harness.environment import package_version
 
 PACKAGE_PARENT = str(Path(__file__).parents[2])
+UNUSED_DAYS = 30
+_MARK = "toolchain.json"
 
 
 class ToolchainError(RuntimeError):
@@ -60,9 +64,14 @@ class Base:
         """What making it took."""
         return float(json.loads(self._mark.read_text())["toolchain_s"])
 
+    def note_use(self) -> None:
+        """Keeps it for another UNUSED_DAYS."""
+        with suppress(OSError):  # caches that this account may only read
+            os.utime(self._mark)
+
     @property
     def _mark(self) -> Path:
-        return self.folder / "toolchain.json"
+        return self.folder / _MARK
 
     def copied_to(self, folder: Path) -> CompilerCaches:
         """Fresh caches that hold the base and nothing else."""
@@ -75,7 +84,9 @@ def base(device: str) -> Base:
     """The base for this interpreter's torch, made now if it is the first time. Raises ToolchainError."""
     found = place(device, os.environ)
     if not found.is_made:
+        _forget_unused()
         _make(found.folder, device)
+    found.note_use()
     return found
 
 
@@ -98,7 +109,16 @@ def _make(folder: Path, device: str) -> None:
         raise ToolchainError("\n".join(reversed(said[-20:])))
     partial = folder / f"toolchain.{os.getpid()}.partial"
     partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
-    partial.replace(folder / "toolchain.json")
+    partial.replace(folder / _MARK)
+
+
+def _forget_unused() -> None:
+    """Removes what no job has used for long: each build leaves a base, on a CPU of 150 MB and more."""
+    oldest = time.time() - UNUSED_DAYS * 24 * 3600
+    for mark in cache_home().glob(f"toolchain-*/{_MARK}"):
+        with suppress(FileNotFoundError):  # another process was quicker
+            if mark.stat().st_mtime < oldest:
+                shutil.rmtree(mark.parent, ignore_errors=True)
 
 
 def empty(folder: Path) -> CompilerCaches:

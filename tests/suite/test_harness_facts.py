@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.testing._internal.two_tensor import TwoTensor
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import arms, environment, nvml, report, torch_versions
+from benchmarks_suite.harness import arms, caches, environment, nvml, report, torch_versions
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 from benchmarks_suite.harness.interference import Watch
@@ -165,6 +165,21 @@ def test_the_workspace_of_the_untimed_matmul_is_given_back(monkeypatch: pytest.M
     monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: given_back.append("all"), raising=False)
     torch_versions.forget_matmul_workspace()
     assert given_back == ["all"]
+
+
+def test_a_base_that_no_job_used_for_long_goes_and_one_in_use_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
+    long_ago = time.time() - (caches.UNUSED_DAYS + 1) * 24 * 3600
+    unused, used = (caches.Base(caches.cache_home() / f"toolchain-{name}") for name in ("unused", "used"))
+    for base in (unused, used):
+        base.folder.mkdir()
+        (base.folder / "toolchain.json").touch()
+        os.utime(base.folder / "toolchain.json", (long_ago, long_ago))
+    used.note_use()
+    caches._forget_unused()
+    assert (unused.folder.exists(), used.is_made) == (False, True)
 
 
 def test_a_busy_machine_is_marked() -> None:
