@@ -6,12 +6,13 @@ A session may leave `yardstick.md` and `drill.md` beside its results: what tests
 tests/end_to_end/gpu_drill.py printed there.
 """
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import fmean, median, quantiles
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -120,13 +121,23 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
 
 
 def spread(groups: Groups) -> Iterator[Sequence[str]]:
-    """Releases of cases with several processes."""
-    yield "benchmark", "config", "torch", "processes", "within, ±", "between"
+    """Releases of cases with several processes; between processes as coefficients of variation."""
+    yield (
+        "benchmark",
+        "config",
+        "torch",
+        "processes (machines)",
+        "within one, ±",
+        "between, one machine",
+        "between, all",
+    )
     for (benchmark, config), by_release in groups.items():
         for release, processes in sorted(by_release.items()):
             if len(processes) > 1:
-                within, between = f"{_within(processes):.1f} %", f"{_between(processes):.1f} %"
-                yield _short(benchmark), config, release, str(len(processes)), within, between
+                machines = list(_by_machine(processes))
+                count = f"{len(processes)} ({len(machines)})"
+                between = _variation(machines), _variation([processes])
+                yield _short(benchmark), config, release, count, *map(_percent, (_within(processes), *between))
 
 
 def distributed(groups: Groups) -> Iterator[Sequence[str]]:
@@ -176,7 +187,7 @@ def _told(documents: Sequence[Document]) -> str:
 
 def _kept(name: str, command: str) -> str:
     kept = [(folder / name).read_text().strip() for folder in DATA if (folder / name).exists()]
-    return "\n\n".join(kept) or NOT_YET.format(command=command)
+    return kept[-1] if kept else NOT_YET.format(command=command)
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
@@ -197,16 +208,30 @@ def _each(processes: Sequence[Document], metric: str, digits: int) -> str:
     return ", ".join(_digits(value, digits) for value in values)
 
 
-def _between(processes: Sequence[Document]) -> float:
-    """Percent by which the slowest process's step was longer than the fastest's; of one process what it is within."""
-    values = _values(processes, "latency_ms")
-    return max(100 * (max(values) / min(values) - 1), _within(processes))
+def _by_machine(processes: Iterable[Document]) -> Iterable[list[Document]]:
+    machines: dict[str, list[Document]] = defaultdict(list)
+    for one in processes:
+        machines[one["environment"]["machine"]["device_id"]].append(one)
+    return machines.values()
 
 
-def _within(processes: Sequence[Document]) -> float:
-    """The widest half interval of the step in one process, percent; 0 where too few samples told none."""
+def _variation(groups: Iterable[Sequence[Document]]) -> float | None:
+    """Coefficient of variation of the step, percent, pooled over groups: the standard deviation of its logarithm."""
+    logs = [[math.log(value) for value in _values(group, "latency_ms")] for group in groups]
+    freedom = sum(len(group) - 1 for group in logs)
+    squares = sum((value - fmean(group)) ** 2 for group in logs for value in group)
+    return 100 * math.sqrt(squares / freedom) if freedom else None
+
+
+def _within(processes: Sequence[Document]) -> float | None:
+    """Half the interval of the step, percent, in the median process; None where too few samples told one."""
     entries = [one["metrics"]["latency_ms"] for one in processes]
-    return max((50 * (e["high"] - e["low"]) / e["value"] for e in entries if e.get("high") is not None), default=0.0)
+    told = [50 * (each["high"] - each["low"]) / each["value"] for each in entries if each.get("high") is not None]
+    return median(told) if told else None
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} %"
 
 
 def _values(processes: Sequence[Document], metric: str) -> list[float]:

@@ -10,6 +10,7 @@ else.
 
 import argparse
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils.benchmark import Timer
@@ -33,7 +34,8 @@ def parts(size: str, device: str) -> dict[str, float]:
     """Milliseconds of the whole step, in eager and with compiled blocks, and of its two uncompiled parts."""
     torch.manual_seed(0)
     workload = captioning.build(size, "training", "static", BATCH[size])
-    model, drawn = workload.module.to(device), workload.inputs(0, torch.Generator().manual_seed(0))
+    model: Any = workload.module.to(device)
+    drawn = workload.inputs(0, torch.Generator().manual_seed(0))
     batch = {name: tensor.to(device) for name, tensor in drawn.items()}
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
     head, labels = model.decoder.lm_head, batch["labels"]

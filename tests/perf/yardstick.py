@@ -3,9 +3,10 @@
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies and speedups stand
-beside those found here. Turns are as short as the suite's samples: under a power cap an arm's clock depends on what ran
-just before it. Run it on a machine that does nothing else, with as many threads as the results had. On a CPU
-it takes CPU time and one thread: wall-clock time would count what else runs there.
+beside those found here. A turn is one block of steps, as long as a sample of the suite: a block begins with an idle
+GPU however long it is, and under a power cap an arm's clock depends on what ran just before it. Run it on a machine
+that does nothing else, with as many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock
+time would count what else runs there.
 """
 
 import argparse
@@ -97,7 +98,10 @@ def measure(name: str, size: str, device: str) -> tuple[float, float]:
     ]
     for timer in timers:
         timer.timeit(10)
-    turns = [[timer.blocked_autorange(min_run_time=TURN_S).median * 1000 for timer in timers] for _ in range(ROUNDS)]
+    steps = [max(1, round(TURN_S / timer.timeit(10).median)) for timer in timers]
+    turns = [
+        [timer.timeit(count).median * 1000 for timer, count in zip(timers, steps, strict=True)] for _ in range(ROUNDS)
+    ]
     eager, compiled = (statistics.median(turn[arm] for turn in turns) for arm in (0, 1))
     return eager, compiled
 
