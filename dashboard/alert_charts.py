@@ -147,7 +147,7 @@ def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
         "margin": {"l": 64, "r": 16, "t": 28, "b": 40},
         "shapes": [_mark(step.at_ms)],
         "annotations": [_label(step.at_ms, "first point of the new level")],
-        "xaxis": {"type": "date", "tickangle": 0},  # else a phone's labels are turned, into the legend
+        "xaxis": {"type": "date", "tickangle": 0},  # as in charts.py
         "yaxis": {"title": {"text": title}, "automargin": True, "ticksuffix": " %" if relative else ""},
     }
 

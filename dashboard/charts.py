@@ -261,14 +261,14 @@ def _trend_layout(
 ) -> dict[str, Any]:
     lane = 0.12 if has_failures else 0.0
     title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
-    layout: dict[str, Any] = {
+    layout: dict[str, Any] = {  # tickangle: else a phone's dates are turned, into the legend
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "y": -0.16, "x": 0},
         "margin": {"l": 64, "r": 16, "t": 28, "b": 40},
         "shapes": shapes,
         "annotations": annotations,
-        "xaxis": {"type": "date", "anchor": "y2" if has_failures else "y"},
+        "xaxis": {"type": "date", "tickangle": 0, "anchor": "y2" if has_failures else "y"},
         "yaxis": {
             "title": {"text": title},
             "domain": [lane, 1],

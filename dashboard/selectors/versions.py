@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from django.db import connection
-from django.db.models import Max
+from django.db.models import F, Max
 from packaging.version import InvalidVersion, Version
 
 from dashboard.comparing import Case, Key, Measured, Side
@@ -225,11 +225,13 @@ def release_lines(
 
 
 def releases_of(benchmark: Benchmark, machine: int, metric: str) -> tuple[list[ReleaseLine], list[str]]:
-    """Every config of a benchmark over all builds that were measured on a machine, and their labels. Five queries."""
+    """Every config of a benchmark over all builds that were measured on a machine, and their labels: a build before its
+    variants. Five queries."""
     found = TorchBuild.objects.filter(
         pk__in=Run.objects.filter(machine=machine, jobs__benchmark=benchmark).values("build")
     )
-    builds = sorted(found.values_list("pk", "label", "version"), key=lambda build: version_order(build[2]))
+    known = found.order_by(F("base").asc(nulls_first=True), "label").values_list("pk", "label", "version")
+    builds = sorted(known, key=lambda build: version_order(build[2]))
     sides = by_build(Source(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric])
     lines = release_lines(sides, [(pk, label) for pk, label, _ in builds], benchmark.name, metric)
     shown = {release.build for line in lines for release in line.releases}

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from dashboard.exports import csv_text
-from dashboard.models import Job, Machine, Run, RunState, Series, TorchBuild, Track
+from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
 from dashboard.services import triage
 from dashboard.services.builds import add_variant
 from tests.builders import pages, releases
@@ -190,6 +190,16 @@ def test_a_series_is_drawn_by_release_with_the_chosen_configs_alone(two_releases
     figure = reader.get(f"/series/{GPT2}/data.json?axis=release&config=inductor").json()
     assert [trace["name"] for trace in figure["data"]] == ["inductor"]
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
+
+
+def test_a_build_comes_before_its_variants(two_releases: None, reader: Client) -> None:
+    variant = add_variant(
+        base=TorchBuild.objects.get(label=releases.BASE), name="tuned", inductor={"max_autotune": True}
+    )
+    for model in (Run, BuildLevel):
+        model.objects.filter(build__label=releases.NEW).update(build=variant)
+    figure = reader.get(f"/series/{GPT2}/data.json?axis=release&config=inductor").json()
+    assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, variant.label]
 
 
 def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
