@@ -18,7 +18,7 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.utils.benchmark import Timer
+from torch.utils.benchmark import Timer, timer
 from transformers import (
     GPT2Config,
     GPT2LMHeadModel,
@@ -82,25 +82,32 @@ MODELS: dict[str, tuple[Callable[[bool], Made], str, str]] = {  # what makes it,
 }
 
 
+def settings(name: str, size: str) -> str:
+    """Dtype, shapes and batch, as a benchmark's name ends."""
+    _, standard, smoke = MODELS[name]
+    return standard if size == "standard" else smoke
+
+
 @torch.no_grad()
 def measure(name: str, size: str, device: str) -> tuple[float, float]:
     """Milliseconds of an eager and of a compiled forward pass: medians of turns, taken one after the other."""
-    dtype = getattr(torch, MODELS[name][1 if size == "standard" else 2].partition(".")[0])
+    make, *_ = MODELS[name]
+    dtype = getattr(torch, settings(name, size).partition(".")[0])
     torch.manual_seed(0)
-    model, inputs = MODELS[name][0](size == "standard")
+    model, inputs = make(size == "standard")
     model = model.to(device, dtype).eval()
     given = tuple(each.to(device, dtype if each.is_floating_point() else each.dtype) for each in inputs)
     arms = (model, torch.compile(model))
-    clock = {"timer": time.process_time} if device == "cpu" else {}
+    clock = time.process_time if device == "cpu" else timer
+    threads = torch.get_num_threads()
     timers = [
-        Timer("run(*given)", globals={"run": arm, "given": given}, num_threads=torch.get_num_threads(), **clock)
-        for arm in arms
+        Timer("run(*given)", globals={"run": arm, "given": given}, timer=clock, num_threads=threads) for arm in arms
     ]
-    for timer in timers:
-        timer.timeit(10)
-    steps = [max(1, round(TURN_S / timer.timeit(10).median)) for timer in timers]
+    for each in timers:
+        each.timeit(10)
+    steps = [max(1, round(TURN_S / each.timeit(10).median)) for each in timers]
     turns = [
-        [timer.timeit(count).median * 1000 for timer, count in zip(timers, steps, strict=True)] for _ in range(ROUNDS)
+        [each.timeit(count).median * 1000 for each, count in zip(timers, steps, strict=True)] for _ in range(ROUNDS)
     ]
     eager, compiled = (statistics.median(turn[arm] for turn in turns) for arm in (0, 1))
     return eager, compiled
@@ -149,8 +156,7 @@ def main() -> None:
     print(f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
     for name in given.only or MODELS:
-        what = MODELS[name][1 if given.size == "standard" else 2]
-        benchmark = f"{name}.{given.size}.inference.{what}"
+        benchmark = f"{name}.{given.size}.inference.{settings(name, given.size)}"
         print(row(benchmark, measure(name, given.size, given.device), suite.get(benchmark)), flush=True)
 
 
