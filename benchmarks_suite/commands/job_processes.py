@@ -87,7 +87,7 @@ class JobProcesses:
         """Runs folder/job.json; how it ended where it left no result by itself."""
         if preload.needs_toolchain(job):
             with suppress(caches.ToolchainError):  # the job tries again, and tells it in its result
-                caches.base(job.device)  # made once for the machine: no job's time
+                caches.base(job.device, preload.wrapper(job))  # made once for the machine: no job's time
         try:
             code = self._forked(job, folder, limit_s)
             return _outcome(_in_fresh_process(folder, limit_s) if code is None else code)

@@ -80,29 +80,32 @@ class Base:
         return CompilerCaches(folder)
 
 
-def base(device: str) -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises ToolchainError."""
-    found = place(device, os.environ)
+def base(device: str, wrapper: str = "python") -> Base:
+    """The base for this interpreter's torch, made now if it is the first time. Raises ToolchainError.
+
+    wrapper: what the compiler writes the kernels' calls in, "python", "cpp" or "aot": each precompiles other headers.
+    """
+    found = place(device, os.environ, wrapper)
     if not found.is_made:
         _forget_unused()
-        _make(found.folder, device)
+        _make(found.folder, device, wrapper)
     found.note_use()
     return found
 
 
-def place(device: str, variables: Mapping[str, str]) -> Base:
+def place(device: str, variables: Mapping[str, str], wrapper: str) -> Base:
     """Where that base is, or will be, for a process with these environment variables. Its temporary folder exists."""
-    found = Base(cache_home() / f"toolchain-{_key(device, variables)}")
+    found = Base(cache_home() / f"toolchain-{_key(device, variables, wrapper)}")
     found.temporary_folder.mkdir(parents=True, exist_ok=True)
     return found
 
 
-def _make(folder: Path, device: str) -> None:
+def _make(folder: Path, device: str, wrapper: str) -> None:
     """Prepares in place, because the header keeps its path; the mark of completeness is written last."""
     for name in ("inductor", "triton", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     environment = {**child_environment(), **CompilerCaches(folder).environment, "TMPDIR": str(folder / "tmp")}
-    command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device]
+    command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device, wrapper]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
@@ -152,8 +155,10 @@ def cache_home() -> Path:
     return Path(tempfile.gettempdir()) / f"compilewatch-{os.getuid()}"
 
 
-def _key(device: str, variables: Mapping[str, str]) -> str:
-    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler."""
+def _key(device: str, variables: Mapping[str, str], wrapper: str) -> str:
+    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler, and
+    what it writes.
+    """
     try:
         processor = next(
             (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), ""
@@ -167,6 +172,7 @@ def _key(device: str, variables: Mapping[str, str]) -> str:
         processor,
         variables.get("CXX", ""),
         device.partition(":")[0],
+        *([] if wrapper == "python" else [wrapper]),
     ]
     digest = hashlib.sha256("\n".join(map(str, words)).encode()).hexdigest()[:12]
     return f"{package_version('torch')}-{device.partition(':')[0]}-{digest}"

@@ -28,7 +28,7 @@ def variables(job: Job) -> dict[str, str]:
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # is_available() then asks NVML, and CUDA stays untouched
     }
     if needs_toolchain(job):
-        base = caches.place(job.device, os.environ | job.env)
+        base = caches.place(job.device, os.environ | job.env, wrapper(job))
         found["TMPDIR"] = str(base.temporary_folder)  # the precompiled header lies there
     if not job.on_gpu:
         found |= job.benchmark.variables_on_cpu
@@ -38,6 +38,13 @@ def variables(job: Job) -> dict[str, str]:
 def needs_toolchain(job: Job) -> bool:
     """Whether the case calls a C++ or Triton compiler."""
     return job.config.compiles and job.config.backend == "inductor"
+
+
+def wrapper(job: Job) -> str:
+    """What the compiler writes the kernels' calls in, as caches.base wants to know it."""
+    if job.config.target == "aot_inductor":
+        return "aot"
+    return "cpp" if {**job.config.inductor, **job.inductor}.get("cpp_wrapper") else "python"
 
 
 def set_variables(job: Job) -> None:
@@ -94,7 +101,8 @@ def _gpu_known_by_its_file() -> Iterator[None]:
     import torch
 
     def is_available() -> bool:
-        return torch.version.cuda is not None and _DRIVER.exists() and os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+        hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
+        return torch.version.cuda is not None and _DRIVER.exists() and not hidden
 
     def current_accelerator(check_available: bool = False) -> "torch.device | None":
         return torch.device("cuda") if is_available() else None

@@ -1,8 +1,8 @@
-"""``python -m benchmarks_suite.harness.prepare_toolchain DEVICE``: makes the base of caches.py, tells the seconds."""
+"""``… benchmarks_suite.harness.prepare_toolchain DEVICE WRAPPER``: makes the base of caches.py, tells the seconds."""
 
 import sys
 
 from benchmarks_suite.harness import torch_versions
 
 if __name__ == "__main__":
-    print(torch_versions.prepare_toolchain(sys.argv[1]))  # noqa: T201 - the answer to the process that asked
+    print(torch_versions.prepare_toolchain(*sys.argv[1:]))  # noqa: T201 - the answer to the process that asked

@@ -35,7 +35,9 @@ class Starts:
     deadline: float
 
     def __post_init__(self) -> None:
-        self.base = caches.base(self.job.device) if preload.needs_toolchain(self.job) else None
+        self.base = (
+            caches.base(self.job.device, preload.wrapper(self.job)) if preload.needs_toolchain(self.job) else None
+        )
         self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
 

@@ -14,13 +14,14 @@ from torch import Tensor
 from torch.testing._internal.two_tensor import TwoTensor
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import arms, caches, environment, nvml, report, torch_versions
+from benchmarks_suite.harness import arms, caches, environment, nvml, preload, report, torch_versions
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job, parse
 from benchmarks_suite.harness.memory import PeakMemory
 from benchmarks_suite.harness.result import Result
+from tests.builders.measured_jobs import MLP, run
 
 MINIMAL = {
     "schema": "job.v1",
@@ -180,6 +181,31 @@ def test_a_base_that_no_job_used_for_long_goes_and_one_in_use_stays(
     used.note_use()
     caches._forget_unused()
     assert (unused.folder.exists(), used.is_made) == (False, True)
+
+
+def test_each_wrapper_has_a_base_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
+    wrappers = {name: preload.wrapper(parse(MINIMAL | {"config": name})) for name in CONFIGS}
+    assert {name for name, wrapper in wrappers.items() if wrapper != "python"} == {
+        "inductor_cpp_wrapper",
+        "aot_inductor",
+    }
+    assert preload.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}})) == "cpp"
+    assert len({caches.place("cpu", {}, wrapper) for wrapper in wrappers.values()}) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrapper", ["python", "cpp", "aot"])
+def test_a_base_holds_every_header_that_its_configs_precompile(wrapper: str, tmp_path: Path) -> None:
+    """Else the first cold start of a config on a machine pays for them, and no later one."""
+    config = {"python": "inductor", "cpp": "inductor_cpp_wrapper", "aot": "aot_inductor"}[wrapper]
+    variables = {"COMPILEWATCH_CACHE": str(tmp_path)}
+    script = f"from benchmarks_suite.harness import caches; caches.base('cpu', {wrapper!r})"
+    subprocess.run([sys.executable, "-c", script], env=os.environ | variables, check=True)
+    before = set(tmp_path.rglob("*.gch"))
+    run(tmp_path, "benchmarks_suite", benchmark=MLP, config=config, environment=variables, measure={"starts": ["cold"]})
+    assert before
+    assert set(tmp_path.rglob("*.gch")) == before
 
 
 def test_a_busy_machine_is_marked() -> None:
