@@ -11,6 +11,8 @@ Tone = Literal["good", "bad", "none"]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
 _ABSENT = "–"
+LEAST_SHORT = 0.1
+"""Ratios from here on are told in two decimals; of a smaller one these would leave a single digit."""
 
 # unit of a metric -> (word for a smaller value, word for a larger one)
 _DIRECTIONS = {
@@ -48,7 +50,7 @@ def metric_of(key: str) -> Metric:
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4.
 
-    Without an interval three digits. Very small and very large numbers are written as 3.2×10⁻⁷; None and NaN as a dash.
+    Without an interval three digits. Very small and very large ones are written as 3.20×10⁻⁷; None and NaN as a dash.
     """
     if value is None or not math.isfinite(value):
         return _ABSENT
@@ -56,7 +58,7 @@ def number(value: float | None, low: float | None = None, high: float | None = N
         return "0"
     magnitude = math.floor(math.log10(abs(value)))
     if _is_far(magnitude):
-        return _as_power(value, magnitude, 1)
+        return _as_power(value, magnitude, 2)
     decimals = 2 - magnitude
     if low is not None and high is not None and high > low:
         decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
@@ -95,7 +97,8 @@ def quantity(metric: Metric, value: float | None, low: float | None = None, high
     if is_count(metric):
         return f"{value:,.0f}".replace(",", _THIN_SPACE)
     if metric.unit == "×":
-        return f"{value:.2f}×" if low is None or high is None else f"{number(value, low, high)}×"
+        short = low is None or high is None
+        return f"{value:.2f}×" if short and value >= LEAST_SHORT else f"{number(value, low, high)}×"
     text = number(value, low, high)
     return f"{text} {metric.unit}".rstrip()
 

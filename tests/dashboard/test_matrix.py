@@ -66,7 +66,7 @@ def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None
 
 def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
     cell = matrix.cell(case({"speedup": newest(2.0), "drift": newest(1e-6)}), Asked(metric=DRIFT))
-    assert (cell.text, cell.heat, cell.about) == ("1.0×10⁻⁶", 4, "speedup 2.00×")
+    assert (cell.text, cell.heat, cell.about) == ("1.00×10⁻⁶", 4, "speedup 2.00×")
 
 
 def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:

@@ -72,7 +72,7 @@ def test_stages_come_in_the_order_of_a_job() -> None:
 
 def test_drift_stands_beside_eagers_own() -> None:
     (row,) = report.drifts({"metrics": {"drift": {"value": 4e-7}, "eager_drift": {"value": 2e-7}}})
-    assert (row.what, row.compiled, row.eager, row.ratio) == ("outputs", "4.0×10⁻⁷", "2.0×10⁻⁷", "2.00×")
+    assert (row.what, row.compiled, row.eager, row.ratio) == ("outputs", "4.00×10⁻⁷", "2.00×10⁻⁷", "2.00×")
 
 
 def test_drift_without_eagers_own_has_no_ratio() -> None:

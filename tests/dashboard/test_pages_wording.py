@@ -29,7 +29,7 @@ from dashboard.wording import (
         (0.41234, None, None, "0.412"),
         (1838.1, 1832.0, 1843.4, "1\u2009838"),
         (123456.0, None, None, "123\u2009456"),
-        (3.2e-7, None, None, "3.2×10⁻⁷"),
+        (3.2e-7, None, None, "3.20×10⁻⁷"),
         (0.0, None, None, "0"),
         (-2.5, None, None, "-2.50"),
         (None, None, None, "–"),
@@ -45,6 +45,7 @@ def test_a_number_has_the_digits_that_its_interval_supports(value: float, low: f
     [
         ("latency_ms", 17.31, "17.3 ms"),
         ("speedup", 1.3249, "1.32×"),
+        ("compression_ratio", 0.0602, "0.0602×"),
         ("graph_breaks", 3.0, "3"),
         ("speedup", None, "–"),
         ("throughput_per_s", 1500.0, "1\u2009500 /s"),
