@@ -18,8 +18,8 @@ LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; its exit code."""
     commands: dict[str, Callable[[Sequence[str]], int]] = {
-        "up": lambda _: up([]),
-        "demo": demo,
+        "up": lambda rest: _alone(rest, lambda: up([])),
+        "demo": lambda rest: _alone(rest, demo),
         "offline": offline.main,
         "test": lambda rest: test("not gpu and not slow", rest),
         "test-gpu": lambda rest: test("gpu", rest),
@@ -51,7 +51,15 @@ def up(recorded: Sequence[str]) -> int:
     return _become("-m", "dashboard.local.supervisor", *recorded)
 
 
-def demo(_: Sequence[str]) -> int:
+def _alone(rest: Sequence[str], command: Callable[[], int]) -> int:
+    """A command that takes no arguments: whoever gives one, such as --help, wants something else than its site."""
+    if rest:
+        complain(f"this command takes no arguments, and was given {' '.join(rest)}; usage: {USAGE}")
+        return 2
+    return command()
+
+
+def demo() -> int:
     """`up` with what was recorded on GPUs, and histories with their alerts, in a data folder of its own."""
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
     data = project.ROOT / "tests" / "data"
