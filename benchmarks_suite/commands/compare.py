@@ -1,9 +1,15 @@
-"""``compare``: two results, or two folders of results, case by case; matched cases only."""
+"""``compare``: two results, or two folders of results, case by case; matched cases only.
+
+A folder may hold several processes of a case, as `interleave` leaves them: then the median of each side is compared,
+and what lies between its least and its greatest value is its interval.
+"""
 
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks_suite.harness import progress, recorded, table
@@ -11,7 +17,8 @@ from benchmarks_suite.harness import progress, recorded, table
 OK, WRONG_INPUT = 0, 2
 NOT_COMPARED = frozenset({"passed", "toolchain_s"})
 
-Results = dict[recorded.Case, recorded.Document]
+Processes = Sequence[recorded.Document]
+Results = dict[recorded.Case, Processes]
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -38,27 +45,48 @@ def run(options: Namespace) -> int:
 
 def read(path: Path) -> Results:
     """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file."""
-    found = {recorded.case(document): document for document in recorded.read(path)}
+    found: dict[recorded.Case, list[recorded.Document]] = defaultdict(list)
+    for document in recorded.read(path):
+        found[recorded.case(document)].append(document)
     if not found and not path.is_dir():
         raise ValueError(f"{path} is not a result file: its schema is not result.v1")
-    return found
+    return dict(found)
 
 
-def _case(case: tuple[str, str], before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
-    yield f"{case[0]}  {case[1]}: {before['status']} → {after['status']}"
+def _case(case: recorded.Case, before: Processes, after: Processes) -> Iterator[str]:
+    yield f"{case[0]}  {case[1]}: {_statuses(before)} → {_statuses(after)}"
     yield from (
-        f"  {name}: {old} → {new}" for name, old, new in differences(before["environment"], after["environment"])
+        f"  {name}: {old} → {new}"
+        for name, old, new in differences(before[-1]["environment"], after[-1]["environment"])
     )
     yield f"  {'metric':<26} {'before':>10} {'after':>10} {'change':>9}"
-    for key in before["metrics"]:
-        if key in after["metrics"] and key not in NOT_COMPARED:
-            yield _metric(key, before["metrics"][key], after["metrics"][key])
+    within = len(before) == len(after) == 1
+    for key in dict.fromkeys(key for each in before for key in each["metrics"]):
+        old, new = entry(before, key), entry(after, key)
+        if old and new and key not in NOT_COMPARED:
+            yield _metric(key, old, new, "the intervals within the processes" if within else "the processes")
 
 
-def _metric(key: str, before: dict[str, Any], after: dict[str, Any]) -> str:
+def _statuses(processes: Processes) -> str:
+    """ "pass", or of several processes "pass ×2, oom ×1"."""
+    if len(processes) == 1:
+        return str(processes[0]["status"])
+    return ", ".join(f"{status} ×{count}" for status, count in Counter(one["status"] for one in processes).items())
+
+
+def entry(processes: Processes, key: str) -> dict[str, Any] | None:
+    """A metric of one process as it is; of several their median, with the least and the greatest as its interval."""
+    entries = [one["metrics"][key] for one in processes if key in one["metrics"]]
+    if len(entries) < 2:
+        return entries[0] if entries else None
+    values = [each["value"] for each in entries]
+    return {"value": median(values), "low": min(values), "high": max(values)}
+
+
+def _metric(key: str, before: dict[str, Any], after: dict[str, Any], what: str) -> str:
     old, new = before["value"], after["value"]
     change = f"{(new / old - 1) * 100:+.1f} %" if old else ""
-    apart = " the intervals within the processes are apart" if intervals_apart(before, after) else ""
+    apart = f" {what} are apart" if intervals_apart(before, after) else ""
     return f"  {key:<26} {table.number(old):>10} {table.number(new):>10} {change:>9}{apart}"
 
 
@@ -81,13 +109,13 @@ def differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "")
             yield f"{prefix}{key}", old, new
 
 
-def _geomeans(matched: list[tuple[str, str]], before: Results, after: Results) -> Iterator[str]:
+def _geomeans(matched: list[recorded.Case], before: Results, after: Results) -> Iterator[str]:
     """The geometric mean of after / before over the matched cases, for what is above zero in both."""
     if len(matched) < 2:
         return
     yield f"geometric mean over {len(matched)} matched cases, after / before"
     for key in ("latency_ms", "speedup", "cold_start_s", "peak_memory_gb"):
-        pairs = [(before[case]["metrics"].get(key), after[case]["metrics"].get(key)) for case in matched]
+        pairs = [(entry(before[case], key), entry(after[case], key)) for case in matched]
         logs = [
             math.log(new["value"] / old["value"])
             for old, new in pairs

@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,19 @@ def test_compare_matches_the_cases_of_two_folders(tmp_path: Path, passed: dict[s
     written(tmp_path / "after" / "two" / "result.json", eager)
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
     assert f"only after: {eager['benchmark']['name']} eager" in capsys.readouterr().out
+
+
+def test_compare_takes_the_median_of_a_folders_processes(
+    tmp_path: Path, passed: dict[str, Any], capsys: Capture
+) -> None:
+    for folder, seconds in (("before", (2.0, 1.0, 9.0)), ("after", (20.0, 10.0))):
+        for number, value in enumerate(seconds):
+            passed["metrics"] = {"cold_start_s": {"value": value, "low": None, "high": None, "n": 1}}
+            written(tmp_path / folder / str(number) / "result.json", passed)
+    assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
+    text = capsys.readouterr().out
+    assert "pass ×3 → pass ×2" in text
+    assert re.search(r"cold_start_s +2 +15 +\+650.0 % the processes are apart", text)
 
 
 @pytest.mark.parametrize(("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)])
