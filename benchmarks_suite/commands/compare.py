@@ -1,9 +1,11 @@
 """``compare``: two results, or two folders of results, case by case; matched cases only.
 
 A folder may hold several processes of a case, as `interleave` leaves them: then the median of each side is compared,
-and what lies between its least and its greatest value is its interval.
+and what lies between its least and its greatest value is its interval. A median over several builds would say nothing
+of any: such a folder is refused.
 """
 
+import json
 import math
 from argparse import ArgumentParser, Namespace
 from collections import Counter, defaultdict
@@ -44,13 +46,25 @@ def run(options: Namespace) -> int:
 
 
 def read(path: Path) -> Results:
-    """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file."""
+    """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file, and for a
+    case of several builds.
+    """
     found: dict[recorded.Case, list[recorded.Document]] = defaultdict(list)
     for document in recorded.read(path):
         found[recorded.case(document)].append(document)
     if not found and not path.is_dir():
         raise ValueError(f"{path} is not a result file: its schema is not result.v1")
+    for case, processes in found.items():
+        if len(builds := sorted(set(map(_build, processes)))) > 1:
+            told = f"{path} has {' '.join(case)} in {len(builds)} builds: {', '.join(builds)}"
+            raise ValueError(f"{told}; put the results of each into a folder of its own")
     return dict(found)
+
+
+def _build(document: recorded.Document) -> str:
+    """The torch release and what a variant sets, as text."""
+    torch, variant = document["environment"].get("torch", {}), document["job"].get("variant")
+    return f"torch {torch.get('version', 'unknown')}{f' with {json.dumps(variant, sort_keys=True)}' if variant else ''}"
 
 
 def _case(case: recorded.Case, before: Processes, after: Processes) -> Iterator[str]:

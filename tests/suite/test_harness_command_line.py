@@ -139,6 +139,16 @@ def test_compare_takes_the_median_of_a_folders_processes(
     assert re.search(r"cold_start_s +2 +15 +\+650.0 % the processes are apart", text)
 
 
+def test_compare_refuses_a_folder_that_mixes_builds(tmp_path: Path, passed: dict[str, Any], capsys: Capture) -> None:
+    alone = written(tmp_path / "alone.json", passed)
+    for name, variant in (("plain", {}), ("unfused", {"inductor": {"max_fusion_size": 1}})):
+        written(tmp_path / "both" / name / "result.json", {**passed, "job": {**passed["job"], "variant": variant}})
+    assert main(["compare", alone, str(tmp_path / "both")]) == 2
+    said = capsys.readouterr().err
+    assert 'in 2 builds: torch 2.13.0+cpu, torch 2.13.0+cpu with {"inductor": {"max_fusion_size": 1}}' in said
+    assert "a folder of its own" in said
+
+
 @pytest.mark.parametrize(("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)])
 def test_intervals_are_apart_only_where_both_have_one(other: tuple[float | None, float], apart: bool) -> None:
     before, after = {"value": 1.1, "low": 1.0, "high": 1.2}, {"value": 1.35, "low": other[0], "high": other[1]}
