@@ -1,6 +1,6 @@
 """Should we upgrade, and what will it cost? A comparison of two sides as an answer in words. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -8,7 +8,7 @@ from dashboard.comparing import EAGER, Case, Row, Side, Table, compare, compare_
 from dashboard.effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
-from dashboard.wording import Change, Tone, plural, signed
+from dashboard.wording import Change, Tone, plural, span
 
 Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
 
@@ -19,6 +19,7 @@ READ = ("latency_ms", "eager_latency_ms", "speedup", *COSTS)  # what `report` ne
 _NAMES = {"latency_ms": "compiled steps", "eager": "eager steps", "cold_start_s": "cold start",
           "peak_memory_gb": "peak memory", "drift": "drift"}  # fmt: skip
 _WORDS: dict[Word, Tone] = {"Yes": "good", "Yes, at a cost": "good", "No": "bad", "Not yet": "bad"}
+UNKNOWN: Word = "Not known yet"
 _MOST_NAMED = 4
 
 
@@ -50,13 +51,11 @@ class Summary:
         return self.ratio is not None and self.ratio.basis in {"within", "none"}
 
     @property
-    def phrase(self) -> str:
-        """As a part of a sentence: "cold start 12.0 % slower (8.1 to 16.0 %)"."""
-        if self.change is None or self.ratio is None:
-            return ""
-        if self.verdict in CHANGED or self.ratio.low > 0 or self.ratio.high < 0:
-            return f"{self.name} {self.change.text}"
-        return f"{self.name} not known{_range(self.ratio)}"
+    def range(self) -> str:
+        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1 % slower)"."""
+        if self.ratio is None or not self.ratio.is_known:
+            return self.name
+        return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,11 @@ class Group:
     breaks: list[str]
     repairs: list[str]
     answer: Answer
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether anything of it was measured on both sides, or fails on one of them alone."""
+        return self.answer.sentence != NOTHING
 
     def of(self, key: str) -> Summary:
         return next(summary for summary in self.summaries if summary.key == key)
@@ -191,17 +195,31 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
 def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:
     """What to do, from what is known; the eager steps are told, and decide nothing."""
     word = _word([s.verdict for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
-    parts = [s.phrase for s in summaries if s.matched and s.verdict != "same"]
-    if same := [s.name for s in summaries if s.verdict == "same"]:
-        parts.append(f"{_and(same)} unchanged")
+    return Answer(word, _WORDS.get(word, "none"), " ".join(_sentences(summaries, breaks, repairs)) or NOTHING)
+
+
+def _sentences(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Iterator[str]:
+    """What fails, what changed, what did not, what is undecided: a sentence each, where there is something."""
+    matched = [s for s in summaries if s.matched]
     if breaks:
-        parts.insert(0, f"{plural(len(breaks), 'case')} that passed now {_does(breaks)}: {_some(breaks)}")
+        yield f"{plural(len(breaks), 'case')} that passed now {_does(breaks)}: {_some(breaks)}."
     if repairs:
-        parts.append(
-            f"{plural(len(repairs), 'case')} that failed before now {'passes' if len(repairs) == 1 else 'pass'}"
-        )
-    sentence = "; ".join(parts)
-    return Answer(word, _WORDS.get(word, "none"), f"{sentence[:1].upper()}{sentence[1:]}." if parts else NOTHING)
+        yield f"{plural(len(repairs), 'case')} that failed before now {'passes' if len(repairs) == 1 else 'pass'}."
+    if changed := [f"{s.name} {_be(s.name)} {s.change.text}" for s in matched if s.verdict in CHANGED and s.change]:
+        yield _sentence(changed)
+    if same := [s.name for s in matched if s.verdict == "same"]:
+        yield _sentence([f"{_and(same)} {'are' if len(same) > 1 else _be(same[0])} unchanged"])
+    if unknown := [s.range for s in matched if s.verdict == "unknown"]:
+        yield f"Undecided: {_and(unknown)}."
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    told = _and(parts)
+    return f"{told[:1].upper()}{told[1:]}."
+
+
+def _be(name: str) -> str:
+    return "are" if name.endswith("s") else "is"
 
 
 NOTHING = "No case was measured on both sides."
@@ -214,16 +232,12 @@ def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[
     if breaks:
         return "Not yet"
     if latency == "unknown" and not repairs:  # whatever else is known: steps are what an upgrade is for
-        return "Not known yet"
+        return UNKNOWN
     if gains and losses:
         return "Yes, at a cost" if latency == "better" else "It depends"
     if gains or losses:
         return "Yes" if gains else "No"
-    return "It makes no difference" if latency == "same" else "Not known yet"
-
-
-def _range(ratio: Ratio) -> str:
-    return f": between {signed(ratio.low)} and {signed(ratio.high)} %" if ratio.is_known else ""
+    return "It makes no difference" if latency == "same" else UNKNOWN
 
 
 def _and(names: Sequence[str]) -> str:

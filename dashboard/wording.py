@@ -11,6 +11,7 @@ Tone = Literal["good", "bad", "none"]
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
 _ABSENT = "–"
+_WHOLE = 100  # percent from here on have no decimals
 LEAST_SHORT = 0.1
 """Ratios from here on are told in two decimals; of a smaller one these would leave a single digit."""
 
@@ -147,16 +148,26 @@ def effect(metric: Metric, amount: float | None, low: float | None, high: float 
     if unit != "percent":
         return Change(_difference(metric, amount), tone, None)
     told = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
-    return Change(f"{told}{_ends(amount, low, high)}", tone, amount)
-
-
-def _ends(amount: float, low: float | None, high: float | None) -> str:
-    """The interval of ``amount`` percent in brackets, in the direction that the words tell."""
     if low is None or high is None or low == high or not (math.isfinite(low) and math.isfinite(high)):
-        return ""
-    near, far = (low, high) if amount > 0 else (-high, -low)
-    near = round(near, 1) + 0.0  # and no "−0.0"
-    return f" ({near:.1f} to {_percent(far)})".replace("-", "−")
+        return Change(told, tone, amount)
+    return Change(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
+
+
+def span(metric: Metric, low: float, high: float) -> str:
+    """An interval of percent in words: "1.2 to 3.4 % slower", "3.5 % faster to 5.3 % slower"."""
+    return " ".join(_ends(metric, low, high)).rstrip()
+
+
+def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval of percent, and the direction that both have; where it leads both ways each end tells
+    its own."""
+    decimals = 0 if max(-low, high) >= _WHOLE else 1
+    ends = [round(end, decimals) for end in (low, high)]
+    near, far = (f"{abs(end):,.{decimals}f}" for end in sorted(ends, key=abs))
+    if ends[0] >= 0 or ends[1] <= 0:
+        return f"{near} to {far} %", _direction(metric, larger=ends[1] > 0)
+    less, more = (f"{abs(end):,.{decimals}f} % {_direction(metric, larger=end > 0)}" for end in ends)
+    return f"{less} to {more}", ""
 
 
 def _difference(metric: Metric, difference: float) -> str:
@@ -167,7 +178,7 @@ def _difference(metric: Metric, difference: float) -> str:
 
 
 def _percent(percent: float) -> str:
-    return f"{percent:,.0f} %" if percent >= 100 else f"{percent:.1f} %"
+    return f"{percent:,.0f} %" if percent >= _WHOLE else f"{percent:.1f} %"
 
 
 def _direction(metric: Metric, *, larger: bool) -> str:

@@ -10,13 +10,13 @@ from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from dashboard import commits
 from dashboard.charts import Line, first_seen
 from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
 from dashboard.reproduce import command
 from dashboard.selectors.alert_data import AroundChange
 from dashboard.selectors.alerts import OPEN, Told
 
-_COMMITS = "https://github.com/pytorch/pytorch/compare/{base}...{new}"
 _NEAR = 12  # points on either side of the change in the page's table
 _NEIGHBOURS = 3  # builds on either side that a change can be nudged to
 _MOST_OTHERS = 50
@@ -30,10 +30,8 @@ def groups() -> QuerySet[AlertGroup]:
 
 
 def commit_range(group: AlertGroup) -> str:
-    """The address of PyTorch's commits between the two builds; empty where one of them does not tell its own."""
-    if not group.base or not group.new or not group.base.git_sha or not group.new.git_sha:
-        return ""
-    return _COMMITS.format(base=group.base.git_sha, new=group.new.git_sha)
+    """The address of PyTorch's commits between the two builds; empty where there is none."""
+    return commits.between(group.base.git_sha, group.new.git_sha) if group.base and group.new else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from dashboard import commits
 from dashboard.bisecting import most_steps
 from dashboard.models import Bisection, Job, TorchBuild
 from dashboard.selectors import runs
 from dashboard.selectors.runs import Counts
 from dashboard.selectors.versions import version_order
-
-_COMMITS = "https://github.com/pytorch/pytorch/compare/{base}...{new}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +70,8 @@ def rows(of: Bisection) -> list[Row]:
 
 
 def commit_range(of: Bisection) -> str:
-    """The address of the commits between the neighbours; empty where a build's commit is not known."""
-    if not (of.low.git_sha and of.high.git_sha):
-        return ""
-    return _COMMITS.format(base=of.low.git_sha, new=of.high.git_sha)
+    """The address of the commits between the neighbours; empty where there is none."""
+    return commits.between(of.low.git_sha, of.high.git_sha)
 
 
 def progress(of: Bisection, now: datetime) -> Progress:

@@ -18,6 +18,7 @@ register = template.Library()
 
 _SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
 _NOT_KNOWN = "not known yet"
+_BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
 
 
 @register.simple_tag
@@ -48,7 +49,8 @@ def effect(of: Effect | Summary | None) -> SafeString | str:
     if of.verdict == "same":
         change, interval = "the same", f"{change}, {interval}" if interval else ""
     more = format_html(" <small>({}</small>", interval) if interval else ""
-    said = format_html(" <small>{}</small>", _NOT_KNOWN) if of.verdict == "unknown" else ""
+    is_said = of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS
+    said = format_html(" <small>{}</small>", _NOT_KNOWN) if is_said else ""
     return format_html(
         '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> {}</span>{}{}</span>',
         of.change.tone, _SIGNS[of.verdict], change, more, said,

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from dashboard import commits
 from dashboard.comparing import Key, Measured, Side, Table, compare
 from dashboard.metrics import METRICS, Metric
 from dashboard.selectors import versions
@@ -77,6 +78,7 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels(found.known),
         "tracks": sorted({tested.track_key for tested in found.known}),
         "search": _search(found.choice),
+        "commits": commits.between(*(side.tested.git_sha for side in (found.choice.base, found.choice.new))),
         **report_pages.context(request, found.report, found.table),
     }
     return render(request, "compare.html", context)

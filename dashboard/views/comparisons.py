@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from dashboard import commits
 from dashboard.comparing import compare
 from dashboard.effects import Libraries
 from dashboard.metrics import METRICS
@@ -43,6 +44,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     context: dict[str, Any] = {
         "comparison": found,
         "progress": progress,
+        "commits": commits.between(found.base.git_sha, found.new.git_sha),
         "has_data": bool(base or new),
         "search": f"base={found.base_id}&new={found.new_id}&machine={found.machine_id}",
         "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),

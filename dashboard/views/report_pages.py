@@ -11,7 +11,7 @@ from dashboard.effects import Verdict
 from dashboard.exports import csv_text
 from dashboard.metrics import METRICS
 from dashboard.ratios import Ratio
-from dashboard.upgrade import Report
+from dashboard.upgrade import UNKNOWN, Report
 from dashboard.upgrade_text import FIELDS, METHOD, document, markdown, rows
 from dashboard.views import parameters
 
@@ -40,6 +40,10 @@ def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any
     found.sort(key=lambda row: _rank(row, order))
     return {
         "report": report,
+        "models": sorted(  # what is known first
+            (group for group in report.models if group.is_matched), key=lambda group: group.answer.word == UNKNOWN
+        ),
+        "unmatched": [group.name for group in report.models if not group.is_matched],
         "table": table,
         "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
         "rows": found if "all" in request.GET else found[:_MOST_ROWS],

@@ -84,7 +84,7 @@ def test_compare_tells_what_changed(compilewatch: Command) -> None:
     done = compilewatch("compare", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--repeats", "3")
     worker.join()
     assert done.code == 0
-    assert "Yes. Compiled steps 10.0 % faster" in done.out
+    assert "Yes. Compiled steps are 10.0 % faster" in done.out
     assert "-10.0 %" in done.out
 
 

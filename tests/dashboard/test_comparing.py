@@ -1,6 +1,7 @@
 """Ratios with intervals that keep their promise, cases matched or left out with the reason, and the answer in words."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -274,5 +275,15 @@ def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
         **side({}, "regional", {"fail_to_compile": 3}),
     }
     sentence = report(base, new).overall.answer.sentence
-    assert sentence.startswith("1 case that passed now fails: gpt2.training regional (fail_to_compile); compiled")
-    assert "cold start 30.0 % slower (" in sentence
+    assert sentence.startswith(
+        "1 case that passed now fails: gpt2.training regional (fail_to_compile). Compiled steps are"
+    )
+    assert "cold start is 30.0 % slower (" in sentence
+
+
+def test_what_is_not_known_is_told_apart_each_end_of_its_interval_with_its_direction() -> None:
+    base = side({"latency_ms": part(), "cold_start_s": part((80.0, 120.0, 100.0))})
+    new = side({"latency_ms": part(factor=1.1), "cold_start_s": part((82.0, 122.0, 100.0))})
+    known, open_question = report(base, new).overall.answer.sentence.split(". ", 1)
+    assert known.startswith("Compiled steps are 10.0 % slower (")
+    assert re.fullmatch(r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", open_question)

@@ -110,7 +110,7 @@ def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]
     Command().follow(comparison)
     shown = capsys.readouterr().out
     assert "12 of 12 jobs, 0 not passed" in shown
-    assert "\nYes. Compiled steps 10.0 % faster" in shown
+    assert "\nYes. Compiled steps are 10.0 % faster" in shown
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_the_page_says_what_the_libraries_add_and_compares_the_builds_under_the_
         land_under(job, 1.8 if own else 2.0, number % 3)
     shown = text(reader, comparison.get_absolute_url())
     assert "From those above to its own, diffusers 0.42.1, transformers 5.23.0" in shown
-    assert "Compiled steps 10" in shown[shown.index("What newer libraries add") :]
+    assert "Compiled steps are 10" in shown[shown.index("What newer libraries add") :]
     assert "It makes no difference" in shown
 
 

@@ -111,7 +111,9 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: st
     [
         ("latency_ms", (6.21, 5.12, 7.43, "percent"), "6.2 % slower (5.1 to 7.4 %)", "bad"),
         ("latency_ms", (-6.21, -7.43, -5.12, "percent"), "6.2 % faster (5.1 to 7.4 %)", "good"),
-        ("peak_memory_gb", (2.5, -0.5, 5.5, "percent"), "2.5 % heavier (−0.5 to 5.5 %)", "bad"),
+        ("peak_memory_gb", (2.5, -0.5, 5.5, "percent"), "2.5 % heavier (0.5 % lighter to 5.5 % heavier)", "bad"),
+        ("latency_ms", (290.0, 272.9, 310.0, "percent"), "290 % slower (273 to 310 %)", "bad"),
+        ("latency_ms", (2.5, -0.04, 5.1, "percent"), "2.5 % slower (0.0 to 5.1 %)", "bad"),
         ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0 % heavier", "bad"),
         ("latency_ms", (6.21, float("-inf"), float("inf"), "percent"), "6.2 % slower", "bad"),
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
 from dashboard.exports import csv_text
@@ -45,11 +47,20 @@ def test_the_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(two_releases: 
     assert "2 cases that passed now fail: captioning" in shown
 
 
+def test_the_page_leads_to_the_commits_and_to_the_two_jobs_of_a_case(two_releases: None, reader: Client) -> None:
+    TorchBuild.objects.filter(variant={}).update(git_sha=F("version"))
+    page = reader.get(COMPARE).content.decode()
+    assert "https://github.com/pytorch/pytorch/compare/2.11.0+cu130...2.13.0+cu130" in page
+    pair = re.search(r"/jobs/pair/\?job=[0-9a-f-]{36}&amp;job=[0-9a-f-]{36}", page)
+    assert pair
+    assert "Two jobs" in reader.get(pair[0].replace("&amp;", "&")).content.decode()
+
+
 @pytest.mark.parametrize(
     ("model", "word", "words"),
     [
         ("gpt2", "Yes, at a cost", "faster"),
-        ("llama", "Yes", "eager steps 4"),
+        ("llama", "Yes", "eager steps are 4"),
         ("resnet50", "It makes no difference", "unchanged"),
         ("sd_unet", "No", "slower"),
     ],
