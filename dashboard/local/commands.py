@@ -12,6 +12,9 @@ USAGE = (
     "python3 -m dashboard.local up | demo | offline | test | test-gpu | test-slow | test-bare"
     " | drill | chaos | lint | lock"
 )
+# A process of tests for each core (tests/conftest.py says how many). Each takes whole files, whose tests share what
+# was made for them, in the order in which they were collected.
+IN_PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
 
@@ -21,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
         "up": lambda rest: _alone(rest, lambda: up([])),
         "demo": lambda rest: _alone(rest, demo),
         "offline": offline.main,
-        "test": lambda rest: test("not gpu and not slow", rest),
+        "test": lambda rest: test("not gpu and not slow", [*IN_PARALLEL, *rest]),
         "test-gpu": lambda rest: test("gpu", rest),
         "test-slow": lambda rest: test("slow and not gpu", rest),
         "test-bare": bare,

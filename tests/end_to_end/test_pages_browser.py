@@ -114,14 +114,14 @@ def test_a_click_on_a_point_opens_its_job(page: Page) -> None:
 
 def test_choosing_a_config_changes_chart_table_and_address_and_back_undoes_it(page: Page) -> None:
     series(page, "?config=eager")
-    page.get_by_label("regional").check()
+    page.get_by_label("regional", exact=True).check()
     page.wait_for_url(re.compile("config=regional"))
     expect(page.get_by_role("row").filter(has_text="regional").first).to_be_visible()
     traces = "document.querySelector('.plot').data.filter(t => t.meta.role === 'line').map(t => t.name)"
     assert drawn(page).evaluate(traces) == ["eager", "regional"]
     assert page.evaluate("document.activeElement.id") == "filter-regional"
     page.go_back()
-    expect(page.get_by_label("regional")).not_to_be_checked()
+    expect(page.get_by_label("regional", exact=True)).not_to_be_checked()
     assert drawn(page).evaluate(traces) == ["eager"]
 
 
