@@ -1,7 +1,9 @@
 """A line per config over releases: values with their intervals, failures in a lane below. Pure; as charts.py."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +14,8 @@ from dashboard.wording import plural
 
 _LANE = 0.12  # of the height, for failures
 _FEW_BUILDS = 12  # up to this many each has its name below the axis
+_LONGEST = 18  # letters of a variant's name there
+_FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,9 @@ class Release:
     status: str = ""
 
 
+Measured = tuple[Release, float, float, float]  # release, value, low, high
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseLine:
     """One config over builds, oldest first. position: its place in the registry, which decides colour and dash."""
@@ -33,8 +40,8 @@ class ReleaseLine:
     releases: list[Release] = field(default_factory=list)
 
     @property
-    def measured(self) -> list[tuple[Release, float, float, float]]:
-        """(release, value, low, high) where there is a number."""
+    def measured(self) -> list[Measured]:
+        """Where there is a number."""
         good = [(one, one.level) for one in self.releases if one.level]
         ends = spans([level for _, level in good]) if good else []
         return [(one, level.value, *ends[place]) for place, (one, level) in enumerate(good)]
@@ -42,13 +49,36 @@ class ReleaseLine:
 
 def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequence[str]) -> Figure:
     """builds: every build of the axis, oldest first: one that lacks a number keeps its place."""
-    traces = [_line(line, metric) for line in lines if line.measured]
+    traces = [trace for line in lines for trace in _traces(line, metric)]
     failed = [trace for row, line in enumerate(lines) for trace in _failures(line, row)]
     return {"data": [*traces, *failed], "layout": _layout(metric, builds, has_failures=bool(failed))}
 
 
-def _line(line: ReleaseLine, metric: Metric) -> dict[str, Any]:
-    measured = line.measured
+def short_names(builds: Sequence[str]) -> dict[str, str]:
+    """What tells builds apart, by label: without the fingerprint of a variant's settings, and without the local version
+    (+cu130) where all have the same."""
+    alike = len({build.partition("~")[0].partition("+")[2] for build in builds}) == 1
+    names = {build: _short(build, alike=alike) for build in builds}
+    counted = Counter(names.values())
+    return {build: name if counted[name] == 1 else build for build, name in names.items()}
+
+
+def _short(build: str, *, alike: bool) -> str:
+    base, tilde, variant = build.partition("~")
+    return f"{base.partition('+')[0] if alike else base}{tilde}{_FINGERPRINT.sub('', variant)}"
+
+
+def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
+    """A line through the plain builds; variants are hollow marks of their own: no step in time leads to them."""
+    plain, variants = ([one for one in line.measured if ("~" in one[0].build) is wanted] for wanted in (False, True))
+    if plain:
+        yield _line(line, plain, metric)
+    if variants:
+        hollow = {"mode": "markers", "showlegend": not plain, "marker": {"size": 8, "symbol": "circle-open"}}
+        yield _line(line, variants, metric) | hollow
+
+
+def _line(line: ReleaseLine, measured: Sequence[Measured], metric: Metric) -> dict[str, Any]:
     values = [value for _, value, _, _ in measured]
     return {
         "type": "scatter",
@@ -100,9 +130,16 @@ def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
     ]
 
 
+def _on_axis(name: str) -> str:
+    """The name of a variant in a line of its own, and cut where it is long: a touch of the point tells it whole."""
+    base, tilde, variant = name.partition("~")
+    return f"{base}<br>~{variant[:_LONGEST]}{'…' if len(variant) > _LONGEST else ''}" if tilde else base
+
+
 def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dict[str, Any]:
     lane = _LANE if has_failures else 0.0
-    two_lines = [build.replace("~", "<br>~") for build in builds]  # the name of a variant is as long as its base's
+    short = short_names(builds)
+    two_lines = [_on_axis(short[build]) for build in builds]
     layout: dict[str, Any] = {
         "hovermode": "closest",
         "showlegend": True,

@@ -37,6 +37,12 @@ class Place:
         """It as part of an address; keys are slugs and need no quoting."""
         return f"machine={self.machine.key}&track={self.track.key}"
 
+    @property
+    def trend_query(self) -> str:
+        """It as part of a trend's address. A track that stands at no build, as imports do, mixes builds in time: by
+        release they tell something."""
+        return self.query if self.build else f"{self.query}&axis=release"
+
 
 class Newest(NamedTuple):
     """The newest datum of a series, and the value of the one before. A tuple: pages make thousands of them."""

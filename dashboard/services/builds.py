@@ -20,7 +20,8 @@ from dashboard.pins import OLDEST
 from dashboard.plan import PlanError, check_variant, hint
 from dashboard.services.package_index import IndexProblem, cuda_and_triton, default_index, torch_releases
 
-NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
+NAME_LENGTH = 40
+NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{NAME_LENGTH - 1}}}")
 PLATFORM = re.compile(r"(?P<system>[a-z]+)_(?P<machine>\w+)-cp3(?P<minor>\d+)")
 FINGERPRINT_DIGITS = 8
 
@@ -69,7 +70,9 @@ def add_variant(
     variant again is the one that is there. Raises BuildError: a bad name, a setting that job.v1 does not allow.
     """
     if not NAME.fullmatch(name):
-        raise BuildError(f"{name!r} is no name of a variant: use up to 40 lower-case letters, digits and . _ -")
+        raise BuildError(
+            f"{name!r} is no name of a variant: use up to {NAME_LENGTH} lower-case letters, digits and . _ -"
+        )
     if base.base_id is not None:
         raise BuildError(f"{base} is a variant itself: vary its base, {base.base}.")
     variant = {key: dict(value) for key, value in (("env", env), ("inductor", inductor)) if value}
@@ -80,6 +83,19 @@ def add_variant(
     where = {key: getattr(base, key) for key in ("python", "index_url", "adopted")}
     defaults = {"base": base, "variant": variant, **same, **where}
     return TorchBuild.objects.get_or_create(label=variant_label(base.label, name, variant), defaults=defaults)[0]
+
+
+def settings_name(variant: Mapping[str, Any]) -> str:
+    """A name for a variant that nobody has named, from what it sets: "cudagraphs", "no-epilogue_fusion.threads-4"."""
+    told = {key: value for part in variant.values() for key, value in part.items()}
+    parts = (_setting(key.rpartition(".")[2], value) for key, value in sorted(told.items()))
+    return re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())[:NAME_LENGTH].strip("-._") or "settings"
+
+
+def _setting(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no-{name}"
+    return f"{name}-{value}"
 
 
 def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:

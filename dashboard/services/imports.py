@@ -32,13 +32,12 @@ from dashboard.models import (
     Track,
 )
 from dashboard.result_format import Refused, ResultDocument, parse_result, unpack
-from dashboard.services.builds import variant_label
+from dashboard.services.builds import settings_name, variant_label
 from dashboard.services.fleet import BENCHMARK_FIELDS
 from dashboard.services.landing import Landing, land
 from dashboard.services.local_setup import ensure_machine
 from dashboard.services.partitions import ensure_partitions
 
-IMPORTED = "imported"  # the name of a variant that nobody has named
 BATCH = 1000  # results in one transaction
 NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of imported jobs
 
@@ -261,7 +260,8 @@ def machine_of(result: ResultDocument) -> Any:
 def build_label(result: ResultDocument) -> str:
     """As the site that planned the job called it; of a job made by hand torch's version, and what it varies."""
     version, variant = result.environment["torch"]["version"], result.job.get("variant")
-    return str(result.job.get("build") or (variant_label(version, IMPORTED, variant) if variant else version))
+    made = variant_label(version, settings_name(variant), variant) if variant else version
+    return str(result.job.get("build") or made)
 
 
 def build_of(result: ResultDocument) -> TorchBuild:
@@ -269,5 +269,8 @@ def build_of(result: ResultDocument) -> TorchBuild:
     known = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
     if variant:
         base, _ = TorchBuild.objects.get_or_create(label=torch["version"], defaults=known)
+        here = TorchBuild.objects.filter(base=base, variant=variant).order_by("pk").first()
+        if here and not result.job.get("build"):
+            return here
         known |= {"base": base, "variant": variant}
     return TorchBuild.objects.get_or_create(label=build_label(result), defaults=known)[0]

@@ -10,12 +10,10 @@ from django.utils import timezone
 from dashboard.job_lists import Line
 from dashboard.models import Benchmark, Config, Job, Machine, Run, TorchBuild
 from dashboard.plan import PlanError, require_known
-from dashboard.services.builds import add_variant
+from dashboard.services.builds import add_variant, settings_name
 from dashboard.services.dispatch import dispatch, line_up
 from dashboard.services.partitions import ensure_partitions
 from dashboard.services.runs import find_build, find_machine, find_track, plan_job
-
-VARIANT = "list"  # the name of variants that a list describes and nobody has named
 
 
 def trigger_list(*, lines: Sequence[Line], machine: str, track: str, build: str, label: str = "") -> list[Job]:
@@ -54,7 +52,8 @@ def _build_of(default: str, line: Line) -> TorchBuild:
     base = find_build(line.build or default)
     if not line.variant:
         return base
-    return add_variant(base=base, name=VARIANT, env=line.variant.get("env"), inductor=line.variant.get("inductor"))
+    env, inductor = line.variant.get("env"), line.variant.get("inductor")
+    return add_variant(base=base, name=settings_name(line.variant), env=env, inductor=inductor)
 
 
 def _jobs(run: Run, lines: Sequence[Line]) -> Iterator[Job]:

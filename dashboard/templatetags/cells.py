@@ -17,7 +17,7 @@ register = template.Library()
 @register.simple_tag
 def matrix_rows(matrix: Matrix, asked: Asked, place: Place) -> SafeString:
     """Every row; before the first one of a family, where rows are in their own order, the family's line."""
-    query = escape(place.query + ("" if asked.metric == SPEEDUP else f"&metric={asked.metric.key}"))
+    query = escape(place.trend_query + ("" if asked.metric == SPEEDUP else f"&metric={asked.metric.key}"))
     return mark_safe("".join(_rows(matrix, asked, query)))  # noqa: S308 - escaped below
 
 

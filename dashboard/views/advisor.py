@@ -1,5 +1,6 @@
 """The advisor: which config to use for how many steps, for every benchmark in a line, and for one in full."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,12 +48,13 @@ class Asked:
 
 
 def _where(request: HttpRequest, known: Sequence[Built]) -> Built:
-    """The machine and build of the address; the newest build of that machine, or of the first one.
+    """The machine and build of the address; the newest build of that machine, or of the one with the most builds.
 
     Raises Http404 where nothing was measured there.
     """
-    machine, build = request.GET.get("machine", ""), request.GET.get("build", "")
-    here = [one for one in known if machine in {"", one.machine_key}]
+    likely = Counter(one.machine_key for one in known).most_common(1)[0][0]
+    machine, build = request.GET.get("machine") or likely, request.GET.get("build", "")
+    here = [one for one in known if one.machine_key == machine]
     if not here:
         raise Http404(f"Nothing was measured on a machine “{machine}”.")
     return next((one for one in here if one.label == build), here[0])

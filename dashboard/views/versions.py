@@ -16,7 +16,7 @@ from dashboard.effects import CHANGED, Effect
 from dashboard.exports import csv_text
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import Benchmark
-from dashboard.release_charts import ReleaseLine, release_figure
+from dashboard.release_charts import ReleaseLine, release_figure, short_names
 from dashboard.selectors import versions
 from dashboard.selectors.matrix import heat
 from dashboard.selectors.versions import Source, Tested
@@ -51,6 +51,11 @@ class Chosen:
     base: Tested
     metric: Metric
     benchmark: str
+
+    @property
+    def columns(self) -> list[Tested]:
+        """The builds as the matrix has them: releases beside each other, then the variants."""
+        return sorted(self.builds, key=lambda tested: tested.base is not None)
 
 
 def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
@@ -112,10 +117,12 @@ def show(request: HttpRequest) -> HttpResponse:
     benchmarks = list(dict.fromkeys(case.benchmark for case in judged.cases))
     benchmark = chosen.benchmark if chosen.benchmark in benchmarks else _most_measured(judged)
     shown = judged.cases if "all" in request.GET else judged.cases[:_MOST_ROWS]
+    names = short_names([tested.label for tested in chosen.builds])
     context = {
         "chosen": chosen,
         "machines": sorted({tested.machine_key for tested in known}),
         "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
+        "columns": [(tested, names[tested.label]) for tested in chosen.columns],
         "benchmarks": benchmarks,
         "benchmark": benchmark,
         "rows": _matrix(judged, chosen, shown),
@@ -137,7 +144,7 @@ def _matrix(judged: Judged, chosen: Chosen, shown: Sequence[Case]) -> list[tuple
     keys = {Key(case.benchmark, case.config) for case in shown}
     columns = [
         _column(judged.tables[tested.build], keys, _value if tested.build == chosen.base.build else _cell)
-        for tested in chosen.builds
+        for tested in chosen.columns
     ]
     return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in shown]
 
@@ -203,7 +210,9 @@ def _figure(chosen: Chosen, benchmark: str) -> dict[str, Any]:
     if row is None:
         raise Http404(f"There is no benchmark “{benchmark}”.")
     lines = lines_of(measured(chosen, row.pk), chosen, benchmark)
-    return release_figure(lines, chosen.metric, [tested.label for tested in chosen.builds])
+    found = {release.build for line in lines for release in line.releases}
+    builds = [tested.label for tested in chosen.builds if tested.base is None or tested.label in found]
+    return release_figure(lines, chosen.metric, builds)
 
 
 def export(request: HttpRequest, form: str) -> HttpResponse:

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command, get_commands
 
 from dashboard.models import TorchBuild, Track
 from dashboard.plan import PlanError
-from dashboard.services.builds import BuildError, add_build, add_variant, discover_builds, learn
+from dashboard.services.builds import BuildError, add_build, add_variant, discover_builds, learn, settings_name
 from dashboard.tasks import discover_builds as task_discover_builds
 from tests.builders import site
 from tests.builders.package_index import PackageIndex
@@ -142,6 +142,18 @@ def test_other_settings_make_another_build_under_the_same_name() -> None:
         add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size}).label for size in (1, 2, 1)
     }
     assert len(labels) == 2
+
+
+@pytest.mark.parametrize(
+    ("variant", "name"),
+    [
+        ({"inductor": {"triton.cudagraphs": True}}, "cudagraphs"),
+        ({"inductor": {"epilogue_fusion": False, "max_fusion_size": 1}}, "no-epilogue_fusion.max_fusion_size-1"),
+        ({"env": {"TORCHINDUCTOR_FLAGS": "-O2 /a"}}, "torchinductor_flags--o2-a"),
+    ],
+)
+def test_a_variant_that_nobody_has_named_is_called_after_its_settings(variant: dict[str, Any], name: str) -> None:
+    assert settings_name(variant) == name
 
 
 def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:

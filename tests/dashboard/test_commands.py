@@ -173,9 +173,18 @@ def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int,
 def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> None:
     call("import_results", H100_TWO_RELEASES)
     variant = TorchBuild.objects.get(base__label="2.13.0+cu130")
-    assert variant.label.startswith("2.13.0+cu130~imported-")
+    assert variant.label.startswith("2.13.0+cu130~no-epilogue_fusion.max_fusion_size-1-")
     assert variant.variant == {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
     assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {"import-variants"}
+
+
+def test_a_recorded_variant_is_the_one_with_the_same_settings_that_is_known_here() -> None:
+    settings = {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
+    base = TorchBuild.objects.create(label="2.13.0+cu130", version="2.13.0+cu130")
+    known = TorchBuild.objects.create(label="2.13.0+cu130~ours", version="2.13.0+cu130", base=base, variant=settings)
+    call("import_results", H100_TWO_RELEASES)
+    assert TorchBuild.objects.get(base=base) == known
+    assert known.runs.exists()
 
 
 def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_control_in_the_plain_one() -> None:

@@ -14,6 +14,7 @@ from django.test import Client
 
 from dashboard.exports import csv_text
 from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
+from dashboard.release_charts import short_names
 from dashboard.services import triage
 from dashboard.services.builds import add_variant
 from tests.builders import pages, releases
@@ -211,6 +212,28 @@ def test_a_build_comes_before_its_variants(two_releases: None, reader: Client) -
         model.objects.filter(build__label=releases.NEW).update(build=variant)
     figure = reader.get(f"/series/{GPT2}/data.json?axis=release&config=inductor").json()
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, variant.label]
+    assert figure["layout"]["xaxis"]["ticktext"] == ["2.11.0", "2.11.0<br>~tuned"]
+    assert [trace["mode"] for trace in figure["data"]] == ["lines+markers", "markers"]  # no line leads to a variant
+
+
+def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_without_a_number(
+    two_releases: None, reader: Client
+) -> None:
+    base = TorchBuild.objects.get(label=releases.BASE)
+    variant = add_variant(base=base, name="tuned", inductor={"max_autotune": True})
+    run = Run.objects.filter(build=base).first()
+    assert run is not None
+    Run.objects.create(build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED)
+    page = reader.get("/versions/?machine=h100").content.decode()
+    assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [releases.BASE, releases.NEW, variant.label]
+    figure = reader.get(f"/versions/data.json?machine=h100&benchmark={GPT2}").json()
+    assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
+
+
+def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
+    alike = ["2.13.0+cu130~tuned-1a2b3c4d", "2.13.0+cu130~tuned-5e6f7a8b"]
+    assert list(short_names(alike).values()) == alike
+    assert short_names(["2.13.0+cpu", "2.13.0+cu130"]) == {"2.13.0+cpu": "2.13.0+cpu", "2.13.0+cu130": "2.13.0+cu130"}
 
 
 def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
