@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
+from dashboard.blocks import between_devices, summed
 from dashboard.effects import CHANGED, Effect, Libraries, Part, judge_all, judged, pooled
 from dashboard.metrics import METRICS, Metric
 
@@ -16,6 +17,13 @@ Why = Literal["missing", "failed", "benchmark", "libraries", "no value"]
 Share = Literal["in eager too", "compiled only", "both", "not known", ""]
 
 EAGER = "eager"
+BUSY = "gpu_utilization_percent"
+# Steps that keep the GPU busy repeat within a few percent. Where it waits for the CPU, some processes differ by a half,
+# and some cases not at all: docs/versions.md has the figures.
+BUSY_PERCENT = 90
+STEPS = frozenset({
+    "latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "eager_latency_ms", "speedup",
+})  # fmt: skip
 
 
 class Key(NamedTuple):
@@ -79,8 +87,11 @@ class Table:
     left_out: list[LeftOut]
 
 
-def compare(base: Side, new: Side, metric: Metric, *, any_libraries: bool = False) -> Table:
-    """Match the cases of two sides and judge one metric of each. any_libraries: also across library sets."""
+def compare(
+    base: Side, new: Side, metric: Metric, *, any_libraries: bool = False, devices: float | None = None
+) -> Table:
+    """Match the cases of two sides and judge one metric of each. any_libraries: also across library sets. devices: by
+    how much devices differ (blocks.py), where these cases are not to tell it."""
     pairs: list[tuple[Case, Part, Part]] = []
     left_out = []
     for key in sorted({*base, *new}, key=lambda key: (base.get(key) or new[key]).case.place):
@@ -89,21 +100,40 @@ def compare(base: Side, new: Side, metric: Metric, *, any_libraries: bool = Fals
             left_out.append(found)
         else:
             pairs.append(found)
-    effects = judge_all([(old, fresh) for _, old, fresh in pairs], metric)
+    kinds = [_is_busy(case, base, new) for case, *_ in pairs] if metric.key in STEPS else None
+    effects = judge_all([(old, fresh) for _, old, fresh in pairs], metric, kinds, devices)
     rows = [Row(case, effect) for (case, _, _), effect in zip(pairs, effects, strict=True)]
     return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
 
 
+def _is_busy(case: Case, *sides: Side) -> bool | None:
+    """Whether the case keeps the GPU busy; None where nothing tells it."""
+    key = Key(case.benchmark, case.config)
+    parts = [part for side in sides if key in side for part in side[key].parts.get(BUSY, ())]
+    return pooled(parts).mean >= BUSY_PERCENT if parts else None
+
+
 def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Table:
-    """As `compare` for the latency, each compiled case with the part of its change that eager shows too."""
-    table, eager, speedup = (
-        compare(base, new, METRICS[key], any_libraries=any_libraries)
-        for key in ("latency_ms", "eager_latency_ms", "speedup")
+    """As `compare` for the latency, each compiled case with the part of its change that eager shows too.
+
+    Eager and speedup are weighed over devices as the latency is: only so its two parts add up to it.
+    """
+    table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
+    devices = _between_devices(table)
+    eager, speedup = (
+        compare(base, new, METRICS[key], any_libraries=any_libraries, devices=devices)
+        for key in ("eager_latency_ms", "speedup")
     )
     controls = {row.case: row.effect for row in eager.rows}
     gains = {row.case: row.effect for row in speedup.rows}
     rows = [_with_control(row, controls.get(row.case), gains.get(row.case)) for row in table.rows]
     return replace(table, rows=rows)
+
+
+def _between_devices(table: Table) -> float:
+    sides = [(row.effect.base.level, row.effect.new.level) for row in table.rows]
+    known = [(old.blocks, fresh.blocks) for old, fresh in sides if old and fresh]
+    return between_devices(summed([old for old, _ in known], [fresh for _, fresh in known])) if known else 0.0
 
 
 def _with_control(row: Row, eager: Effect | None, speedup: Effect | None) -> Row:

@@ -1,7 +1,7 @@
 """What one metric of one case does between two sides: how much, how sure, better or worse. Pure."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -72,6 +72,18 @@ class Effect:
         return self.base.mean, self.new.mean
 
     @property
+    def devices(self) -> str:
+        """On which devices both sides ran, in words; empty where it was one, which says all."""
+        if self.ratio is None or not (self.base.level and self.new.level):
+            return ""
+        base, new = ({block.device for block in side.blocks} for side in (self.base.level, self.new.level))
+        if len(base | new) < 2:
+            return ""
+        if base == new:
+            return f"on the same {len(base)} devices"
+        return f"both on {len(base & new)} of {len(base | new)} devices" if base & new else "on different devices"
+
+    @property
     def difference(self) -> float:
         return self.new.mean - self.base.mean
 
@@ -108,13 +120,20 @@ def pooled(parts: Sequence[Part]) -> Part:
     )
 
 
-def judge_all(pairs: Sequence[tuple[Part, Part]], metric: Metric) -> list[Effect]:
+def judge_all(
+    pairs: Sequence[tuple[Part, Part]],
+    metric: Metric,
+    kinds: Sequence[Hashable] | None = None,
+    devices: float | None = None,
+) -> list[Effect]:
     """The effects of one metric, in the order of `pairs`; together, because many cases tell how much processes differ
-    and how many changes chance alone would show."""
+    (of one of `kinds` more than of another) and devices (unless `devices` does: blocks.py), and how many changes chance
+    alone would show."""
     plain = wording.is_count(metric) or metric.aggregate == "share"
     levels = [None if plain or not (old.level and new.level) else (old.level, new.level) for old, new in pairs]
     known = [both for both in levels if both]
-    found = ratios([old for old, _ in known], [new for _, new in known])
+    alike = [kind for kind, both in zip(kinds, levels, strict=True) if both] if kinds else ()
+    found = ratios([old for old, _ in known], [new for _, new in known], alike, devices)
     judgements = iter(zip(found, _qs(found), strict=True))
     return [
         judged(old, new, *next(judgements), metric) if both else _counted(old, new, metric)
@@ -124,7 +143,7 @@ def judge_all(pairs: Sequence[tuple[Part, Part]], metric: Metric) -> list[Effect
 
 def judged(old: Part, new: Part, ratio: Ratio, q: float, metric: Metric) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
-    if not ratio.is_known and repeats_exactly(metric):
+    if math.isnan(ratio.error) and repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
     return Effect(old, new, metric, ratio, verdict_of(ratio, metric), q)
 

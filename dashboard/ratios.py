@@ -2,11 +2,12 @@
 
 A level is known from a few processes only, and two or three repeats say little about the spread between processes. But
 many cases are compared at once, so each case's variance is moderated by all the others' (Smyth 2004, "Linear models and
-empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3(1), section 6.2).
+empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3(1), section 6.2). What ran on the
+same device is compared there: blocks.py.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, NamedTuple
@@ -18,27 +19,39 @@ from scipy.special import digamma, polygamma
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from dashboard.blocks import Block, between_devices, differences, summed
+
 Floats = NDArray[np.float64]
 Basis = Literal["repeats", "borrowed", "within", "none"]
 
 CONFIDENCE = 0.95
 LEAST_CASES = 4  # with repeats, before their variances say something about another case
 MOST_PRIOR_FREEDOM = 30.0  # many alike cases would make the interval of one that differs too narrow
+MOST_REACH = math.log(3)  # an interval around no change that reaches a third or three times says nothing: it is none
 _LEAST_SHARE = 1e-5  # of the median variance: two equal values are luck, not proof that there is no spread
+_LEAST_ERROR = 1e-12  # within a process; as in level_sql.py
 _BASES: tuple[Basis, ...] = ("repeats", "borrowed", "within", "none")
 
 
 class Level(NamedTuple):
     """What n processes measured of one case in one metric: enough to compare it, and additive (`merged`).
 
-    mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: mean squared standard error of
-    ln(value) within a process, NaN where no process tells it.
+    mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: geometric mean of the squared
+    standard errors of ln(value) within a process, NaN where no process tells it: one process with few samples must not
+    blur many, and if it is as far off as it says, the processes' differences show that, too. on: the same by device, in
+    any order; without it all ran on one.
     """
 
     n: int
     mean: float
     m2: float
     within: float
+    on: tuple[Block, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Its processes by device; never empty."""
+        return self.on or (Block("", self.n, self.mean, self.m2),)
 
     @property
     def value(self) -> float:
@@ -46,11 +59,13 @@ class Level(NamedTuple):
         return math.exp(self.mean)
 
 
-def level(values: Sequence[float], errors: Sequence[float] = ()) -> Level:
-    """The level of positive `values`, one from each process; `errors`: their relative standard errors, if known."""
+def level(values: Sequence[float], errors: Sequence[float] = (), device: str = "") -> Level:
+    """The level of positive `values`, one from each process; `errors`: their relative standard errors, if known.
+    device: on which all of them ran."""
     logs = np.log(np.asarray(values, dtype=float))
-    within = float(np.mean(np.square(errors))) if len(errors) else math.nan
-    return Level(len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum()), within)
+    within = float(np.exp(np.mean(2 * np.log(np.maximum(errors, _LEAST_ERROR))))) if len(errors) else math.nan
+    whole = Block(device, len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum()))
+    return Level(*whole[1:], within, (whole,))
 
 
 def merged(levels: Sequence[Level]) -> Level:
@@ -59,10 +74,19 @@ def merged(levels: Sequence[Level]) -> Level:
 
 
 def _merged(one: Level, other: Level) -> Level:
-    n, apart = one.n + other.n, other.mean - one.mean
     known = [(part.n, part.within) for part in (one, other) if not math.isnan(part.within)]
-    within = math.fsum(n * w for n, w in known) / sum(n for n, _ in known) if known else math.nan
-    return Level(n, one.mean + apart * other.n / n, one.m2 + other.m2 + apart**2 * one.n * other.n / n, within)
+    within = math.exp(math.fsum(n * math.log(w) for n, w in known) / sum(n for n, _ in known)) if known else math.nan
+    on = {block.device: block for block in one.blocks}
+    for block in other.blocks:
+        on[block.device] = _together(on[block.device], block) if block.device in on else block
+    whole = _together(Block("", *one[:3]), Block("", *other[:3]))
+    return Level(whole.n, whole.mean, whole.m2, within, tuple(on.values()))
+
+
+def _together(one: Block, other: Block) -> Block:
+    n, apart = one.n + other.n, other.mean - one.mean
+    m2 = one.m2 + other.m2 + apart**2 * one.n * other.n / n
+    return Block(one.device, n, one.mean + apart * other.n / n, m2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +94,11 @@ class Ratio:
     """new / base, with its interval.
 
     log: ln(new / base). error: its standard error, NaN where nothing tells it. freedom: degrees of freedom of `error`.
-    reach: half the interval's width in logs; infinite without an error. p: two-sided, of no change at all; NaN unknown.
+    reach: half the interval's width in logs; infinite where nothing tells it or it says nothing. p: two-sided, of no
+    change at all; NaN unknown.
     basis: what the spread comes from: repeats of this very case, other cases' repeats, samples within one process.
-    alone: standard error and degrees of freedom without the other cases; as `error` and `freedom` where it has none.
+    alone: standard error and degrees of freedom without the other cases; of a case without repeats the normal error
+    that reaches as far, because its own spread is not known and may be much more than theirs.
     """
 
     log: float
@@ -108,32 +134,54 @@ class Ratio:
         return Ratio(-self.log, self.error, self.freedom, self.reach, self.p, self.basis, self.alone)
 
 
-def ratios(base: Sequence[Level], new: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[Ratio]:
+def ratios(
+    base: Sequence[Level],
+    new: Sequence[Level],
+    kinds: Sequence[Hashable] = (),
+    devices: float | None = None,
+    *,
+    confidence: float = CONFIDENCE,
+) -> list[Ratio]:
     """The ratio of each pair of levels of one metric; all pairs together tell the spread between processes.
 
-    1. The variance between processes, pooled over both sides, n_base + n_new − 2 degrees of freedom.
-    2. Moderated by the other pairs' (module docstring); a case without repeats takes theirs ("borrowed").
+    1. The difference, of what ran on the same devices above all, and the variance between processes: n_base + n_new − 2
+       degrees of freedom (blocks.py; `devices`, where given, instead of what these pairs say of devices).
+    2. Moderated by the other pairs' (module docstring), of the same kind where `kinds` tells them apart and enough are
+       of it; a case without repeats takes theirs ("borrowed").
     3. The interval is at least as wide as what the samples within the processes say.
     """
     if not base:
         return []
+    sums = summed([one.blocks for one in base], [one.blocks for one in new])
+    found = differences(sums, between_devices(sums) if devices is None else devices)
     n = np.array([[a.n, b.n] for a, b in zip(base, new, strict=True)], dtype=float)
-    m2 = np.array([a.m2 + b.m2 for a, b in zip(base, new, strict=True)])
     parts = np.array([[a.within, b.within] for a, b in zip(base, new, strict=True)]) / n
     within = np.where(np.isnan(parts).all(axis=1), np.nan, np.nansum(parts, axis=1))
-    logs = np.array([b.mean - a.mean for a, b in zip(base, new, strict=True)])
-    own = n.sum(axis=1) - 2
-    prior_variance, prior = moderation(m2[own > 0] / own[own > 0], own[own > 0])
+    own = sums.n - 2
+    prior_variance, prior = _priors(found.squares, own, kinds or [None] * len(base))
     total = own + prior
-    share = (1 / n).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        between = np.where(total > 0, (prior * prior_variance + m2) / total, np.nan) * share
-        unshared = np.where(own > 0, m2 / own, np.nan) * share
+        between = np.where(total > 0, (prior * prior_variance + found.squares) / total, np.nan) * found.share
+        unshared = np.where(own > 0, found.squares / own, np.nan) * found.share
     errors, freedom = _error(between, within, total)
     alone = list(zip(*(array.tolist() for array in _error(unshared, within, own)), strict=True))
     bases = np.where(own > 0, 0, np.where(total > 0, 1, np.where(np.isnan(within), 3, 2)))
     known = [mine if repeated else None for mine, repeated in zip(alone, own > 0, strict=True)]
-    return _ratios(logs, errors, freedom, [_BASES[basis] for basis in bases], known, confidence)
+    return _ratios(found.logs, errors, freedom, [_BASES[basis] for basis in bases], known, confidence)
+
+
+def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tuple[Floats, Floats]:
+    """(cases,) each: `moderation` by the cases of the same kind, by all where too few of it have repeats."""
+    repeated = freedom > 0
+    variances = squares / np.where(repeated, freedom, 1)
+    of_all = moderation(variances[repeated], freedom[repeated])
+    variance, prior = np.full(len(freedom), of_all[0]), np.full(len(freedom), of_all[1])
+    for kind in set(kinds):
+        alike = np.array([one == kind for one in kinds])
+        mine = moderation(variances[alike & repeated], freedom[alike & repeated])
+        if mine[1]:
+            variance[alike], prior[alike] = mine
+    return variance, prior
 
 
 def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
@@ -198,11 +246,14 @@ def _ratios(
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(logs == 0, 0.0, np.abs(logs) / errors)
         p = np.where(np.isnan(errors), np.nan, 2 * student.sf(score, freedom))
-    reach = np.where(np.isnan(errors), np.inf, student.ppf(0.5 + confidence / 2, freedom) * errors)
-    columns = (array.tolist() for array in (logs, errors, freedom, reach, p))
+    upper = 0.5 + confidence / 2
+    reach = student.ppf(upper, freedom) * errors
+    borrowed = reach / norm.ppf(upper)
+    reach = np.where(reach <= np.maximum(MOST_REACH, np.abs(logs)), reach, np.inf)
+    columns = (array.tolist() for array in (logs, errors, freedom, reach, p, borrowed))
     return [
-        Ratio(log, error, df, half, odds, basis, mine or (error, df))
-        for log, error, df, half, odds, basis, mine in zip(*columns, bases, alone, strict=True)
+        Ratio(log, error, df, half, odds, basis, mine or (normal, math.inf))
+        for log, error, df, half, odds, normal, basis, mine in zip(*columns, bases, alone, strict=True)
     ]
 
 

@@ -99,6 +99,12 @@ class ResultDocument:
     arms: tuple[Arm, ...]
     document: Mapping[str, Any]
 
+    @property
+    def device(self) -> str:
+        """On which of its machine's devices it ran: the GPU's UUID, else the host's name; empty where none is told."""
+        machine = self.environment["machine"]
+        return str(machine.get("device_id") or machine.get("host") or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from dashboard.comparing import Case, Key, Measured
 from dashboard.effects import Libraries, Part
-from dashboard.ratios import level
+from dashboard.ratios import Level, level, merged
 from dashboard.result_format import Measurement, ResultDocument
 
 OF_A_MODEL = ("diffusers", "transformers")  # libraries that make a benchmark's model, as in level_sql.py
 WIDTH = 3.919928  # of a 95 % interval, in standard errors
 
-Taken = tuple[str, Measurement]  # the job, and what it measured
+Taken = tuple[str, str, Measurement]  # the job, the device, and what it measured there
 
 
 def side(results: Iterable[ResultDocument]) -> dict[Key, Measured]:
@@ -30,7 +30,7 @@ def side(results: Iterable[ResultDocument]) -> dict[Key, Measured]:
             continue
         for metric, one in result.metrics.items():
             place = (key, metric, int(result.benchmark["version"]), libraries(result))
-            values.setdefault(place, []).append((str(result.job["job_id"]), one))
+            values.setdefault(place, []).append((str(result.job["job_id"]), result.device, one))
     for (key, metric, version, names), measurements in values.items():
         found[key].parts.setdefault(metric, []).append(part(version, names, measurements))
     return found
@@ -43,18 +43,22 @@ def libraries(result: ResultDocument) -> Libraries:
 
 def part(version: int, names: Libraries, measurements: Sequence[Taken]) -> Part:
     """One metric under one benchmark version and library set: a value from each process."""
-    values = [one.value for _, one in measurements]
-    errors = [error for _, one in measurements if (error := relative_error(one)) is not None]
+    values = [one.value for *_, one in measurements]
     return Part(
         version=version,
         libraries=names,
-        level=level(values, errors) if min(values) > 0 else None,
+        level=merged([_level(device, one) for _, device, one in measurements]) if min(values) > 0 else None,
         n=len(values),
         least=min(values),
         most=max(values),
         mean=math.fsum(values) / len(values),
         job=measurements[-1][0],
     )
+
+
+def _level(device: str, one: Measurement) -> Level:
+    error = relative_error(one)
+    return level([one.value], [] if error is None else [error], device)
 
 
 def relative_error(one: Measurement) -> float | None:

@@ -17,8 +17,9 @@ FIELDS = (
     "in_eager_percent", "compiled_only_percent", "left_out",
 )  # fmt: skip
 METHOD = (
-    "Ratios are of geometric means over processes; intervals are 95 %, from the spread between processes, that of each "
-    "case moderated by the others'. Significant: false discovery rate 5 % over the cases of one table.",
+    "Ratios are of geometric means over processes, above all of those on the same device; intervals are 95 %, from the "
+    "spread between processes, that of each case moderated by the others'. Significant: false discovery rate 5 % over "
+    "the cases of one table.",
 )
 _MOST_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 

@@ -39,6 +39,7 @@ class Result(models.Model):
     document = models.JSONField()  # result.v1 without `samples`; for a job without one, {"outcome": ...}
     digest = models.CharField(max_length=64)  # SHA-256 of the body: the same result twice is the same rows
     environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="results")
+    device = models.CharField(max_length=200, blank=True)  # which of its machine: UUID of the GPU, else the host's name
     suite_version = models.CharField(max_length=40, blank=True)
     benchmark_version = models.PositiveIntegerField(default=1)
     received_at = models.DateTimeField(auto_now_add=True)

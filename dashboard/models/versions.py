@@ -132,15 +132,16 @@ class Bisection(models.Model):
 class BuildLevel(models.Model):
     """What one build measured in one series: the rollup that pages read which compare builds, kept at ingest.
 
-    A row for each benchmark version and set of model libraries. Statistics of data that passed: dashboard/ratios.py
-    says what they mean. services/levels.py writes it.
+    A row for each benchmark version, set of model libraries and device. Statistics of data that passed:
+    dashboard/ratios.py says what they mean. services/levels.py writes it.
     """
 
-    pk = models.CompositePrimaryKey("series_id", "build_id", "benchmark_version", "libraries")
+    pk = models.CompositePrimaryKey("series_id", "build_id", "benchmark_version", "libraries", "device")
     series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="levels", db_index=False)
     build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="+", db_index=False)
     benchmark_version = models.PositiveIntegerField()
     libraries = models.CharField(max_length=200)  # "diffusers 0.42.1, transformers 5.17.0"
+    device = models.CharField(max_length=200)  # as Result.device
     # of the series, so that a page reads one range of one index
     machine_id = models.BigIntegerField()
     track_id = models.BigIntegerField()

@@ -11,15 +11,21 @@ from dashboard.selectors.versions import Tested, tested, version_order
 
 _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
            config.name, config.position"""
-# Of several benchmark versions the newest, of several library sets the one with the most processes.
+# Of several benchmark versions the newest, of several library sets the one with the most processes; of all devices.
 _LEVELS = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
-           {_CASE}, level.metric, coalesce(exp(level.log_mean), level.mean), level.count, level.job::text
-    FROM dashboard_buildlevel AS level
+           {_CASE}, level.metric, level.value, level.count, level.job
+    FROM (
+        SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
+               sum(count) AS count, max(job::text) AS job,
+               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL) THEN exp(sum(log_mean * count) / sum(count)) END,
+                        sum(mean * count) / sum(count)) AS value
+        FROM dashboard_buildlevel
+        WHERE machine_id = %(machine)s AND build_id = %(build)s AND metric = ANY(%(metrics)s) AND track_id = %(track)s
+        GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
+    ) AS level
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
     JOIN dashboard_config AS config ON config.id = level.config_id
-    WHERE level.machine_id = %(machine)s AND level.build_id = %(build)s AND level.metric = ANY(%(metrics)s)
-          AND level.track_id = %(track)s
     ORDER BY benchmark.position, benchmark.name, config.position, config.name, level.metric,
              level.benchmark_version DESC, level.count DESC
 """  # noqa: S608 - made of constants

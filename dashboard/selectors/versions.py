@@ -11,16 +11,17 @@ from django.db import connection
 from django.db.models import F, Max
 from packaging.version import InvalidVersion, Version
 
-from dashboard.comparing import Case, Key, Measured, Side
+from dashboard.blocks import Block
+from dashboard.comparing import BUSY, Case, Key, Measured, Side
 from dashboard.effects import Libraries, Part, pooled
-from dashboard.level_sql import COUNTED, LEVEL, OF_LIBRARIES
+from dashboard.level_sql import COUNTED, LEVEL, OF_PLACE
 from dashboard.models import Benchmark, Config, Run, RunState, TorchBuild
 from dashboard.ratios import Level
 from dashboard.release_charts import Release, ReleaseLine
 
 # Any runs of a build: from the rollup, one range of one index.
 _LEVELS = """
-    SELECT build_id, benchmark_id, config_id, metric, benchmark_version, libraries,
+    SELECT build_id, benchmark_id, config_id, metric, benchmark_version, libraries, device,
            count, log_mean, log_m2, within, least, most, mean, job::text
     FROM dashboard_buildlevel
     WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
@@ -43,14 +44,14 @@ _WHERE = """
           AND (%(benchmark)s::bigint IS NULL OR job.benchmark_id = %(benchmark)s)
 """
 _MEASURED = f"""
-    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version, library.names,
-           {LEVEL}::text
+    SELECT run.build_id, job.benchmark_id, job.config_id, series.metric, datum.benchmark_version,
+           place.libraries, place.device, {LEVEL}::text
     {_RUNS}
     JOIN dashboard_datum AS datum ON datum.job_id = job.uuid AND datum.planned_at = job.planned_at
     JOIN dashboard_series AS series ON series.id = datum.series_id
-    {OF_LIBRARIES}
+    {OF_PLACE}
     {_WHERE} AND series.metric = ANY(%(metrics)s) AND {COUNTED}
-    GROUP BY 1, 2, 3, 4, 5, 6
+    GROUP BY 1, 2, 3, 4, 5, 6, 7
 """
 _FAILED = f"""
     SELECT run.build_id, job.benchmark_id, job.config_id, job.status, count(*)
@@ -121,7 +122,7 @@ def _read(
     source: Source, builds: Iterable[int], metrics: Iterable[str], case: Callable[[int, int], Case]
 ) -> dict[int, dict[Key, Measured]]:
     found: dict[int, dict[tuple[int, int], Measured]] = {build: {} for build in builds}
-    given = _given(source) | {"builds": [*found], "metrics": [*metrics]}
+    given = _given(source) | {"builds": [*found], "metrics": [*metrics, BUSY]}
 
     def measured(build: int, benchmark: int, config: int) -> Measured:
         if (benchmark, config) not in found[build]:
@@ -131,7 +132,7 @@ def _read(
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS if source.is_any else _MEASURED, given)
         for build, benchmark, config, metric, *part in cursor.fetchall():
-            measured(build, benchmark, config).parts.setdefault(metric, []).append(_part(*part))
+            _add(measured(build, benchmark, config).parts.setdefault(metric, []), _part(*part))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count in cursor.fetchall():
             measured(build, benchmark, config).failures[status] = count
@@ -154,13 +155,23 @@ def _cases() -> Callable[[int, int], Case]:
     return case
 
 
+def _add(parts: list[Part], one: Part) -> None:
+    """One part for each version and library set, of all devices."""
+    for place, other in enumerate(parts):
+        if (other.version, other.libraries) == (one.version, one.libraries):
+            parts[place] = pooled([other, one])
+            return
+    parts.append(one)
+
+
 def _part(  # noqa: PLR0913, PLR0917 - the columns of both statements
-    version: int, libraries: str, n: int, mean: float | None, m2: float | None, within: float | None,
+    version: int, libraries: str, device: str, n: int, mean: float | None, m2: float | None, within: float | None,
     least: float, most: float, plain: float, job: str,
 ) -> Part:  # fmt: skip
     level = None
     if mean is not None and m2 is not None:
-        level = Level(n, mean, max(m2, 0.0), math.nan if within is None else within)
+        block = Block(device, n, mean, max(m2, 0.0))
+        level = Level(*block[1:], math.nan if within is None else within, (block,))
     return Part(version, _libraries(libraries), level, n, least, most, plain, job)
 
 

@@ -23,8 +23,8 @@ from dashboard.services.copying import copy_rows
 from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
 RESULT_COLUMNS = (
-    "job_id", "attempt", "status", "document", "digest", "environment_id", "suite_version", "benchmark_version",
-    "received_at",
+    "job_id", "attempt", "status", "document", "digest", "environment_id", "device", "suite_version",
+    "benchmark_version", "received_at",
 )  # fmt: skip
 SAMPLES_COLUMNS = ("job_id", "arm", "unit", "inner", "count", "values", "cpu_ms", "order", "planned_at")
 DATUM_COLUMNS = (
@@ -122,9 +122,9 @@ def result_row(landing: Landing, environments: dict[str, int], now: datetime) ->
     job, result, outcome = landing.job, landing.result, landing.outcome
     document = result.document if result else {"outcome": outcome.document if outcome else {}}
     environment = environments[result.environment["fingerprint"]] if result else None
-    suite, version = (result.suite_version, result.benchmark["version"]) if result else ("", 1)
+    told = (result.device, result.suite_version, result.benchmark["version"]) if result else ("", "", 1)
     text = orjson.dumps(document).decode()
-    return job.pk, job.attempt, landing.status, text, landing.digest, environment, suite, version, now
+    return job.pk, job.attempt, landing.status, text, landing.digest, environment, *told, now
 
 
 def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
