@@ -48,7 +48,8 @@ class Moved:
 
     @property
     def text(self) -> str:
-        return f"{self.name} moved by {signed(self.effect)} % ({signed(self.low)} to {signed(self.high)} %)"
+        way = "rose" if self.effect > 0 else "fell"
+        return f"{self.name} {way} by {abs(self.effect):.1f} % ({signed(self.low)} to {signed(self.high)} %)"
 
     @property
     def stayed(self) -> str:

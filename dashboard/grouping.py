@@ -189,12 +189,12 @@ def _statuses_first(same: Sequence[Suspicion]) -> list[Suspicion]:
 
 
 def _told(same: Sequence[Suspicion]) -> str:
-    """The changes of one case; a trade-off is told as what was gained for what."""
+    """The changes of one case; a trade-off begins with what was lost."""
     if direction_of(same) != "trade_off":
         return ", ".join([words(one) for one in _statuses_first(same)][:3])
     gained = [words(one) for one in same if one.direction == "improvement"]
     lost = [words(one) for one in same if one.direction != "improvement"]
-    return f"{', '.join(gained[:2])} for {', '.join(lost[:2])}"
+    return f"{', '.join(lost[:2])}, but {', '.join(gained[:2])}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -21,11 +21,10 @@ class Pair:
 
 
 def pairs(first: Document, second: Document) -> list[Pair]:
-    """Every metric that either job measured, in the order of the metrics table."""
+    """Every metric that either job measured, in the order of the metrics table; that it passed its status says."""
     both = [document.get("metrics", {}) for document in (first, second)]
-    return [
-        _pair(METRICS[key], *(found.get(key, {}) for found in both)) for key in METRICS if any(key in of for of in both)
-    ]
+    known = [key for key in METRICS if key != "passed" and any(key in of for of in both)]
+    return [_pair(METRICS[key], *(found.get(key, {}) for found in both)) for key in known]
 
 
 def _pair(metric: Metric, first: Mapping[str, Any], second: Mapping[str, Any]) -> Pair:

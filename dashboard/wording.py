@@ -12,6 +12,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _THIN_SPACE = "\u2009"
 _ABSENT = "–"
 _WHOLE = 100  # percent from here on have no decimals
+_LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1
 """Ratios from here on are told in two decimals; of a smaller one these would leave a single digit."""
 
@@ -124,7 +125,7 @@ def change(metric: Metric, old: float | None, new: float | None) -> Change | Non
     tone: Tone = "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
     if is_count(metric) or percent is None:
         return Change(_difference(metric, new - old), tone, percent)
-    if abs(percent) < 0.05:
+    if abs(percent) < _LEAST:
         return Change("unchanged", "none", percent)
     return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
 
@@ -147,7 +148,7 @@ def effect(metric: Metric, amount: float | None, low: float | None, high: float 
     tone: Tone = "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
     if unit != "percent":
         return Change(_difference(metric, amount), tone, None)
-    told = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
+    told = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}" if abs(amount) >= _LEAST else "0.0 %"
     if low is None or high is None or low == high or not (math.isfinite(low) and math.isfinite(high)):
         return Change(told, tone, amount)
     return Change(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)

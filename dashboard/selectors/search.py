@@ -6,9 +6,9 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from django.db.models import Case, Count, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 
-from dashboard.models import AlertGroup, Benchmark, Config, Run, TorchBuild
+from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
 from dashboard.selectors.alerts import OPEN
 
 MOST = 5  # of each kind
@@ -41,7 +41,7 @@ def search(text: str) -> Found | None:
     models = known.filter(_has(words, "model", "family")).order_by("model").values_list("model", "family")
     return Found(
         models=list(models.annotate(number=Count("pk"))[:MOST]),
-        benchmarks=list(known.filter(_has(words, "name", "family"))[:MOST]),
+        benchmarks=list(_benchmarks(known.filter(_has(words, "name", "family")))),
         configs=list(Config.objects.filter(_has(words, "name", "label"), retired=False)[:MOST]),
         builds=_builds(words),
         alerts=_alerts(words),
@@ -59,6 +59,12 @@ def _or_id(words: list[str], *fields: str) -> Q:
     number = words[0].removeprefix("#")
     is_id = len(words) == 1 and number.isascii() and number.isdecimal() and int(number) < _NUMBER
     return found | Q(pk=int(number)) if is_id else found
+
+
+def _benchmarks(found: QuerySet[Benchmark]) -> QuerySet[Benchmark]:
+    """Those that were measured first."""
+    is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
+    return found.order_by(is_measured.desc(), "position", "name")[:MOST]
 
 
 def _builds(words: list[str]) -> list[TorchBuild]:

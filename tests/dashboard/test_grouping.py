@@ -45,7 +45,7 @@ def test_a_status_change_and_its_speed_change_are_one_line() -> None:
 
 
 def test_a_trade_off_is_told_as_one() -> None:
-    assert title([SLOWER, LIGHTER], "") == "sd_unet inference: 8.0 % lighter for 6.2 % slower in inductor"
+    assert title([SLOWER, LIGHTER], "") == "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
 
 
 def test_several_configs_are_listed_and_many_are_counted() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from dashboard.models import AlertGroup, AlertState, Run
+from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
 from dashboard.selectors.search import Found, search
 from tests.builders import site
 from tests.builders.reading import text
@@ -32,6 +32,14 @@ def test_a_model_is_found_with_the_number_of_its_benchmarks(run: Run) -> None:
 
 def test_every_word_has_to_fit(run: Run) -> None:
     assert [one.name for one in found("gpt2 training").benchmarks] == [site.GPT2_STANDARD]
+
+
+def test_what_was_measured_comes_before_what_was_not(run: Run) -> None:
+    assert found("gpt2").benchmarks[0].name != site.GPT2_STANDARD
+    measured = Benchmark.objects.get(name=site.GPT2_STANDARD)
+    config = Config.objects.get(name="inductor")
+    Series.objects.create(benchmark=measured, config=config, machine=run.machine, track=run.track, metric="latency_ms")
+    assert found("gpt2").benchmarks[0] == measured
 
 
 def test_a_config_is_found_by_its_name(run: Run) -> None:
