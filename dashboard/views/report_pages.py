@@ -43,6 +43,7 @@ def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any
         "models": sorted(  # what is known first
             (group for group in report.models if group.is_matched), key=lambda group: group.answer.word == UNKNOWN
         ),
+        "certain": [row for row in report.latency.rows if row.effect.is_significant],
         "unmatched": [group.name for group in report.models if not group.is_matched],
         "table": table,
         "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],

@@ -119,6 +119,11 @@ def test_pages_need_ten_queries_at_most(
             text(reader, url)
 
 
+def test_the_answer_names_the_cases_that_changed_for_certain(two_releases: None, reader: Client) -> None:
+    answer = text(reader, COMPARE).partition('aria-label="The answer"')[2].partition("</section>")[0]
+    assert re.search(r"For certain: <a .*?sd_.*?unet.* in inductor, .*% slower \(.*more</a>\.", answer)
+
+
 def test_only_what_is_significant_leaves_the_unchanged_out(two_releases: None, reader: Client) -> None:
     shown = text(reader, COMPARE + "&show=significant")
     assert 'metric=latency_ms&amp;axis=release">vit_<wbr>b16' in shown
