@@ -42,38 +42,49 @@ def alert(of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", 
     return Alert.objects.create(group=of, series=series(metric, config), **made)
 
 
-def measure(
-    values: Mapping[str, float] | None,
-    hour: float,
+def measure(values: Mapping[str, float] | None, hour: float, **asked: Any) -> Job:
+    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
+    return _measure([values], hour, **asked)[0]
+
+
+def measured(values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any) -> Series:
+    """A series of these values, one an hour from `first` on; they land together."""
+    _measure([{metric: value} for value in values], first, **asked)
+    return Series.objects.get(metric=metric, config__name=asked.get("config", "inductor"))
+
+
+def _measure(
+    values: Sequence[Mapping[str, float] | None],
+    first: float,
     *,
     benchmark: str = site.MLP,
     config: str = "inductor",
     build: str = site.BUILD,
     purpose: str = "scheduled",
+    where: Mapping[str, Any] | None = None,
     **result: Any,
-) -> Job:
-    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
-    run = site.run(
-        benchmark, configs=[config], build=site.build(build).label, purpose=purpose, **result.pop("where", {})
-    )
-    at = FIRST + timedelta(hours=hour)
+) -> list[Job]:
+    asked = {"configs": [config], "build": site.build(build).label, "purpose": purpose, **(where or {})}
+    landings = []
+    for hour, measured_here in enumerate(values):
+        job = _ended(site.run(benchmark, **asked), FIRST + timedelta(hours=first + hour))
+        job.status = "timeout" if measured_here is None else result.get("status", "pass")
+        document = None if measured_here is None else parse_result(site.result(job, measured_here, **result))
+        landings.append(landing.Landing(job, f"{job.pk}", job.status, None, document))
+    jobs = [landed.job for landed in landings]
+    Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
+    ensure_partitions(moments=[job.planned_at for job in jobs])
+    with transaction.atomic():
+        landing.land(landings)
+    return jobs
+
+
+def _ended(run: Run, at: datetime) -> Job:
+    """The run's only job, not saved, once both have ended."""
     Run.objects.filter(pk=run.pk).update(created_at=at, finished_at=at, state=RunState.COMPLETED)
     job = site.reload(run.jobs.get())
     job.planned_at, job.state = at, JobState.DONE
-    job.status = "timeout" if values is None else result.get("status", "pass")
-    job.save()
-    document = None if values is None else parse_result(site.result(job, values, **result))
-    ensure_partitions(moments=[at])
-    with transaction.atomic():
-        landing.land([landing.Landing(job, f"{job.pk}", job.status, None, document)])
     return job
-
-
-def measured(values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any) -> Series:
-    """A series of these values, one an hour from `first` on."""
-    for hour, value in enumerate(values, first):
-        measure({metric: value}, hour, **asked)
-    return Series.objects.get(metric=metric, config__name=asked.get("config", "inductor"))
 
 
 def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
