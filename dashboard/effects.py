@@ -81,7 +81,7 @@ class Effect:
             return ""
         if base == new:
             return f"on the same {len(base)} devices"
-        return f"both on {len(base & new)} of {len(base | new)} devices" if base & new else "on different devices"
+        return f"{len(base & new)} of {len(base | new)} devices shared" if base & new else "on different devices"
 
     @property
     def difference(self) -> float:

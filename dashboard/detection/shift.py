@@ -13,19 +13,27 @@ def estimate(readings: Floats, before: float, law: Laws) -> tuple[float, float, 
     """Step (percent) from the law's level to the readings of the new one, with its 95 % interval.
 
     before: the reading just before the step. A flat prior on a grid of steps; the uncertainty of the old level is
-    allowed for by m / (m + N), as in `bank`. Where two modes leave several steps nearly equal, the smallest is meant.
+    allowed for by m / (m + N), as in `bank`. Where two modes leave several steps nearly equal, the smallest is told,
+    and the interval holds them all: few points in one mode do not say which of the two it is.
     """
     readings = readings[:USED]
     scale, half = float(law.scale[0]), float(law.half[0])
     centre = float(np.median(readings)) - float(law.level[0])
     grid = centre + scale * np.linspace(-6 - 2 * half, 6 + 2 * half, 97 + 32 * round(half))
     fits = likelihoods(readings, before, law, grid) * float(law.own[0] / (law.own[0] + len(readings)))
+    low, middle, high = _quantiles(grid, fits)
     if half:
         good = grid[fits >= fits.max() - 1.5]
-        fits = np.where(np.abs(grid - good[np.abs(good).argmin()]) < half * scale, fits, -np.inf)
+        near = np.abs(grid - good[np.abs(good).argmin()]) < half * scale
+        _, middle, _ = _quantiles(grid, np.where(near, fits, -np.inf))
+    return middle, low, high
+
+
+def _quantiles(grid: Floats, fits: Floats) -> tuple[float, float, float]:
+    """The middle of what is believed of a step, between the ends of its 95 % interval."""
     belief = np.cumsum(np.exp(fits - fits.max()))
     low, middle, high = np.interp([0.025, 0.5, 0.975], belief / belief[-1], grid)
-    return float(middle), float(low), float(high)
+    return float(low), float(middle), float(high)
 
 
 def likelihoods(readings: Floats, before: float, law: Laws, steps: Floats) -> Floats:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from dashboard.blocks import LEAST_CASES, Block, between_devices, summed
+from dashboard.effects import Part, judge_all
+from dashboard.metrics import METRICS
 from dashboard.ratios import Level, Ratio, geomean, level, merged, ratios
 
 Design = list[tuple[int, int]]  # processes of base and of new on each device
@@ -112,6 +114,20 @@ def test_how_much_devices_differ_is_found_from_many_cases() -> None:
 def test_equal_values_on_two_devices_have_no_spread() -> None:
     same = Level(4, 0.0, 0.0, math.nan, (Block("a", 2, 0.0, 0.0), Block("b", 2, 0.0, 0.0)))
     assert [one.log for one in ratios([same] * 5, [same] * 5)] == [0.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "words"),
+    [("a", "a", ""), ("ab", "ab", "on the same 2 devices"), ("abc", "b", "1 of 3 devices shared"),
+     ("a", "b", "on different devices")],
+)  # fmt: skip
+def test_a_change_says_on_which_devices_it_was_measured(base: str, new: str, words: str) -> None:
+    def part(devices: str) -> Part:
+        values = [level([1.0, 1.01], device=device) for device in devices]
+        return Part(1, (), merged(values), 2 * len(devices), 1.0, 1.01, 1.005)
+
+    [found] = judge_all([(part(base), part(new))], METRICS["latency_ms"])
+    assert found.devices == words
 
 
 # --- Kinds of cases --------------------------------------------------------------------------------------------------

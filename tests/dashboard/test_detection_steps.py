@@ -66,6 +66,18 @@ def test_a_step_far_beyond_the_noise_has_the_right_size(factor: float) -> None:
     assert change.effect == pytest.approx(100 * (factor - 1), abs=6)
 
 
+def test_the_interval_of_a_step_holds_it_though_its_first_points_do_not_say_in_which_of_two_modes_they_are() -> None:
+    rng, held = np.random.default_rng(3), []
+    for size in rng.choice([12, 20, 30], 150):
+        values = 100 + rng.normal(0, 1, 70) + rng.choice([-3, 3], 70)
+        values[48:] += size
+        told = next(one for one in online(points(values)) if one.state == "changed" and (one.index or 0) > 45)
+        assert told.effect_low is not None
+        assert told.effect_high is not None
+        held.append(told.effect_low <= size <= told.effect_high)
+    assert np.mean(held) > 0.9
+
+
 def test_a_step_far_below_the_threshold_is_not_worth_telling() -> None:
     values = 100 + (quiet(200) - 100) / 20
     values[100:] += 0.6
