@@ -11,7 +11,6 @@ from typing import Any
 from runner.locks import wait_for_lock
 
 GIB = 1024**3
-LOOK_AGAIN_S = 0.5
 
 
 class DeviceError(Exception):

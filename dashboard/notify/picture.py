@@ -24,8 +24,6 @@ INK, SOFT, RULE, GROUND = "#12161c", "#4a5461", "#d8dde4", "#ffffff"
 OLD, NEW, BAND = "#2b2eb7", "#e0701a", "#fbe8da"
 _TICKS = 4
 
-Pixels = list[tuple[float, float]]
-
 
 @dataclass(frozen=True, slots=True)
 class Scale:

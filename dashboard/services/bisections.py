@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.bisecting import decide, ends_differ, middle, most_steps
+from dashboard.bisecting import decide, ends_differ, middle
 from dashboard.comparing import Key, Measured
 from dashboard.effects import Part, judge_all, pooled
 from dashboard.metrics import METRICS
@@ -235,8 +235,3 @@ def _measure(bisection: Bisection) -> None:
     case = Case(bisection.benchmark.name, bisection.config.name)
     seed = bisection.pk * 1000 + bisection.runs.count()
     measure_in_turn(runs, [case], REPEATS, now=timezone.now(), seed=seed, measure={})
-
-
-def steps_left(bisection: Bisection) -> int:
-    """How many more builds are measured, at most."""
-    return most_steps(len(between(bisection)))

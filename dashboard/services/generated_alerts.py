@@ -65,7 +65,6 @@ REMARKS = {
     AlertState.FIXED: "Reverted upstream.",
     AlertState.INVALID: "The machine was shared that night.",
 }
-BY_PEOPLE = {AlertState.ACKNOWLEDGED, AlertState.FIXED, AlertState.INVALID}
 CLOSED = {AlertState.FIXED, AlertState.INVALID, AlertState.NOT_REPRODUCED, AlertState.RECOVERED}
 
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from tests.builders import site
 
-RUNS, WORKERS, SCHEDULES = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker", "schedule"))
+RUNS, WORKERS = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker"))
 
 
 def asked(**other: Any) -> dict[str, Any]:

@@ -4,12 +4,12 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.builders.http_servers import Quiet, serving
 
 CLIENT = "compilewatch"
 
@@ -51,7 +51,7 @@ class Provider:
 
 @contextmanager
 def provider() -> Iterator[Provider]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             body = json.dumps(made.answer(self.path)).encode()
@@ -62,14 +62,6 @@ def provider() -> Iterator[Provider]:
 
         do_POST = do_GET
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = Provider(server.server_port)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Handler) as port:
+        made = Provider(port)
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -5,12 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 from aiosmtpd.controller import Controller
 
+from tests.builders.http_servers import Quiet, serving
 from tests.builders.local_site import free_port
 
 
@@ -66,7 +65,7 @@ class Receiver:
 
 @contextmanager
 def receiver() -> Iterator[Receiver]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             made.requests.append((dict(self.headers), body))
@@ -76,14 +75,6 @@ def receiver() -> Iterator[Receiver]:
             self.end_headers()
             self.wfile.write(b"thank you")
 
-        def log_message(self, format: str, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    made = Receiver(server.server_port)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(Handler) as port:
+        made = Receiver(port)
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -14,8 +14,8 @@ from tests.builders.receivers import Receiver, receiver
 from tests.builders.telling import channel, confirmed, rule
 
 pytestmark = pytest.mark.django_db
-CHANNELS, RULES, DELIVERIES, GROUPS = (
-    reverse(f"admin:dashboard_{name}_changelist") for name in ("channel", "rule", "delivery", "alertgroup")
+CHANNELS, RULES, DELIVERIES = (
+    reverse(f"admin:dashboard_{name}_changelist") for name in ("channel", "rule", "delivery")
 )
 HOOK = "webhook+https://ada:pa55@hooks.example.org/secret-path?token=abc"
 

@@ -1,8 +1,6 @@
 """The API's page and an embedded chart in a real browser."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 from dashboard.views.feed_keys import key_of
 from tests.builders import alerting, site
 from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.http_servers import Quiet, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 API, EMBED = "/api/v1/docs", f"/embed/series/{site.MLP}/?metric=latency_ms"
@@ -51,18 +50,15 @@ def elsewhere(live_server: LiveServer, page: Page) -> Iterator[str]:
     paths = (f"{EMBED}&key={key}", f"/series/{site.MLP}/")
     body = "".join(f'<iframe src="{live_server.url}{path}"></iframe>' for path in paths).encode()
 
-    class Answer(BaseHTTPRequestHandler):
+    class Answer(Quiet):
         def do_GET(self) -> None:
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with serving(Answer) as port:
+        yield f"http://127.0.0.1:{port}/"
 
 
 def test_a_page_of_another_site_shows_the_chart_and_no_other_page(page: Page, elsewhere: str) -> None:
