@@ -124,6 +124,7 @@ class Facts:
     eager_passes: bool | None = None  # of a status change in a compiled config
     stage: str = ""  # of the compiler, which the ablation blames
     variant: str = ""  # what the new build sets that the base does not
+    inductor_alone: bool = False  # both are one torch in one environment, and differ in settings of Inductor
 
     @property
     def timed(self) -> bool:
@@ -284,7 +285,14 @@ def _compiling(facts: Facts) -> list[Evidence]:
 
 
 def _variant(facts: Facts) -> list[Evidence]:
-    return [Evidence("variant", f"The new build is a variant: {facts.variant}")] if facts.variant else []
+    """A variant is an experiment: where it sets one thing and is measured in turn with its base, that thing it was."""
+    if not facts.variant:
+        return []
+    says = f"The new build is a variant: {facts.variant}"
+    if facts.inductor_alone and facts.confirmed and _only_compiled(facts):
+        says += ". The two builds differ in these settings of Inductor alone, and were measured in turn."
+        return [Evidence("variant", says, "compiler", proof=True)]
+    return [Evidence("variant", says)]
 
 
 RULES: tuple[Callable[[Facts], list[Evidence]], ...] = (

@@ -1,15 +1,15 @@
 """Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds that it is current.
 
-The tables are made of tests/data/h100_* and h200_*; what they say in words is in docs/results.template, and has to be
-read again when they change.
+The tables are made of tests/data/h100_*, h200_* and gpu_history; what they say in words is in docs/results.template,
+and has to be read again when they change.
 A session may leave `yardstick.md` and `drill.md` beside its results: what tests/perf/yardstick.py and
-tests/end_to_end/gpu_drill.py printed there.
+tests/end_to_end/gpu_drill.py printed there. The newest of each is shown.
 """
 
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from statistics import fmean, median, quantiles
@@ -24,11 +24,11 @@ from dashboard.comparing import compare_latency  # noqa: E402
 from dashboard.result_format import parse_result  # noqa: E402
 from dashboard.result_sides import side  # noqa: E402
 
-DATA = sorted((ROOT / "tests" / "data").glob("h[12]00_*"))
+RECORDED = ROOT / "tests" / "data"
+Document = dict[str, Any]
 PHASES = ("dynamo", "aot", "inductor", "triton")
 VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
 STARTS = ("cold", "warm", "restored")
-Document = dict[str, Any]
 Groups = dict[tuple[str, str], dict[str, list[Document]]]  # (benchmark, config) -> release -> processes
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 LISTED = 4  # so many processes are told one by one
@@ -39,11 +39,14 @@ NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    documents = [document for path in DATA for document in recorded.read(path)]
-    (folder / "results.md").write_text(page(documents))
+    sessions = {path: list(recorded.read(path)) for path in (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")}
+    in_order = sorted(sessions, key=lambda path: max(str(one["started_at"]) for one in sessions[path]))
+    (folder / "results.md").write_text(page({path: sessions[path] for path in in_order}))
 
 
-def page(documents: Sequence[Document]) -> str:
+def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
+    """The page from what each folder holds, the newest last."""
+    documents = list(chain(*sessions.values()))
     plain = [one for one in documents if not one["job"].get("variant")]
     several = [one for one in plain if one["benchmark"]["family"] == DISTRIBUTED]
     groups = _grouped(one for one in plain if one not in several)
@@ -54,8 +57,9 @@ def page(documents: Sequence[Document]) -> str:
         ramp=ramp(plain),
         told=_told(documents),
         cost=cost(documents),
-        yardstick=_kept("yardstick.md", "python tests/perf/yardstick.py RESULTS"),
-        drill=_kept("drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
+        newest_share=f"{share(list(sessions.values())[-1]):.0%}",
+        yardstick=_kept(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
+        drill=_kept(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
 
 
@@ -130,13 +134,14 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
         "within one, ±",
         "between, one machine",
         "between, all",
+        "speedup, one machine",
     )
     for (benchmark, config), by_release in groups.items():
         for release, processes in sorted(by_release.items()):
             if len(processes) > 1:
                 machines = list(_by_machine(processes))
                 count = f"{len(processes)} ({len(machines)})"
-                between = _variation(machines), _variation([processes])
+                between = _variation(machines), _variation([processes]), _variation(machines, "speedup")
                 yield _short(benchmark), config, release, count, *map(_percent, (_within(processes), *between))
 
 
@@ -169,13 +174,21 @@ def ramp(documents: Sequence[Document]) -> str:
 
 
 def cost(documents: Sequence[Document]) -> str:
-    wall = sum(sum(one["wall_s"].values()) for one in documents)
-    share = sum(map(measurement_s, documents)) / wall
+    wall = _wall_s(documents)
     return (
         f"{len(documents)} jobs, each in processes of its own, took {wall / 60:.0f} minutes: "
         f"{3600 * len(documents) / wall:.0f} cases per GPU hour. "
-        f"{share:.0%} of that time was compile, warm-up and samples."
+        f"{share(documents):.0%} of that time was compile, warm-up and samples."
     )
+
+
+def share(documents: Sequence[Document]) -> float:
+    """Of the jobs' time, what was compile, warm-up and samples."""
+    return sum(map(measurement_s, documents)) / _wall_s(documents)
+
+
+def _wall_s(documents: Sequence[Document]) -> float:
+    return float(sum(sum(one["wall_s"].values()) for one in documents))
 
 
 def _told(documents: Sequence[Document]) -> str:
@@ -185,8 +198,8 @@ def _told(documents: Sequence[Document]) -> str:
     return f"{len(documents)} results of {cases} cases on {', '.join(machines)}, torch {told}."
 
 
-def _kept(name: str, command: str) -> str:
-    kept = [(folder / name).read_text().strip() for folder in DATA if (folder / name).exists()]
+def _kept(folders: Iterable[Path], name: str, command: str) -> str:
+    kept = [(folder / name).read_text().strip() for folder in folders if (folder / name).exists()]
     return kept[-1] if kept else NOT_YET.format(command=command)
 
 
@@ -215,9 +228,9 @@ def _by_machine(processes: Iterable[Document]) -> Iterable[list[Document]]:
     return machines.values()
 
 
-def _variation(groups: Iterable[Sequence[Document]]) -> float | None:
-    """Coefficient of variation of the step, percent, pooled over groups: the standard deviation of its logarithm."""
-    logs = [[math.log(value) for value in _values(group, "latency_ms")] for group in groups]
+def _variation(groups: Iterable[Sequence[Document]], metric: str = "latency_ms") -> float | None:
+    """Coefficient of variation of a metric, percent, pooled over groups: the standard deviation of its logarithm."""
+    logs = [logged for group in groups if (logged := [math.log(value) for value in _values(group, metric)])]
     freedom = sum(len(group) - 1 for group in logs)
     squares = sum((value - fmean(group)) ** 2 for group in logs for value in group)
     return 100 * math.sqrt(squares / freedom) if freedom else None

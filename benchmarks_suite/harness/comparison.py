@@ -81,7 +81,8 @@ class Comparison:
             self._stopwatch.time(self._eager, 1)  # imports and state that only the first step makes
             self._memory.reset()
             self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
-            peak_gb = self._memory.peak_gb() - copied_bytes / 1e9  # a start's process keeps no such copy
+            beside_bytes = copied_bytes + self._prepared.bytes_beside_arms
+            peak_gb = self._memory.peak_gb() - beside_bytes / 1e9
         report.eager_memory(self._job, self._result, peak_gb, self._memory.why_absent)
         self._eager_seen = self._observe(self._without_dropout(self._eager))
         if not self._eager_seen.finite:

@@ -4,8 +4,9 @@ On a CPU the value is the difference to just after the imports: builds differ by
 load, and that is not the model's. For the same reason pages of files, the libraries' code, are left out: the first
 step maps tens of MB more of them, and a forked process maps again what it uses. 1 GB = 1e9 bytes.
 
-What the suite itself keeps beside an arm is not the arm's: the copy that its state is restored from is taken off
-(comparison.py), the workspace of a start's untimed matmul is given back before the first step (start.py).
+What the suite itself keeps beside an arm is not the arm's: the copy that its state is restored from (comparison.py) and
+the module that wrapped arms are copied from (prepared.py) are taken off, the workspace of a start's untimed matmul is
+given back before the first step (start.py).
 """
 
 import ctypes

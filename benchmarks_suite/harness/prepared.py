@@ -82,6 +82,12 @@ class Prepared:
         return self.workload.wrap(module) if self.workload.wrap else module
 
     @property
+    def bytes_beside_arms(self) -> int:
+        """What the module takes on its device beside each arm: wrapped ones are made of copies, all others share it."""
+        tensors = (*self.module.parameters(), *self.module.buffers()) if self.workload.wrap else ()
+        return sum(tensor.nbytes for tensor in tensors)
+
+    @property
     def has_dropout(self) -> bool:
         """Whether a step drops anything at random: only then the accuracy check needs arms of its own."""
         return self.training and any(_dropout_rates(self.module))

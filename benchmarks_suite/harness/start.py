@@ -80,12 +80,13 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     cpu_before = _cpu_s()
     first_ms, _ = stopwatch.time(arm, 1)
     answer |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
-    answer["compile_peak_gb"] = memory.peak_gb()
+    beside_gb = prepared.bytes_beside_arms / 1e9
+    answer["compile_peak_gb"] = memory.peak_gb() - beside_gb
 
     answer |= _until_steady(stopwatch, arm, first_ms, 2 * len(prepared.batches))
     memory.reset()
     stopwatch.time(arm, max(MEMORY_STEPS, len(prepared.batches)))
-    answer |= {"peak_gb": memory.peak_gb(), "why_no_memory": memory.why_absent}
+    answer |= {"peak_gb": memory.peak_gb() - beside_gb, "why_no_memory": memory.why_absent}
 
     answer["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}
     if spec["code_out"]:

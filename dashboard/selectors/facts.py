@@ -63,6 +63,7 @@ def facts_of(alert: Alert) -> Facts:
         eager_passes=_eager_passes(alert),
         stage=documents.stage(found, jobs),
         variant=_variant(alert),
+        inductor_alone=_inductor_alone(alert),
     )
 
 
@@ -215,3 +216,12 @@ def _variant(alert: Alert) -> str:
         before, after = old.get(kind) or {}, new.get(kind) or {}
         told += [f"{key} = {value}" for key, value in sorted(after.items()) if before.get(key) != value]
     return ", ".join(told)
+
+
+def _inductor_alone(alert: Alert) -> bool:
+    """Whether the two builds are one torch with the same environment variables, and differ in settings of Inductor."""
+    if alert.base is None or alert.new is None:
+        return False
+    old, new = (build.variant for build in (alert.base, alert.new))
+    one_torch = (alert.base.base_id or alert.base_id) == (alert.new.base_id or alert.new_id)
+    return one_torch and old.get("env", {}) == new.get("env", {}) and old.get("inductor") != new.get("inductor")

@@ -6,6 +6,7 @@ Each is a real line of the registry with a real workload; only the file that wou
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -73,6 +74,7 @@ def _unsupported() -> Workload:
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "fine": lambda: a_workload(a_module(2)),
     "heavy": lambda: a_workload(Heavy()),
+    "heavy_wrapped": lambda: replace(a_workload(Heavy()), wrap=lambda module: module),
     "raises": lambda: a_workload(Step(_raises)),
     "random": lambda: a_workload(Step(lambda x: x + torch.randn_like(x))),
     "nan": lambda: a_workload(Step(lambda x: x * float("nan"))),

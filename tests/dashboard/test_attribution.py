@@ -1,6 +1,7 @@
 """A cause needs positive evidence: which fact proves which, and what proves nothing."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -87,6 +88,20 @@ def test_evidence_is_told_that_of_the_cause_first() -> None:
     ]
     assert evidence[0].says == "The generated code differs (kernels), the same way in 4 or more jobs a side."
     assert evidence[1].says == "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
+
+
+SETTING = replace(COMPILED, control=STEADY, variant="max_fusion_size = 1", inductor_alone=True, confirmed=True)
+
+
+def test_a_setting_of_inductor_that_is_all_that_differs_is_the_compilers() -> None:
+    found, (first, *_) = attribute(SETTING)
+    assert (found, first.fact) == ("compiler", "variant")
+    assert first.says.startswith("The new build is a variant: max_fusion_size = 1. The two builds differ in these")
+
+
+@pytest.mark.parametrize("lacks", [{"confirmed": False}, {"inductor_alone": False}, {"control": None}])
+def test_a_variant_proves_nothing_before_it_was_measured_in_turn_or_where_more_differs(lacks: dict[str, Any]) -> None:
+    assert cause(replace(SETTING, **lacks)) == "unknown"
 
 
 def test_a_control_that_is_exactly_as_before_is_told_so_and_by_its_name() -> None:

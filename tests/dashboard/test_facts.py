@@ -108,7 +108,8 @@ def test_what_a_variant_sets_is_told() -> None:
     built.variant = variant
     built.save()
     history({"latency_ms": 115.0}, build="2.13.0~nofuse")
-    assert facts_of(Alert.objects.get()).variant == "max_fusion_size = 1, TORCH_LOGS = x"
+    facts = facts_of(Alert.objects.get())
+    assert (facts.variant, facts.inductor_alone) == ("max_fusion_size = 1, TORCH_LOGS = x", False)
 
 
 @pytest.mark.parametrize(("status", "blamed"), [("pass", "compiler"), ("fail_accuracy", "unknown")])

@@ -15,16 +15,17 @@ from dashboard.services.run_state import ACTIVE
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db
-HISTORY = Path(__file__).parents[1] / "data" / "cpu_history"
-RMS_NORM = "rms_norm.smoke.inference.float32.static.b256"
+DATA = Path(__file__).parents[1] / "data"
+HISTORY = DATA / "cpu_history"
+RMS_NORM = ("rms_norm.smoke.inference.float32.static.b256", "rms_norm.standard.inference.bfloat16.static.b16384")
 ROUNDS = 24 + 6
 
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> Path:
-    """A catalog that has the benchmark of the history, also known to the site."""
+    """A catalog that has the benchmarks of the histories, also known to the site."""
     made = site.catalog()
-    made["benchmarks"].append(site.describe(RMS_NORM, "kernels", ["inductor"]))
+    made["benchmarks"] += [site.describe(name, "kernels", ["inductor"]) for name in RMS_NORM]
     sync_catalog(catalog=made)
     path = tmp_path / "catalog.json"
     path.write_text(json.dumps(made))
@@ -38,15 +39,18 @@ def demo(catalog: Path, folder: Path = HISTORY) -> dict[str, object]:
     return told
 
 
+@pytest.mark.parametrize(
+    ("folder", "variant", "percent"), [("cpu_history", "~scalar", (100, 500)), ("gpu_history", "~unfused", (49, 52))]
+)
 def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compiler_on_the_recorded_days(
-    catalog: Path,
+    catalog: Path, folder: str, variant: str, percent: tuple[float, float]
 ) -> None:
-    demo(catalog)
+    demo(catalog, DATA / folder)
     group = AlertGroup.objects.get()
     assert (group.state, group.cause) == ("confirmed", "compiler")
-    assert str(group.new).endswith("~scalar")
-    assert group.alerts.filter(series__metric="latency_ms", effect__gt=100).exists()
-    results = list(sources_in(HISTORY))
+    assert str(group.new).endswith(variant)
+    assert group.alerts.filter(series__metric="latency_ms", effect__range=percent).exists()
+    results = list(sources_in(DATA / folder))
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
     for happened in (Run.objects.exclude(created_at__range=span), AlertEvent.objects.exclude(at__range=span)):
         assert not happened.exists()

@@ -33,6 +33,7 @@ def main() -> int:
     listed.add_argument("--target-percent", type=float, default=4, help="half the interval at which sampling may end")
     listed.add_argument("--threads", type=int, default=1)
     listed.add_argument("--compile-threads", type=int, default=1)
+    listed.add_argument("--starts", nargs="*", default=["cold"], help="of each job, beside its steps (cold)")
     listed.add_argument("--rounds", type=int, default=24, help="plain rounds, of which the site learns the noise")
     listed.add_argument("--rounds-changed", type=int, default=6, help="rounds of the variant, until it is found")
     listed.add_argument("--pairs", type=int, default=6, help="what is measured again, in turn: 4 at least")
@@ -51,7 +52,7 @@ def main() -> int:
 def lines(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The jobs, in the order of measuring."""
     measure = {
-        "budget_s": given.budget_s, "target_percent": given.target_percent, "single_steps": 0, "starts": ["cold"],
+        "budget_s": given.budget_s, "target_percent": given.target_percent, "single_steps": 0, "starts": given.starts,
         "keep_code": False, "threads": given.threads, "compile_threads": given.compile_threads,
     }  # fmt: skip
     plain: dict[str, Any] = {

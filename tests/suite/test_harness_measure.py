@@ -33,8 +33,9 @@ def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
     assert "eager itself" in result["absent"]["speedup"]
 
 
-def test_eagers_memory_leaves_out_the_copy_of_the_weights_that_the_suite_keeps(tmp_path: Path) -> None:
-    peak_gb = tiny(tmp_path, "heavy", config="eager")["metrics"]["peak_memory_gb"]["value"]
+@pytest.mark.parametrize("model", ["heavy", "heavy_wrapped"])
+def test_eagers_memory_leaves_out_the_copies_of_the_weights_that_the_suite_keeps(tmp_path: Path, model: str) -> None:
+    peak_gb = tiny(tmp_path, model, config="eager")["metrics"]["peak_memory_gb"]["value"]
     assert peak_gb == pytest.approx(0.04, abs=0.02)
 
 
