@@ -217,6 +217,25 @@ def test_a_library_that_only_one_side_has_was_not_needed() -> None:
     assert (len(table.rows), table.left_out) == (1, [])
 
 
+@pytest.mark.parametrize(("metric", "narrower"), [("latency_ms", True), ("cold_start_s", False)])
+def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu(metric: str, narrower: bool) -> None:
+    def reach(*, is_busy_known: bool) -> float:
+        """Of the case that was measured once."""
+        found = {}
+        for number in range(11):
+            case = Case(f"{number}", "inductor", "gpt2", "llm", "training")
+            wide, busy = (0.2, 20.0) if number < 5 else (0.002, 99.0)
+            own = part((1.0, 1 + wide * (1 + number % 3))) if number < 10 else part((1.0,))
+            parts = {metric: [own]} | ({"gpu_utilization_percent": [part((busy,))]} if is_busy_known else {})
+            found[Key(case.benchmark, case.config)] = Measured(case, parts)
+        [once] = [row.effect.ratio for row in compare(found, found, METRICS[metric]).rows if row.effect.base.n == 1]
+        assert once
+        return once.reach
+
+    known, blind = reach(is_busy_known=True), reach(is_busy_known=False)
+    assert (known < blind / 2, known == blind) == (narrower, not narrower)
+
+
 def test_the_largest_effect_comes_first() -> None:
     cases = [Case(name, "inductor", name, "llm", "training") for name in "ab"]
     base = {Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases}
