@@ -10,12 +10,11 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from benchmarks_suite.harness import forks
-from tests.builders.measured_jobs import MLP, run
+from tests.builders.measured_jobs import MLP
 
 FIXED = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -183,26 +182,3 @@ draw()
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     first, second, own = done.stdout.splitlines()
     assert first == second == own
-
-
-def _started(tmp_path: Path, way: str) -> dict[str, Any]:
-    folder = tmp_path / way
-    folder.mkdir()
-    measure = {"starts": ["cold", "warm", "restored"]}
-    environment = {"COMPILEWATCH_PROCESSES": way}
-    return run(folder, "benchmarks_suite", benchmark=MLP, config="inductor", measure=measure, environment=environment)
-
-
-@pytest.mark.compiles
-def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path) -> None:
-    """The same graphs, cache misses and hits, code and memory: nothing that was known before is used."""
-    forked, fresh = (_started(tmp_path, way) for way in ("forked", "fresh"))
-    assert {start["process"] for start in forked["starts"].values()} == {"forked"}
-    assert {start["process"] for start in fresh["starts"].values()} == {"fresh"}
-    assert forked["compile"]["counters"] == fresh["compile"]["counters"]
-    assert forked["compile"]["fingerprints"] == fresh["compile"]["fingerprints"]
-    assert forked["compile"]["counters"]["inductor.fxgraph_cache_miss"] == 1
-    assert forked["metrics"]["cache_hits"] == fresh["metrics"]["cache_hits"]
-    for kind, start in forked["starts"].items():
-        for peak in ("peak_gb", "compile_peak_gb"):
-            assert start[peak] == pytest.approx(fresh["starts"][kind][peak], abs=0.005)
