@@ -7,13 +7,17 @@ from statistics import fmean, geometric_mean
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dashboard.charts import SLOTS, Figure, Line
 from dashboard.downsampling import Floats
 from dashboard.metrics import Metric
+from dashboard.wording import duration
 
 _CONTROL_SLOT = 0  # eager's colour on every page
+_FEWEST_APART = 4  # points: fewer are seen however far apart they are
 _BASE_POINTS = 64  # newest points before the change that make the level before it
+_PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
 _SYMBOLS = {"base": "circle", "new": "diamond"}
 
 
@@ -56,7 +60,24 @@ def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) 
     if control is not None and relative and (base := median_before(control, step)):
         shown.append(_points(control, metric, base, _CONTROL_SLOT, "dot"))
     levels = _levels(line, step, 0.0 if relative else level)
-    return {"data": [*levels, *shown], "layout": _layout(metric, step, relative=relative)}
+    layout = _layout(metric, step, relative=relative)
+    if ends := pause(line.at_ms):
+        layout["xaxis"]["rangebreaks"] = [{"bounds": list(ends)}]
+        layout["shapes"] += [_mark(ends[0], "dot")]
+        told = _label(ends[0], f"{duration((ends[1] - ends[0]) / 1000)} without a point")
+        layout["annotations"] += [told | {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}]
+    return {"data": [*levels, *shown], "layout": layout}
+
+
+def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
+    """Between what times nothing has to be drawn: a pause longer than all other time together would squeeze it."""
+    times = np.unique(at_ms)
+    apart = np.diff(times)
+    rest = int(apart.sum() - apart.max(initial=0))
+    if len(times) < _FEWEST_APART or apart.max() <= rest:
+        return None
+    longest, margin = int(apart.argmax()), max(1, int(_PAUSE_MARGIN * rest))
+    return int(times[longest]) + margin, int(times[longest + 1]) - margin
 
 
 def level_before(line: Line, step: Step) -> float | None:
@@ -152,10 +173,10 @@ def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
     }
 
 
-def _mark(at: int) -> dict[str, Any]:
+def _mark(at: int, dash: str = "dash") -> dict[str, Any]:
     return {
         "type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below",
-        "line": {"width": 1.5, "dash": "dash"},
+        "line": {"width": 1.5, "dash": dash},
     }  # fmt: skip
 
 

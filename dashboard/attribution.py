@@ -288,11 +288,11 @@ def _variant(facts: Facts) -> list[Evidence]:
     """A variant is an experiment: where it sets one thing and is measured in turn with its base, that thing it was."""
     if not facts.variant:
         return []
-    says = f"The new build is a variant: {facts.variant}"
+    told = [Evidence("variant", f"The new build is a variant: {facts.variant}")]
     if facts.inductor_alone and facts.confirmed and _only_compiled(facts):
-        says += ". The two builds differ in these settings of Inductor alone, and were measured in turn."
-        return [Evidence("variant", says, "compiler", proof=True)]
-    return [Evidence("variant", says)]
+        says = "The two builds differ in settings of Inductor alone, and were measured in turn."
+        told.append(Evidence("experiment", says, "compiler", proof=True))
+    return told
 
 
 RULES: tuple[Callable[[Facts], list[Evidence]], ...] = (

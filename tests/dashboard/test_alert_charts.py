@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dashboard.alert_charts import Process, Step, change_figure, level_before, pairs_figure
+from dashboard.alert_charts import Process, Step, change_figure, level_before, pairs_figure, pause
 from dashboard.metrics import METRICS
 from tests.builders.read_data import line
 
@@ -29,6 +29,22 @@ def test_the_control_is_percent_of_its_own_level() -> None:
     shown = change_figure(points, control, step(points), LATENCY)["data"][-1]
     assert shown["name"] == "eager control"
     assert shown["y"] == pytest.approx([0, 0, 0, 1])
+
+
+def test_a_pause_longer_than_all_else_is_left_out_of_the_axis_and_told() -> None:
+    points = line([10.0] * 6)
+    minutes = np.array([0, 1, 2, 200, 201, 202])
+    paused = replace(points, at_ms=points.at_ms[0] + minutes * 60_000)
+    layout = change_figure(paused, None, step(paused), LATENCY)["layout"]
+    start, end = (int(paused.at_ms[0]) + seconds * 1000 for seconds in (2 * 60 + 24, 200 * 60 - 24))
+    assert pause(paused.at_ms) == (start, end)
+    assert layout["annotations"][1]["text"] == "3 h 17 min without a point"
+    assert len(layout["xaxis"]["rangebreaks"]) == 1
+
+
+@pytest.mark.parametrize("minutes", [[0, 1, 2, 3, 4, 5], [0, 10, 20, 45, 55, 66], [0, 1, 200]])
+def test_time_is_drawn_evenly_where_no_pause_squeezes_the_points(minutes: list[int]) -> None:
+    assert pause(np.array(minutes)) is None
 
 
 def test_counts_are_drawn_in_their_own_unit() -> None:
