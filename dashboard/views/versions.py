@@ -68,7 +68,8 @@ def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
         raise Http404(f"Nothing was measured on a machine “{key}”.")
     builds = everything[:_MOST_BUILDS][::-1]
     wanted = request.GET.get("base", "")
-    base = next((tested for tested in everything if tested.label == wanted), builds[0])
+    usual = next((tested for tested in builds if tested.base is None), builds[0])
+    base = next((tested for tested in everything if tested.label == wanted), usual)
     if base not in builds:
         builds = [base, *builds[1:]]
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]

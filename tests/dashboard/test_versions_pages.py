@@ -5,6 +5,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -233,6 +234,18 @@ def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_with
     assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [releases.BASE, releases.NEW, variant.label]
     figure = reader.get(f"/versions/data.json?machine=h100&benchmark={GPT2}").json()
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
+
+
+def test_the_matrix_compares_with_a_plain_build_also_where_a_variant_was_measured_first(
+    two_releases: None, reader: Client
+) -> None:
+    base = TorchBuild.objects.get(label=releases.BASE)
+    run = Run.objects.filter(build=base).first()
+    assert run is not None
+    variant = add_variant(base=base, name="tuned", inductor={"max_autotune": True})
+    earlier = Run.objects.create(build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED)
+    Run.objects.filter(pk=earlier.pk).update(created_at=run.created_at - timedelta(days=1))
+    assert reader.get("/versions/?machine=h100").context["chosen"].base.label == releases.BASE
 
 
 def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
