@@ -258,13 +258,14 @@ def _ratios(
 
 
 def geomean(found: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio | None:
-    """The geometric mean of ratios, None of none. Its interval is of *these* cases: others would give another mean.
+    """The geometric mean of ratios, None of none; of one it is this one. Its interval is of *these* cases: others would
+    give another mean.
 
     The error of a mean of independent ratios, each with its own repeats' error; degrees of freedom by Welch (1938) and
     Satterthwaite (1946).
     """
-    if not found:
-        return None
+    if len(found) < 2:
+        return found[0] if found else None
     variances = np.square([ratio.alone[0] for ratio in found])
     freedom = np.array([ratio.alone[1] for ratio in found])
     total, parts = float(variances.sum()), float((np.square(variances) / freedom).sum())

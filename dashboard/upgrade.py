@@ -10,7 +10,10 @@ from dashboard.metrics import METRICS, Metric
 from dashboard.ratios import Ratio, geomean
 from dashboard.wording import Change, Tone, plural, span
 
-Word = Literal["Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Not known yet"]
+Word = Literal[
+    "Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Steps hardly change",
+    "Not known yet",
+]  # fmt: skip
 
 Name = tuple[str, str]  # of a group: a model, or a family and its mode
 
@@ -20,6 +23,8 @@ _NAMES = {"latency_ms": "compiled steps", "eager": "eager steps", "cold_start_s"
           "peak_memory_gb": "peak memory", "drift": "drift"}  # fmt: skip
 _WORDS: dict[Word, Tone] = {"Yes": "good", "Yes, at a cost": "good", "No": "bad", "Not yet": "bad"}
 UNKNOWN: Word = "Not known yet"
+HARDLY_PERCENT = 5.0
+"""An interval of the compiled steps that lies within this answers the question, though not to a case's threshold."""
 _MOST_NAMED = 4
 
 
@@ -49,6 +54,11 @@ class Summary:
     def is_within(self) -> bool:
         """Whether its interval leaves out how much one process differs from the next."""
         return self.ratio is not None and self.ratio.basis in {"within", "none"}
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the interval holds nothing beyond HARDLY_PERCENT."""
+        return self.ratio is not None and self.ratio.low >= -HARDLY_PERCENT and self.ratio.high <= HARDLY_PERCENT
 
     @property
     def range(self) -> str:
@@ -179,7 +189,8 @@ def _controls(rows: Sequence[Row]) -> list[Effect]:
 
 
 def summarize(key: str, effects: Sequence[Effect]) -> Summary:
-    """One metric over the cases of `effects`. A mean of several is told from half of a case's threshold on."""
+    """One metric over the cases of `effects`. A mean of several is told from half of a case's threshold on, that of
+    one is the case."""
     metric = METRICS["latency_ms" if key == "eager" else key]
     counts: dict[Verdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
     for effect in effects:
@@ -187,14 +198,14 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
     ratio = geomean([effect.ratio for effect in effects if effect.ratio])
     if ratio is None:
         return Summary(key, metric, None, "unknown", None, counts)
-    finer = replace(metric, threshold_percent=metric.threshold_percent / 2)
+    finer = replace(metric, threshold_percent=metric.threshold_percent / 2) if len(effects) > 1 else metric
     verdict = verdict_of(ratio, finer)
     return Summary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
 
 
 def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:
     """What to do, from what is known; the eager steps are told, and decide nothing."""
-    word = _word([s.verdict for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
+    word = _word([s for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
     return Answer(word, _WORDS.get(word, "none"), " ".join(_sentences(summaries, breaks, repairs)) or NOTHING)
 
 
@@ -225,14 +236,15 @@ def _be(name: str) -> str:
 NOTHING = "No case was measured on both sides."
 
 
-def _word(verdicts: Sequence[Verdict], breaks: Sequence[str], repairs: Sequence[str]) -> Word:
-    """verdicts: the latency's first."""
+def _word(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Word:
+    """summaries: the compiled steps' first."""
+    verdicts = [summary.verdict for summary in summaries]
     latency = verdicts[0] if verdicts else "unknown"
     gains, losses = "better" in verdicts or bool(repairs), "worse" in verdicts
     if breaks:
         return "Not yet"
     if latency == "unknown" and not repairs:  # whatever else is known: steps are what an upgrade is for
-        return UNKNOWN
+        return "Steps hardly change" if summaries and summaries[0].is_narrow else UNKNOWN
     if gains and losses:
         return "Yes, at a cost" if latency == "better" else "It depends"
     if gains or losses:

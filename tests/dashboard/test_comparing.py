@@ -123,8 +123,10 @@ def test_variances_of_equal_cases_are_moderated_fully_and_of_few_cases_not_at_al
     assert moderation(drawn[:3], np.full(3, 2.0)) == (0.0, 0.0)
 
 
-def test_a_geomean_of_nothing_is_nothing() -> None:
+def test_a_geomean_of_nothing_is_nothing_and_that_of_one_case_is_the_case() -> None:
     assert geomean([]) is None
+    one, *_ = simulated(np.random.default_rng(6), 2, [0.0] * 8)
+    assert geomean([one]) == one
 
 
 # --- Verdicts -------------------------------------------------------------------------------------------------------
@@ -278,6 +280,7 @@ def test_a_change_is_split_into_eagers_part_and_the_compilers(eager: float, comp
         (side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}), "Yes, at a cost"),
         (side({"latency_ms": part(factor=1.1), "cold_start_s": part(factor=0.7)}), "It depends"),
         (side({"latency_ms": part((90.0, 110.0)), "cold_start_s": part(factor=0.7)}), "Not known yet"),
+        (side({"latency_ms": part((98.0, 102.0)), "cold_start_s": part(factor=0.7)}), "Steps hardly change"),
         (side({}, failures={"crashed": 1}), "Not yet"),
         ({}, "Not known yet"),
     ],
