@@ -20,7 +20,7 @@ from runner.heartbeat import Heartbeat
 from runner.joblog import JobLog
 from runner.outbox import sendable
 from runner.outcome import Outcome, ResultFile, Scene, body, judge, read_result
-from runner.process import Ended, Suite, environment
+from runner.process import Ended, Suite, environment, mark_of
 from runner.repositories import NotFetched, cache_of, export
 from runner.site import Refused, SiteError, Stale
 from runner.ticket import Ticket
@@ -133,7 +133,7 @@ def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, A
     open_to(account, ticket.folder, temporary)
     variables = environment(
         os.environ,
-        ticket.folder.name,
+        mark_of(ticket.folder),
         {
             "PYTHONPATH": within.python_path,
             "TMPDIR": str(temporary),
@@ -171,7 +171,7 @@ def _with_own_models(
         return {**job, "sources": [*worker.settings.models]} if worker.settings.models else job
     ticket.log.say("phase: own models")
     steps = Steps(
-        ticket.folder / "steps", jobfolder.temporary(ticket.folder), ticket.log, ticket.folder.name, why_stop
+        ticket.folder / "steps", jobfolder.temporary(ticket.folder), ticket.log, mark_of(ticket.folder), why_stop
     )  # fmt: skip
     export(job["repository"], cache_of(worker), ticket.folder / "models", steps)
     return {**job, "sources": [str(ticket.folder / "models")]}

@@ -57,6 +57,11 @@ def environment(inherited: Mapping[str, str], marker: str, extra: Mapping[str, s
     return {**allowed, MARK: marker, "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", **extra}
 
 
+def mark_of(folder: Path) -> str:
+    """The mark of the job that has this folder: another worker on this machine may have a job of the same name."""
+    return str(folder.resolve())
+
+
 class Suite:
     """One run of the suite's command, in a session and process group of its own."""
 
@@ -160,8 +165,8 @@ def _signal(processes: Iterator[psutil.Process] | list[psutil.Process], number: 
 
 
 def end_leftover(folder: Path) -> bool:
-    """End what is left of a job whose worker was killed: the folder's name is its mark. False when one will not die."""
-    return end(folder.name, _recorded_group(folder), 0)
+    """End what is left of a job whose worker was killed: see mark_of. False when one will not die."""
+    return end(mark_of(folder), _recorded_group(folder), 0)
 
 
 def _recorded_group(folder: Path) -> int | None:

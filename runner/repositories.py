@@ -22,7 +22,7 @@ from runner import locks
 from runner.account import open_to
 from runner.environments.steps import StepFailed, Steps, Stopped
 from runner.joblog import JobLog
-from runner.process import Suite, environment
+from runner.process import Suite, environment, mark_of
 from runner.site import SiteError
 from runner.worker import Worker
 
@@ -118,7 +118,7 @@ class Repositories:
         with tempfile.TemporaryDirectory(prefix="cw-models-") as name:
             folder = Path(name)
             log = JobLog(folder / "log.txt")
-            steps = Steps(folder / "steps", folder, log, f"repository-{pinned['key']}", self._why_stop)
+            steps = Steps(folder / "steps", folder, log, mark_of(folder), self._why_stop)
             try:
                 export(pinned, cache_of(self.worker), folder / "models", steps)
                 return self._listed(folder, log)
@@ -131,7 +131,7 @@ class Repositories:
         folder.chmod(READABLE)
         open_to(settings.suite_account, out)
         variables = environment(
-            os.environ, f"models-{folder.name}",
+            os.environ, mark_of(folder),
             {"PYTHONPATH": within.python_path, **(settings.suite_account.variables if settings.suite_account else {})},
         )  # fmt: skip
         command = [*within.command, "list", "--json", "--from", str(folder / "models"), "--out", str(out / "list.json")]

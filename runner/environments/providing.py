@@ -19,6 +19,7 @@ from runner.environments.steps import Steps, Stopped
 from runner.environments.store import Record
 from runner.environments.target import platform_of
 from runner.environments.tools import find_tools
+from runner.process import mark_of
 from runner.settings import PROJECT
 from runner.site import FOREVER_S, Refused, Wanted
 from runner.ticket import Ticket
@@ -80,7 +81,7 @@ class _Provision:
         self._store = self.worker.store
         self._tools = find_tools(self._store.folder)
         self._steps = Steps(
-            folder / "steps", jobfolder.temporary(folder), self.ticket.log, folder.name, self.why_stop
+            folder / "steps", jobfolder.temporary(folder), self.ticket.log, mark_of(folder), self.why_stop
         )  # fmt: skip
         index = configured(settings.package_index_url).beside(self.wanted.index_url or settings.torch_index_url)
         self._maker = Maker(self._tools, index, settings.device.kind, self._steps, folder / "scratch")

@@ -96,7 +96,8 @@ def test_what_a_window_says_in_vain_changes_nothing(reader: Client, address: str
 def test_a_relative_trend_is_told_in_percent(reader: Client, address: str) -> None:
     found = figure(reader, address, "&scale=relative")
     assert found["layout"]["yaxis"]["title"]["text"] == "Latency, change, %"
-    assert abs(drawn(found)["y"][0]) < 30
+    told = [percent for percent in drawn(found)["y"] if percent is not None]  # some nights failed
+    assert abs(told[0]) < 30
 
 
 def test_the_eager_control_lies_under_the_trend_of_a_compiled_config(reader: Client, address: str) -> None:

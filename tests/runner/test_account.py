@@ -71,11 +71,11 @@ def test_the_suite_may_write_its_work_and_not_replace_the_workers_files(folder: 
 def test_the_worker_ends_a_suite_of_another_account(folder: Path) -> None:
     log = JobLog(folder / "log")
     script = "setsid sleep 600 & trap '' TERM; sleep 600"
-    variables = {"PATH": os.environ["PATH"], MARK: "mark.2"}
+    variables = {"PATH": os.environ["PATH"], MARK: f"of {folder}"}
     suite = Suite(["/bin/sh", "-c", script], folder=folder, variables=variables, log=log, account=NOBODY)
     ended = suite.watch(1, str)
     assert ended.stopped_for == ("timeout" if IS_ROOT else "")
-    assert not [path for path in Path("/proc").glob("[0-9]*/environ") if marked(path, b"mark.2")]
+    assert not [path for path in Path("/proc").glob("[0-9]*/environ") if marked(path, b"of " + bytes(folder))]
 
 
 def marked(environ: Path, mark: bytes) -> bool:

@@ -25,12 +25,14 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 def installing(site: SiteServer, index: PackageIndex, broker_url: str, tmp_path: Path) -> Iterator[WorkerProcess]:
     """A whole worker in the middle of an installation that would take a minute."""
     worker = WorkerProcess(tmp_path, site, broker_url)
-    worker.start(PACKAGE_INDEX_URL=index.url)
-    site.add("job", environment=wanted())
-    worker.send("job")
-    wait_for(lambda: half_built(worker) and index.calls[-1].endswith(".whl"))
-    yield worker
-    worker.clean_up()
+    try:
+        worker.start(PACKAGE_INDEX_URL=index.url)
+        site.add("job", environment=wanted())
+        worker.send("job")
+        wait_for(lambda: half_built(worker) and index.calls[-1].endswith(".whl"))
+        yield worker
+    finally:
+        worker.clean_up()
 
 
 def half_built(worker: WorkerProcess) -> list[str]:

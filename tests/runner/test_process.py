@@ -46,8 +46,8 @@ def test_a_process_that_was_given_the_recorded_number_anew_is_left_alone(
 
 def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> None:
     folder = tmp_path / "job.1"
-    stray = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: "job.1"})
-    other = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: "job.10"})
+    stray = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: str(folder)})
+    other = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: f"{folder}0"})
     try:
         assert end_leftover(folder)
         assert stray.wait(5) == -9
@@ -61,24 +61,24 @@ def test_the_suite_dies_when_whoever_started_it_is_killed(tmp_path: Path) -> Non
     code = (
         "import os; from pathlib import Path; from runner.joblog import JobLog; from runner.process import *\n"
         f"folder = Path({str(tmp_path)!r})\n"
-        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), variables={MARK: 'mark.1'})\n"
+        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), variables={MARK: f'of {folder}'})\n"
         "os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code], check=False)
-    wait_for(lambda: list(living("mark.1", None)) == [], seconds=10)
+    wait_for(lambda: list(living(f"of {tmp_path}", None)) == [], seconds=10)
 
 
 def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_core(tmp_path: Path) -> None:
     say = "cat /proc/self/oom_score_adj; ulimit -c"
     log = JobLog(tmp_path / "log")
-    suite = Suite(["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: "mark.1"})
+    suite = Suite(["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: f"of {tmp_path}"})
     suite.watch(90, lambda: "")
     assert log.tail() == "1000\n0\n"
 
 
 def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.process.WATCH_S", 60)
-    suite = Suite(["/bin/true"], folder=tmp_path, log=JobLog(tmp_path / "log"), variables={MARK: "mark.1"})
+    suite = Suite(["/bin/true"], folder=tmp_path, log=JobLog(tmp_path / "log"), variables={MARK: f"of {tmp_path}"})
     started = time.monotonic()
     ended = suite.watch(90, lambda: "")
     assert (ended.exit_code, ended.signal, ended.stopped_for) == (0, None, "")
