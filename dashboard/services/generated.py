@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from django.db import connection, transaction
@@ -217,8 +218,8 @@ def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) ->
 
 def _history(case: MadeCase, builds: NDArray[np.intp], seed: int) -> History:
     """Drawn from the benchmark for what its configs share, and from the case for the rest."""
-    shared = np.random.default_rng([seed, case.benchmark.pk])
-    own = np.random.default_rng([seed, case.benchmark.pk, case.config.pk])
+    benchmark, config = (crc32(one.name.encode()) for one in (case.benchmark, case.config))  # a key differs by site
+    shared, own = np.random.default_rng([seed, benchmark]), np.random.default_rng([seed, benchmark, config])
     eager_ms, memory_gb = math.exp(shared.uniform(math.log(4), math.log(250))), float(shared.uniform(0.2, 40))
     gain = float(own.uniform(*CONFIGS[case.config.name]))
     return synthetic.history(own, builds, eager_ms, gain, memory_gb)
