@@ -285,13 +285,13 @@ def _compiling(facts: Facts) -> list[Evidence]:
 
 
 def _variant(facts: Facts) -> list[Evidence]:
-    """A variant is an experiment: where it sets one thing and is measured in turn with its base, that thing it was."""
+    """Where a variant is measured in turn with its base, what it sets is all that differs."""
     if not facts.variant:
         return []
     told = [Evidence("variant", f"The new build is a variant: {facts.variant}")]
     if facts.inductor_alone and facts.confirmed and _only_compiled(facts):
         says = "The two builds differ in settings of Inductor alone, and were measured in turn."
-        told.append(Evidence("experiment", says, "compiler", proof=True))
+        told.append(Evidence("confirmed variant", says, "compiler", proof=True))
     return told
 
 

@@ -95,7 +95,7 @@ SETTING = replace(COMPILED, control=STEADY, variant="max_fusion_size = 1", induc
 
 def test_a_setting_of_inductor_that_is_all_that_differs_is_the_compilers() -> None:
     found, (first, *_) = attribute(SETTING)
-    assert (found, first.fact) == ("compiler", "experiment")
+    assert (found, first.fact) == ("compiler", "confirmed variant")
 
 
 @pytest.mark.parametrize("lacks", [{"confirmed": False}, {"inductor_alone": False}, {"control": None}])
