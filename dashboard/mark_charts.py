@@ -49,9 +49,9 @@ def with_marks(
     """The figure of ``[line.valid for line in lines]`` with the marks over it. environments: where they changed."""
     traces = [trace for line in lines for trace in (*_levels(line), *_alerts(line), *_invalid(line))]
     layout = figure["layout"]
-    labels = [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]
     drawn = [line.line for line in lines]
-    labels += [_label(environments[index], "⚙") for index in apart([move.at_ms for move in environments], drawn)]
+    labels = [_label(environments[index], "⚙") for index in apart([move.at_ms for move in environments], drawn)]
+    labels += [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]  # the last stay where there is little room
     shapes = [*layout.get("shapes", []), *(_rule(mark) for mark in (*remarks, *environments))]
     annotations = [*layout.get("annotations", []), *labels]
     return {"data": [*figure["data"], *traces], "layout": {**layout, "shapes": shapes, "annotations": annotations}}
@@ -127,8 +127,8 @@ def _rule(remark: At) -> dict[str, Any]:
 def _label(remark: At, sign: str) -> dict[str, Any]:
     text = remark.text if len(remark.text) <= _LABEL_LENGTH else f"{remark.text[: _LABEL_LENGTH - 1]}…"
     return {
-        "x": remark.at_ms, "yref": "paper", "y": 0, "yanchor": "bottom", "xanchor": "left", "showarrow": False,
-        "text": f"{sign} {escaped(text)}", "hovertext": escaped(remark.text), "font": {"size": 11},
+        "x": remark.at_ms, "yref": "paper", "y": 0, "yanchor": "bottom", "xanchor": "left", "align": "left",
+        "showarrow": False, "text": f"{sign} {escaped(text)}", "hovertext": escaped(remark.text), "font": {"size": 11},
     }  # fmt: skip
 
 

@@ -4,15 +4,29 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
 
-from dashboard.models import Job
+from dashboard.models import Annotation, Datum, Job
 from dashboard.services.generated import KEY
 from tests.builders import pages
 from tests.builders.chromium import drawn, faults, misfits
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && trace.name === 'eager')"
+
+LABELS = """plot => {
+    const edge = plot.getBoundingClientRect(), boxes = [...plot.querySelectorAll(".annotation")]
+        .filter(label => getComputedStyle(label).visibility === "visible")
+        .map(label => [label.textContent, label.querySelector("text").getBoundingClientRect()]);
+    const over = (one, other) => one.left < other.right && other.left < one.right
+        && one.top < other.bottom && other.top < one.bottom;
+    return {
+        texts: boxes.map(([text]) => text),
+        outside: boxes.filter(([, box]) => box.left < edge.left || box.right > edge.right).map(([text]) => text),
+        overlaps: boxes.flatMap(([text, box], index) =>
+            boxes.slice(index + 1).filter(([, other]) => over(box, other)).map(([other]) => [text, other])),
+    };
+}"""
 
 
 @pytest.fixture
@@ -123,6 +137,22 @@ def test_a_remark_is_put_on_the_trend_by_who_is_signed_in(page: Page) -> None:
     expect(page.get_by_role("status").filter(has_text="The remark is on the trend")).to_be_visible()
     texts = "document.querySelector('.plot').layout.annotations.map(note => note.text)"
     assert any("new driver" in text for text in drawn(page).evaluate(texts))
+
+
+@pytest.mark.parametrize("width", [1440, 820, 390, 320])
+def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: int) -> None:
+    page.set_viewport_size(ViewportSize(width=1000, height=800))
+    benchmark = full_job().benchmark
+    times = sorted({datum.planned_at for datum in Datum.objects.filter(series__benchmark=benchmark)})
+    for number, at in enumerate(times):
+        Annotation.objects.create(benchmark=benchmark, at=at, text=f"night {number}: a new driver")
+    plot = trend(page).locator(".plot").first
+    page.set_viewport_size(ViewportSize(width=width, height=800))  # drawn for another width than it was loaded with
+    whole = plot.evaluate("plot => Math.floor(plot.getBoundingClientRect().width)")
+    expect(plot.locator(".main-svg").first).to_have_attribute("width", re.compile(rf"{whole}(\.|$)"))
+    told = plot.evaluate(LABELS)
+    assert told["texts"][-1] == f"✎ night {len(times) - 1}: a new driver"
+    assert (told["outside"], told["overlaps"]) == ([], [])
 
 
 def test_the_advisor_answers_for_a_number_of_steps(page: Page) -> None:

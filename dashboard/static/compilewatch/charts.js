@@ -63,6 +63,37 @@ function draw(plot) {
   return Plotly.react(plot, data, layout, settings);
 }
 
+// Labels over a chart of any width: each within the chart, none over another one. Of two that would overlap the later of
+// the figure's list stays whole; the other keeps its sign, or nothing where it has none or even that has no room.
+function placed(label, edge) {
+  label.style.transform = "";
+  const box = label.getBoundingClientRect();
+  const over = Math.max(0, box.right - edge);
+  if (over) label.style.transform = `translate(${-over}px)`;
+  return new DOMRect(box.x - over, box.y, box.width, box.height);
+}
+
+function shorten(label) {
+  const text = label.querySelector("text");
+  const [sign] = text.textContent.match(/^[⚙✎]/) ?? [];
+  if (!sign) return;
+  text.textContent = sign;
+  label.querySelector(".bg").setAttribute("width", text.getBBox().width + 2);
+}
+
+function separate(plot) {
+  const edge = plot.getBoundingClientRect().right;
+  const kept = [];
+  const isFree = (box) => kept.every((one) => box.right < one.left || one.right < box.left || box.bottom < one.top || one.bottom < box.top);
+  for (const label of [...plot.querySelectorAll(".annotation")].sort((a, b) => b.dataset.index - a.dataset.index)) {
+    if (!isFree(placed(label, edge))) shorten(label);
+    const box = placed(label, edge);
+    const isShown = isFree(box);
+    label.style.visibility = isShown ? "" : "hidden";
+    if (isShown) kept.push(box);
+  }
+}
+
 function nothing(plot, text) {
   plot.innerHTML = "";
   const note = document.createElement("p");
@@ -89,6 +120,8 @@ async function load(plot) {
     if (!answer.ok) throw new Error(`the site answered ${answer.status}`);
     plot.figure = await answer.json();
     await draw(plot);
+    separate(plot);
+    for (const change of ["plotly_afterplot", "plotly_relayout"]) plot.on(change, () => separate(plot));
     plot.dispatchEvent(new CustomEvent("chart:drawn", { bubbles: true }));
     plot.on("plotly_click", ({ points }) => {
       const job = points.find((point) => point.customdata)?.customdata;
