@@ -52,8 +52,11 @@ class Provider:
         folder = self.worker.jobs / f"{name}.1"
         jobfolder.make(folder)
         ticket = Ticket(name, attempt, self._claim(job), folder, [-1], JobLog(folder / "log.txt"))
-        with provided(self.worker, ticket, why_stop) as environment:
-            yield environment
+        try:
+            with provided(self.worker, ticket, why_stop) as environment:
+                yield environment
+        finally:
+            jobfolder.remove(folder)
 
     def make(self, version: str = "0.0.1", **other: Any) -> Path:
         """Have it, give it back; its folder."""
