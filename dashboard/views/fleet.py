@@ -17,6 +17,7 @@ def show(request: HttpRequest) -> HttpResponse:
     machines, environments = fleet.machines(timezone.now()), list(fleet.environments())
     context: dict[str, Any] = {
         "machines": machines,
+        "has_workers": any(row.workers for row in machines),
         "sources": fleet.sources(machines),
         "repositories": fleet.repositories(),
         "environments": environments,

@@ -1,5 +1,7 @@
 """The fleet page: canaries, and the disk of the site and its workers."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -43,6 +45,18 @@ def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Cl
 
 def test_without_a_canary_the_page_says_what_measures_one(reader: Client) -> None:
     assert "A run of the family <code>machine</code> measures them" in reader.get("/fleet/").text
+
+
+def test_without_a_worker_the_page_says_how_one_is_added(reader: Client) -> None:
+    machine = site.machine()
+    page = reader.get("/fleet/").text
+    assert f"<code>python manage.py add_worker NAME --machine {machine.key}</code>" in page
+    (link,) = re.findall(r'href="(/docs/operations/)#(.+?)"', page)
+    assert f'id="{link[1]}"' in reader.get(link[0]).text
+    site.worker()
+    page = reader.get("/fleet/").text
+    assert "No worker yet" not in page
+    assert "add_worker" not in page
 
 
 def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader: Client) -> None:
