@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Comparison
 from tests.builders import releases
-from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.chromium import DESK, PHONE, drawn, faults, misfits
 from tests.builders.comparing import comparison_jobs, land, started_bisection, started_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -58,6 +58,24 @@ def test_only_what_is_significant_is_in_the_address_and_back_undoes_it(page: Pag
     expect(cases).to_have_count(12)
     page.go_back()
     expect(cases).to_have_count(22)
+
+
+def test_a_phone_shows_the_answer_and_folds_the_reasons(page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(COMPARE)
+    cases, why = page.locator("#cases-section tbody tr").first, page.locator("#why-sd_unet")
+    expect(page.locator(".answer")).to_be_in_viewport()
+    expect(cases).to_be_hidden()
+    why.get_by_text("Why").click()
+    expect(why).to_contain_text("Compiled steps are")
+    page.locator("summary", has_text="22 cases").press("Enter")
+    expect(cases).to_be_visible()
+    page.get_by_label("Sort").select_option("name")
+    page.wait_for_url(re.compile("sort=name"))
+    expect(cases).to_be_visible()  # what was opened is not folded again
+    page.set_viewport_size(DESK)
+    expect(page.get_by_text("Why", exact=True).nth(1)).to_be_hidden()
+    expect(page.locator("#why-gpt2")).to_contain_text("Compiled steps are")
 
 
 def test_another_base_is_chosen_and_compared(page: Page) -> None:

@@ -104,6 +104,19 @@ document.addEventListener("click", (event) => {
   if ("closes" in button.dataset) button.closest("dialog").close();
 });
 
+// --- What is folded on a phone, so that the answer is not a long way from the reasons; open elsewhere and without scripts --
+const narrow = matchMedia("(max-width: 40rem)");
+const unfolded = new Set(); // by id: what was opened stays so when its part of the page is asked for again
+
+function fold(within) {
+  for (const part of within.querySelectorAll("details[data-folds]")) part.open = !narrow.matches || unfolded.has(part.id);
+}
+narrow.addEventListener("change", () => fold(document));
+document.addEventListener("click", ({ target }) => {
+  const part = target.closest?.("summary")?.parentElement;
+  if (part?.matches("[data-folds]")) unfolded[part.open ? "delete" : "add"](part.id);
+});
+
 // --- Choices that submit themselves; without htmx or scripts the form has a button --------------------------------
 document.addEventListener("change", (event) => {
   const form = event.target.form;
@@ -114,6 +127,7 @@ function enhance(within) {
   for (const element of within.querySelectorAll("time[datetime]")) localTime(element);
   for (const button of within.querySelectorAll("[data-copy]")) button.hidden = false;
   for (const button of within.querySelectorAll("[data-without-scripts]")) button.hidden = true;
+  fold(within);
 }
 
 announceTheme();
