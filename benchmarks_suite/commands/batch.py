@@ -7,6 +7,8 @@ result is there is not run again: the same command after an interruption goes on
 ``-`` reads the list from stdin, and answers each line on stdout as soon as its job is done, as one line of JSON:
 {"line", "folder", "status", "wall_s"}, status null where the minutes are over; {"line", "error"} for a line that is
 wrong. So ``interleave`` feeds two of them, of two torch builds, in turn.
+
+``--ahead N`` compiles what it can before anything is measured, N cases at a time (ahead.py).
 """
 
 import json
@@ -19,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks_suite.commands.ahead import compile_ahead
 from benchmarks_suite.commands.job_processes import JobProcesses
 from benchmarks_suite.harness import contract, environment, forks, job, outcome, progress, report, result
 
@@ -48,6 +51,9 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("list", help="JSON Lines: one job a line, ordered by value; - reads them from stdin")
     parser.add_argument("out", type=Path, help="folder of the results, one folder a job")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no job after this long")
+    parser.add_argument(
+        "--ahead", type=int, default=0, metavar="N", help="first compile the cases that ask for no start, N at a time"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -56,7 +62,7 @@ def run(options: Namespace) -> int:
     try:
         if options.list == "-":
             return _answer_each_line(queue, options.out)
-        return _run_list(queue, Path(options.list), options.out)
+        return _run_list(queue, Path(options.list), options.out, options.ahead)
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
@@ -64,9 +70,11 @@ def run(options: Namespace) -> int:
         queue.processes.close()
 
 
-def _run_list(queue: "Queue", path: Path, out: Path) -> int:
+def _run_list(queue: "Queue", path: Path, out: Path, at_once: int) -> int:
     began = time.monotonic()
     jobs = read(path, out)
+    if at_once:
+        compile_ahead([queued.job for queued in jobs if queued.status is None], out / "ahead", at_once, queue.deadline)
     for queued in jobs:
         queue.run(queued)
     print(summary(queue.ran, time.monotonic() - began))  # noqa: T201 - the answer to whoever comes back
@@ -116,11 +124,10 @@ class Queue:
     """Runs jobs that have no result yet, until ``deadline`` (time.monotonic()). ran: those that it ran."""
 
     def __init__(self, processes: JobProcesses, deadline: float) -> None:
-        self.processes, self.ran = processes, list[Queued]()
-        self._deadline = deadline
+        self.processes, self.deadline, self.ran = processes, deadline, list[Queued]()
 
     def run(self, queued: Queued) -> None:
-        left_s = self._deadline - time.monotonic()
+        left_s = self.deadline - time.monotonic()
         if queued.result_file.exists() or left_s <= 0:
             return
         queued.folder.mkdir(parents=True, exist_ok=True)
@@ -161,6 +168,7 @@ def summary(ran: list[Queued], wall_s: float) -> str:
 
 
 def measurement_s(document: dict[str, Any]) -> float:
-    """Seconds of a job that were compile, warm-up or samples: two stages, and the steps of each start."""
-    steps_ms = sum(sum(start.get("steps_ms", ())) for start in document.get("starts", {}).values())
+    """Seconds of a job that were compile, warm-up or samples: two stages, and the steps of each start of its own."""
+    own = (start for kind, start in document.get("starts", {}).items() if kind != "ahead")
+    steps_ms = sum(sum(start.get("steps_ms", ())) for start in own)
     return float(sum(document["wall_s"].get(stage, 0.0) for stage in MEASURING) + steps_ms / 1000)

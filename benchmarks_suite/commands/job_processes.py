@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -20,6 +21,7 @@ IMPORTS_S = 600  # an import that takes longer hangs
 ENDING_S = 10  # then it is killed
 GONE = {"unfit": "the process that was to be forked gave no answer; preloaded.log may say why"}
 
+_RUN = ("benchmarks_suite", "run", "job.json", "result.json")
 _Key = tuple[frozenset[tuple[str, str]], str | None]
 
 
@@ -90,7 +92,7 @@ class JobProcesses:
                 caches.base(job.device, preload.wrapper(job))  # made once for the machine: no job's time
         try:
             code = self._forked(job, folder, limit_s)
-            return _outcome(_in_fresh_process(folder, limit_s) if code is None else code)
+            return _outcome(in_fresh_process(_RUN, folder, limit_s) if code is None else code)
         except TimeoutError:
             return outcome.Outcome("timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less")
 
@@ -141,9 +143,9 @@ def _key(job: Job) -> _Key:
     return frozenset(preload.variables(job).items()), preload.compiler(job)
 
 
-def _in_fresh_process(folder: Path, limit_s: float) -> int:
-    """The exit code of a job in a process that imports by itself. Raises TimeoutError."""
-    command = [sys.executable, "-m", "benchmarks_suite", "run", "job.json", "result.json"]
+def in_fresh_process(arguments: Sequence[str], folder: Path, limit_s: float) -> int:
+    """The exit code of ``python -m ...`` in ``folder``, in a process that imports by itself. Raises TimeoutError."""
+    command = [sys.executable, "-m", *arguments]
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
             command,

@@ -8,7 +8,7 @@
  4. build: the model, its weights and batches from our own generator, on the device.
  5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
  6. reference: the same in float64.
- 7. compile: the first step of the compiled arm, on the caches that the cold start left.
+ 7. compile: the first step of the compiled arm, on the caches that the cold start left, or ahead.py.
  8. accuracy: drift of the compiled arm from the reference, beside eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps for
     percentiles.
@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import ablation, caches, environment, outcome, preload, ranks, report, starts
+from benchmarks_suite.harness import ablation, ahead, caches, environment, outcome, preload, ranks, report, starts
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
@@ -132,8 +132,13 @@ def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str
 def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> Answers:
     """The starts that the job asks for, in the one order in which each finds what it needs: any begins with cold.
 
-    From then on this process uses the caches that they leave.
+    From then on this process uses the caches that they leave, or those of a case that was compiled ahead.
     """
+    compiled = ahead.found(job)
+    if compiled:
+        os.environ.update(compiled[0].environment)
+        report.start(result, "ahead", compiled[1])
+        return {}
     process = starts.Starts(job, folder, artifacts, deadline)
     if process.base:
         result.measured("toolchain_s", process.base.toolchain_s)

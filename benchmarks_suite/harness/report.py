@@ -49,6 +49,9 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
     if kind == "cold_again":
         _same_code(result, answer["compile"]["fingerprints"])
         return
+    if kind == "ahead":
+        _ahead(result, answer)
+        return
     result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
         _cold(result, answer)
@@ -79,14 +82,26 @@ def _cold(result: Result, answer: dict[str, Any]) -> None:
     result.measured("compile_cpu_s", answer["cpu_s"])
     for key, phase in (("dynamo", "dynamo"), ("aot", "aot"), ("inductor", "inductor"), ("triton", "kernels")):
         result.measured(f"compile_{key}_s", phases[phase])
+    _memory(result, answer)
+    compiler_facts(result, facts)
+    if answer.get("artifact_bytes"):
+        result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
+
+
+def _ahead(result: Result, answer: dict[str, Any]) -> None:
+    """What a case that was compiled beside others tells: no time of it means anything."""
+    result.missing("guard_overhead_us", "it was compiled ahead, beside other cases, where no time means anything")
+    _memory(result, answer)
+    timed = {"phases_s", "submodules", "guard_overhead_us"}
+    compiler_facts(result, {key: value for key, value in answer["compile"].items() if key not in timed})
+
+
+def _memory(result: Result, answer: dict[str, Any]) -> None:
     for key, peak in (("peak_memory_gb", "peak_gb"), ("compile_peak_memory_gb", "compile_peak_gb")):
         if answer["why_no_memory"]:
             result.missing(key, answer["why_no_memory"])
         else:
             result.measured(key, answer[peak])
-    compiler_facts(result, facts)
-    if answer.get("artifact_bytes"):
-        result.measured("artifact_size_mb", answer["artifact_bytes"] / 1e6)
 
 
 def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
@@ -97,7 +112,7 @@ def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
         result.missing("recompiles", "torch tells recompilations since 2.3")
     else:
         result.measured("recompiles", len(facts["recompiles"]))
-    if facts["guard_overhead_us"] is None:
+    if facts.get("guard_overhead_us") is None:
         result.missing("guard_overhead_us", "torch profiles its guards since 2.6")
     else:
         result.measured("guard_overhead_us", facts["guard_overhead_us"])

@@ -12,11 +12,16 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
+from benchmarks_suite.commands.ahead import can_compile_ahead, compile_ahead
 from benchmarks_suite.commands.job_processes import JobProcesses, Preloaded, Unfit
-from benchmarks_suite.harness import forks
+from benchmarks_suite.harness import ahead, forks
 from benchmarks_suite.harness.job import Job, JobError
 
-EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
+EAGER: dict[str, Any] = {
+    "benchmark": "mlp.smoke.inference.float32.static.b64",
+    "config": "eager",
+    "measure": {"budget_s": 0.1},
+}
 
 
 def listed(folder: Path, *lines: dict[str, Any] | str) -> Path:
@@ -66,6 +71,67 @@ def test_jobs_of_one_environment_are_forked_from_one_process(
     assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [None, "forked", "forked"]
     assert "run in fresh processes" not in capsys.readouterr().err
     assert (out / "preloaded.log").read_text() == ""
+
+
+@pytest.mark.compiles
+def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ahead.SWITCH, "")  # batch names its own folder there; undone after the test
+    compiled = {**EAGER, "config": "inductor"}
+    measured = {**EAGER["measure"], "starts": []}
+    path = listed(tmp_path, {**compiled, "measure": measured}, compiled, {**EAGER, "measure": measured})
+    out = tmp_path / "out"
+    jobs = [queued.job for queued in batch.read(path, out)]
+    compile_ahead(jobs, out / "ahead", 2, time.monotonic() + 300)
+    (folder,) = (answer.parent for answer in (out / "ahead").glob("*/*/answer.json"))
+    graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
+    chosen = folder / "inductor" / "kernel.best_config"
+    chosen.touch()
+    ahead.forget_choices(folder)
+    assert not chosen.exists()
+    assert main(["batch", str(path), str(out), "--ahead", "2"]) == batch.OK
+    assert set(folder.glob("inductor/fxgraph/*/*/*")) == graphs != set()
+    found, by_itself, eager = (json.loads(result.read_text()) for result in sorted(out.glob("*/result.json")))
+    assert [set(result.get("starts", {})) for result in (found, by_itself, eager)] == [{"ahead"}, {"cold"}, set()]
+    kept = ("graph_breaks", "unique_graphs", "recompiles")
+    assert [found["metrics"][key] for key in kept] == [by_itself["metrics"][key] for key in kept]
+    assert found["metrics"]["peak_memory_gb"]["value"] > 0
+    assert found["compile"]["fingerprints"] == by_itself["compile"]["fingerprints"]
+    assert not {"cold_start_s", "guard_overhead_us", "compile_dynamo_s"} & set(found["metrics"])
+    assert "phases_s" not in found["compile"]
+
+
+@pytest.mark.parametrize(
+    ("config", "variant", "can"),
+    [
+        ("inductor", {}, True),
+        ("inductor_reduce_overhead", {}, True),
+        ("inductor_max_autotune", {}, False),
+        ("inductor", {"inductor": {"max_autotune_gemm": True}}, False),
+        ("aot_inductor", {}, False),
+        ("dynamo_only", {}, False),
+    ],
+)
+def test_what_chooses_by_timing_is_not_compiled_ahead(
+    tmp_path: Path, config: str, variant: dict[str, Any], can: bool
+) -> None:
+    line = {**EAGER, "config": config, "variant": variant, "measure": {"starts": []}}
+    (queued,) = batch.read(listed(tmp_path, line), tmp_path)
+    assert can_compile_ahead(queued.job) is can
+
+
+def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
+    (queued,) = batch.read(listed(tmp_path, line), tmp_path / "out")
+    monkeypatch.setenv(ahead.SWITCH, str(tmp_path))
+    folder = ahead.place(queued.job, tmp_path)
+    assert ahead.found(queued.job) is None
+    folder.mkdir(parents=True)
+    (folder / "answer.json").write_text(json.dumps({"status": "oom", "message": "no room beside the others"}))
+    assert ahead.found(queued.job) is None
+    (folder / "answer.json").write_text(json.dumps({"status": "pass"}))
+    assert ahead.found(queued.job) is not None
 
 
 def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,59 @@
+"""What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each in a process of its own.
+
+harness/ahead.py tells what the jobs find there, and what not.
+"""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+from benchmarks_suite.commands.job_processes import in_fresh_process
+from benchmarks_suite.harness import ahead, caches, preload, progress, ranks
+from benchmarks_suite.harness.job import Job
+
+
+def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float) -> None:
+    """Leaves the caches of each case in ``folder``, and names it to the jobs of this process.
+
+    deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left to its job.
+    """
+    os.environ[ahead.SWITCH] = str(folder.absolute())
+    wanted = {ahead.place(job, folder.absolute()): job for job in jobs if can_compile_ahead(job)}
+    for job in wanted.values():
+        with suppress(caches.ToolchainError):  # its job tells it in its result
+            caches.base(job.device, preload.wrapper(job))  # made once, not by each of them
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(lambda place: _compile(wanted[place], place, deadline), wanted))
+
+
+def can_compile_ahead(job: Job) -> bool:
+    """Whether the job would find what it needs: nothing that is timed beside others, and no start that must be cold."""
+    if job.measure.starts or ranks.spans_processes(job) or not preload.needs_toolchain(job):
+        return False
+    return not _timed_into_the_graph(job) and job.config.target != "aot_inductor"  # which every process exports anew
+
+
+def _timed_into_the_graph(job: Job) -> bool:
+    """Whether kernels are chosen by their time while a graph is made: beside other work the choice would be another."""
+    modes = (job.config.compile_mode, *job.config.part_modes, *job.config.inductor, *job.inductor)
+    return any("autotune" in mode for mode in modes if mode)
+
+
+def _compile(job: Job, folder: Path, deadline: float) -> None:
+    left_s = deadline - time.monotonic()
+    if folder.exists() or left_s <= 0:
+        return
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(job.document))
+    began = time.monotonic()
+    try:
+        code = in_fresh_process(("benchmarks_suite.harness.ahead", "job.json", "."), folder, min(job.timeout_s, left_s))
+        how = "" if code == 0 else f", exit code {code}"
+    except TimeoutError:
+        how = ", its time was over"
+    ahead.forget_choices(folder)
+    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead{how}  {folder.name}")
