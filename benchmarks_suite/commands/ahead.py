@@ -22,7 +22,8 @@ def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: flo
     deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left to its job.
     """
     os.environ[ahead.SWITCH] = str(folder.absolute())
-    wanted = {ahead.place(job, folder.absolute()): job for job in jobs if can_compile_ahead(job)}
+    longest_first = sorted(filter(can_compile_ahead, jobs), key=lambda job: -job.timeout_s)
+    wanted = {ahead.place(job, folder.absolute()): job for job in longest_first}
     for job in wanted.values():
         with suppress(caches.ToolchainError):  # its job tells it in its result
             caches.base(job.device, preload.wrapper(job))  # made once, not by each of them
