@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -108,8 +109,10 @@ def _make(folder: Path, device: str, wrapper: str) -> None:
     command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device, wrapper]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise ToolchainError("\n".join(reversed(said[-20:])))
+        said = done.stderr.strip().splitlines()[-20:]
+        if done.returncode < 0:  # no exception, which would be the last line
+            said.append(f"the compilers' check was ended by {signal.Signals(-done.returncode).name}")
+        raise ToolchainError("\n".join(reversed(said)) or f"exit code {done.returncode}")
     partial = folder / f"toolchain.{os.getpid()}.partial"
     partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
     partial.replace(folder / _MARK)
@@ -132,11 +135,11 @@ def empty(folder: Path) -> CompilerCaches:
 
 
 def child_environment() -> dict[str, str]:
-    """This process's variables, with which a child finds this package wherever it is started, and hashes as
-    its siblings do.
+    """This process's variables, with which a child finds this package wherever it is started, hashes as its siblings
+    do, and says where it was when it crashes.
     """
     path = os.pathsep.join(filter(None, [PACKAGE_PARENT, os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+    return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
 
 
 def cache_home() -> Path:

@@ -153,7 +153,15 @@ def _float8(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
         raise Unsupported(f"{config.name} needs torchao: {error}") from error
     if torch.cuda.get_device_capability(prepared.device) < (8, 9):
         raise Unsupported(f"{config.name}: {config.gpu_only}")
-    return _whole_module(prepared, convert_to_float8_training(module), config)
+    converted = convert_to_float8_training(module, module_filter_fn=fits_float8)
+    if not any(type(child).__module__.startswith("torchao") for child in converted.modules()):
+        raise Unsupported(f"{config.name}: {prepared.benchmark.module} has no Linear whose sizes are multiples of 16")
+    return _whole_module(prepared, converted, config)
+
+
+def fits_float8(module: nn.Module, _: str) -> bool:
+    """Whether a module can multiply in float8: scaled matmuls want multiples of 16, which a small head is not."""
+    return isinstance(module, nn.Linear) and not (module.in_features % 16 or module.out_features % 16)
 
 
 _TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {

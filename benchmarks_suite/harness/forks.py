@@ -133,7 +133,8 @@ def _why_busy() -> str:
     lost = {name for name in names if not name.startswith(_HARMLESS_THREADS)}
     if lost:
         return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
-    started = set(children(os.getpid())) - {child.pid for child in multiprocessing.active_children()}
+    known = {child.pid for child in multiprocessing.active_children()}  # asked first: it buries those that have ended
+    started = set(children(os.getpid())) - known
     processes = f"{len(started)} process{'es' * (len(started) > 1)}"
     return f"its imports started {processes}, which no child can use" if started else ""
 

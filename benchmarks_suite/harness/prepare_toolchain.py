@@ -2,7 +2,8 @@
 
 import sys
 
-from benchmarks_suite.harness import torch_versions
+from benchmarks_suite.harness import forks, torch_versions
 
 if __name__ == "__main__":
     print(torch_versions.prepare_toolchain(*sys.argv[1:]))  # noqa: T201 - the answer to the process that asked
+    forks.end_at_once()  # a crash in a library's farewell is no word on the compilers

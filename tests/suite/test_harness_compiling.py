@@ -125,6 +125,12 @@ def test_what_cannot_be_had_is_unsupported(name: str, mode: str, says: str) -> N
         compiling.check_supported(prepared(mode=mode), CONFIGS[name])
 
 
+@pytest.mark.parametrize(("inputs", "outputs", "fits"), [(64, 48, True), (8192, 10, False), (10, 64, False)])
+def test_float8_leaves_out_what_its_matmuls_cannot_take(inputs: int, outputs: int, fits: bool) -> None:
+    assert compiling.fits_float8(torch.nn.Linear(inputs, outputs), "head") is fits
+    assert not compiling.fits_float8(torch.nn.Embedding(inputs, outputs), "table")
+
+
 def test_a_config_newer_than_this_torch_is_unsupported() -> None:
     with pytest.raises(Unsupported, match=r"needs torch 9\.9 or newer"):
         compiling.check_supported(prepared(mode="inference"), dataclasses.replace(CONFIGS["inductor"], since=(9, 9)))

@@ -134,6 +134,16 @@ def test_a_base_holds_every_header_that_its_configs_precompile(wrapper: str, tmp
     assert set(tmp_path.rglob("*.gch")) == before
 
 
+def test_a_check_of_the_compilers_that_crashes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crashing = tmp_path / "python"
+    crashing.write_text("#!/bin/sh\necho a warning >&2\nkill -SEGV $$\n")
+    crashing.chmod(0o755)
+    monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("sys.executable", str(crashing))
+    with pytest.raises(caches.ToolchainError, match=r"^the compilers' check was ended by SIGSEGV\na warning$"):
+        caches.base("cpu")
+
+
 def test_a_busy_machine_is_marked() -> None:
     """More busy processes than CPUs: someone must wait."""
     spin = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"

@@ -93,6 +93,10 @@ def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) 
             "more threads than a child would get",
         ),
         ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 process,"),
+        (
+            "import multiprocessing as m, time; m.get_context('fork').Process(target=int).start(); time.sleep(0.5)",
+            "",  # its own child, which has ended and was not waited for
+        ),
         ("import os; os.environ['COMPILEWATCH_PROCESSES'] = 'fresh'", "asks for fresh"),
         ("import torch; torch.cuda.is_initialized = lambda: True", "initialized CUDA"),
         ("import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1))", "compiled something"),
