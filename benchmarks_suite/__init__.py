@@ -1,3 +1,3 @@
 """The benchmarks of Compilewatch. Runs inside any torch environment; needs torch, the model libraries, the stdlib."""
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

@@ -2,8 +2,8 @@
 
 The tables are made of tests/data/h100_*, h200_* and gpu_history; what they say in words is in docs/results.template,
 and has to be read again when they change.
-A session may leave `yardstick.md` and `drill.md` beside its results: what tests/perf/yardstick.py and
-tests/end_to_end/gpu_drill.py printed there. The newest of each is shown.
+A session may leave beside its results what a script printed there (`yardstick.md`, `drill.md`, `int8_parts.md`,
+`captioning_parts.md`). The newest of each is shown.
 """
 
 import math
@@ -57,7 +57,9 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         ramp=ramp(plain),
         told=_told(documents),
         cost=cost(documents),
-        newest_share=f"{share(list(sessions.values())[-1]):.0%}",
+        newest_share=f"{share([*filter(_compiled_by_themselves, sessions.values())][-1]):.0%}",
+        int8_parts=_kept(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
+        captioning_parts=_kept(sessions, "captioning_parts.md", "python -m tests.perf.captioning_parts"),
         yardstick=_kept(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
         drill=_kept(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
@@ -185,6 +187,10 @@ def cost(documents: Sequence[Document]) -> str:
 def share(documents: Sequence[Document]) -> float:
     """Of the jobs' time, what was compile, warm-up and samples."""
     return sum(map(measurement_s, documents)) / _wall_s(documents)
+
+
+def _compiled_by_themselves(documents: Sequence[Document]) -> bool:
+    return not any("ahead" in one.get("starts", {}) for one in documents)
 
 
 def _wall_s(documents: Sequence[Document]) -> float:

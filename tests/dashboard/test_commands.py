@@ -165,7 +165,13 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
 
 @pytest.mark.parametrize(
     ("folder", "count", "gpu"),
-    [("h100_third", 22, "h100"), ("h100_fourth", 27, "h100"), ("h100_fifth", 46, "h100"), ("h200_two_gpus", 9, "h200")],
+    [
+        ("h100_third", 22, "h100"),
+        ("h100_fourth", 27, "h100"),
+        ("h100_fifth", 46, "h100"),
+        ("h100_sixth", 16, "h100"),
+        ("h200_two_gpus", 9, "h200"),
+    ],
 )
 def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int, gpu: str) -> None:
     assert call("import_results", H100[0].with_name(folder)).strip() == f"{count} added, 0 here already, 0 refused"
