@@ -8,7 +8,7 @@ Each list is a file of OUT, as ``batch`` and ``interleave`` read it, cut off any
     missing.jsonl       for ``batch``: what never ran on a GPU (missing.py), what is quick first
     distributed.jsonl   for ``batch`` on two GPUs
 
-A job is taken to last as long as the recorded jobs of its case did, else as long as is usual. Imports no torch.
+A job is taken to last as long as the recorded jobs of its case did, else of its family and mode. Imports no torch.
 """
 
 import json
@@ -67,6 +67,9 @@ def declare(parser: ArgumentParser) -> None:
     kept.declare(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder of the lists")
     parser.add_argument("--processes", type=int, default=3, help="of each case in each release (3)")
+    parser.add_argument(
+        "--no-starts", action="store_true", help="missing.jsonl asks for none, so that batch may compile ahead"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -75,7 +78,7 @@ def run(options: Namespace) -> int:
         return WRONG_INPUT
     on_gpu = [one for one in documents if one["job"]["device"] != "cpu" and not one["job"].get("variant")]
     releases = sorted({_release(document) for document in on_gpu})
-    never = list(_never_run(on_gpu))
+    never = list(_never_run(on_gpu, () if options.no_starts else ("cold",)))
     lists = {
         "main": ([_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)], 1),
         "releases": (list(_releases(on_gpu, releases, options.processes)), max(1, len(releases))),
@@ -105,11 +108,11 @@ def _releases(documents: Sequence[recorded.Document], releases: Sequence[str], p
     yield from [*ceilings, *wanted, *ceilings]
 
 
-def _never_run(documents: Sequence[recorded.Document]) -> Iterator[Line]:
+def _never_run(documents: Sequence[recorded.Document], starts: Sequence[str]) -> Iterator[Line]:
     """What is quick first: inference before training, no search for the fastest kernel before all else."""
     cases = missing(newest(documents, GPU), GPU.size)
     for case in sorted(cases, key=lambda case: ("autotune" in case[1], "training" in case[0])):
-        yield _line(case, ("cold",))
+        yield _line(case, starts)
 
 
 def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
@@ -118,15 +121,31 @@ def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
     return {"benchmark": benchmark, "config": config, "device": "cuda:0", "timeout_s": TIMEOUT_S, "measure": measure}
 
 
-def _seconds(line: Line, documents: Iterable[recorded.Document]) -> float:
+def _seconds(line: Line, documents: Sequence[recorded.Document]) -> float:
     """How long the line will take in one build."""
-    case, starts = (line["benchmark"], line["config"]), line["measure"]["starts"]
-    alike = [one for one in documents if recorded.case(one) == case]
+    alike, starts = _alike(line, documents), line["measure"]["starts"]
     without = [sum(one["wall_s"].values()) - one["wall_s"].get("starts", 0) for one in alike]
     in_starts = [one["wall_s"]["starts"] / len(one["starts"]) for one in alike if one.get("starts")]
     each = median(in_starts) if in_starts else START_S
     ranks = RANKS_S if _spans_devices(line) else 0
     return (median(without) if without else USUAL_S) + len(starts) * each + BESIDE_S + ranks
+
+
+def _alike(line: Line, documents: Sequence[recorded.Document]) -> list[recorded.Document]:
+    """The recorded jobs of the line's case; where there are none those of its family and mode, or else of its mode.
+
+    What was compiled ahead says nothing: its job did not compile.
+    """
+    case, wanted = (line["benchmark"], line["config"]), BENCHMARKS[line["benchmark"]]
+    known = [
+        (one, BENCHMARKS[name])
+        for one in documents
+        if (name := one["benchmark"]["name"]) in BENCHMARKS and "ahead" not in one.get("starts", {})
+    ]
+    of_case = [one for one, _ in known if recorded.case(one) == case]
+    of_mode = [(one, benchmark) for one, benchmark in known if benchmark.mode == wanted.mode]
+    of_family = [one for one, benchmark in of_mode if benchmark.family == wanted.family]
+    return of_case or of_family or [one for one, _ in of_mode]
 
 
 def _release(document: recorded.Document) -> str:

@@ -25,10 +25,10 @@ def result(case: tuple[str, str], release: str, starts: tuple[str, ...] = ()) ->
     }  # fmt: skip
 
 
-def made(folder: Path, *results: dict[str, Any], processes: int = 1) -> dict[str, Lines]:
+def made(folder: Path, *results: dict[str, Any], processes: int = 1, more: tuple[str, ...] = ()) -> dict[str, Lines]:
     (folder / "results.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in results))
     asked = ["lists", str(folder / "results.jsonl"), "--out", str(folder / "lists"), "--processes", str(processes)]
-    assert main(asked) == lists.OK
+    assert main([*asked, *more]) == lists.OK
     return {
         path.stem: [json.loads(line) for line in path.read_text().splitlines()]
         for path in (folder / "lists").glob("*.jsonl")
@@ -78,6 +78,14 @@ def test_what_spans_several_gpus_has_a_list_of_its_own(tmp_path: Path) -> None:
     }
 
 
+def test_what_never_ran_may_be_listed_without_starts(tmp_path: Path) -> None:
+    known = result(HISTORY[0], "2.11.0")
+    with_starts, without = made(tmp_path, known), made(tmp_path, known, more=("--no-starts",))
+    asked = [{tuple(line["measure"]["starts"]) for line in found["missing"]} for found in (with_starts, without)]
+    assert asked == [{("cold",)}, {()}]
+    assert without["main"] == with_starts["main"]
+
+
 def test_every_line_is_a_job_that_batch_takes(tmp_path: Path) -> None:
     for lines in made(tmp_path, result(HISTORY[0], "2.11.0")).values():
         for line in lines:
@@ -87,3 +95,22 @@ def test_every_line_is_a_job_that_batch_takes(tmp_path: Path) -> None:
 def test_the_minutes_are_those_of_the_recorded_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made(tmp_path, *(result(case, "2.11.0") for case in HISTORY), processes=1)
     assert "releases.jsonl       0 jobs in 1 build: about 0 min" in capsys.readouterr().out
+
+
+def test_what_never_ran_is_taken_to_last_as_long_as_its_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As its family does in its mode, or else as its mode; and a job whose case was compiled ahead tells nothing."""
+
+    def minutes(*results: dict[str, Any]) -> int:
+        made(tmp_path, *results)
+        told = re.search(r"missing.jsonl +\d+ jobs in 1 build: about (\d+) min", capsys.readouterr().out)
+        return int(told[1]) if told else -1
+
+    case = "gpt2.standard.inference.bfloat16.static.b16", "inductor"
+    quick, ahead = result(case, "2.11.0"), result(case, "2.11.0", ("ahead",))
+    slow = result(case, "2.11.0") | {"wall_s": {"compile": 605, "starts": 12}}
+    training = result(("resnet50.standard.training.autocast_bf16.static.b128", "inductor"), "2.11.0")
+    assert minutes(quick) < minutes(slow)
+    assert minutes(slow, training) < minutes(slow)
+    assert minutes(slow, ahead) == minutes(slow)
