@@ -6,6 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dashboard.local.embedded_broker import EmbeddedBroker
 from tests.builders.environments import wanted
 from tests.builders.package_index import PackageIndex
 from tests.builders.worker import SiteServer, wait_for
@@ -19,6 +20,14 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
     served.delay_s = 60
     yield served
     served.stop()
+
+
+@pytest.fixture
+def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A broker for each test: from a shared one the worker that other files leave running could take the job."""
+    broker = EmbeddedBroker(tmp_path_factory.mktemp("broker"))
+    yield broker.start()
+    broker.stop()
 
 
 @pytest.fixture
