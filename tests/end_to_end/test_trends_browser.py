@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, exp
 from dashboard.models import Annotation, Datum, Job
 from dashboard.services.generated import KEY
 from tests.builders import pages
-from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.chromium import PHONE, drawn, faults, misfits
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && trace.name === 'eager')"
@@ -153,6 +153,17 @@ def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: 
     told = plot.evaluate(LABELS)
     assert told["texts"][-1] == f"✎ night {len(times) - 1}: a new driver"
     assert (told["outside"], told["overlaps"]) == ([], [])
+
+
+def test_a_phone_has_the_legend_below_the_dates_and_room_for_the_lines(page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    plot = trend(page, "?config=eager&config=inductor&config=inductor_reduce_overhead&config=regional").locator(".plot")
+    dates, lines, legend = (plot.locator(part).first.bounding_box() for part in (".xtick", ".nsewdrag", ".legend"))
+    assert dates
+    assert lines
+    assert legend
+    assert legend["y"] >= dates["y"] + dates["height"]
+    assert lines["height"] >= 180
 
 
 def test_the_advisor_answers_for_a_number_of_steps(page: Page) -> None:

@@ -58,8 +58,16 @@ const settings = {
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
 };
 
+const narrow = matchMedia("(max-width: 40rem)"); // what the stylesheets take for a phone
+
+// There the legend, often a row for each entry, has room of its own below the drawing, and few dates fit side by side.
 function draw(plot) {
   const { data, layout } = painted(plot.figure);
+  plot.style.setProperty("--entries", data.filter((trace) => trace.showlegend !== false).length);
+  if (narrow.matches) {
+    Object.assign(layout.legend, { yref: "container", y: 0, yanchor: "bottom" });
+    layout.xaxis = { ...layout.xaxis, automargin: true, ...(layout.xaxis?.type === "date" && { nticks: 4 }) };
+  }
   return Plotly.react(plot, data, layout, settings);
 }
 
