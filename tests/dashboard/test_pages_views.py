@@ -83,6 +83,14 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
             text(reader, url)
 
 
+def test_a_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
+    job, told = full_job(), "ahead of the job, beside other cases"
+    assert told not in text(reader, f"/jobs/{job.pk}/")
+    job.result.document["starts"] = {"ahead": {"status": "pass", "message": ""}}
+    job.result.save(update_fields=["document"])
+    assert told in text(reader, f"/jobs/{job.pk}/")
+
+
 def test_the_overview_tells_how_every_family_stands_what_runs_and_who_works(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
     assert shown.count('class="spark"') >= 10
