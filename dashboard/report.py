@@ -24,7 +24,7 @@ _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
-_STAGES = ("import", "build", "starts", "eager", "reference", "compile", "accuracy", "sampling", "memory", "write")
+_STAGES = ("job", "import", "starts", "build", "eager", "reference", "compile", "accuracy", "sampling")
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
     ("gradients", "drift_gradients", "eager_drift_gradients"),
