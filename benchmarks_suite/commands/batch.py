@@ -12,6 +12,7 @@ wrong. So ``interleave`` feeds two of them, of two torch builds, in turn.
 """
 
 import json
+import shutil
 import sys
 import time
 import uuid
@@ -72,13 +73,16 @@ def run(options: Namespace) -> int:
 
 def _run_list(queue: "Queue", path: Path, out: Path, at_once: int) -> int:
     began = time.monotonic()
-    jobs = read(path, out)
+    jobs, ahead = read(path, out), out / "ahead"
     if at_once:
-        compile_ahead([queued.job for queued in jobs if queued.status is None], out / "ahead", at_once, queue.deadline)
+        compile_ahead([queued.job for queued in jobs if queued.status is None], ahead, at_once, queue.deadline)
     for queued in jobs:
         queue.run(queued)
     print(summary(queue.ran, time.monotonic() - began))  # noqa: T201 - the answer to whoever comes back
-    return OK if all(queued.status for queued in jobs) else SOMETHING_LEFT
+    if not all(queued.status for queued in jobs):
+        return SOMETHING_LEFT
+    shutil.rmtree(ahead, ignore_errors=True)
+    return OK
 
 
 def _answer_each_line(queue: "Queue", out: Path) -> int:

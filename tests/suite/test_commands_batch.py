@@ -75,20 +75,20 @@ def test_jobs_of_one_environment_are_forked_from_one_process(
 
 @pytest.mark.compiles
 def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ahead.SWITCH, "")  # batch names its own folder there; undone after the test
+    monkeypatch.setenv(ahead.SWITCH, "")  # compile_ahead names its folder there; undone after the test
     compiled = {**EAGER, "config": "inductor"}
     measured = {**EAGER["measure"], "starts": []}
     path = listed(tmp_path, {**compiled, "measure": measured}, compiled, {**EAGER, "measure": measured})
     out = tmp_path / "out"
     jobs = [queued.job for queued in batch.read(path, out)]
-    compile_ahead(jobs, out / "ahead", 2, time.monotonic() + 300)
-    (folder,) = (answer.parent for answer in (out / "ahead").glob("*/*/answer.json"))
+    compile_ahead(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
+    (folder,) = (answer.parent for answer in (tmp_path / "ahead").glob("*/*/answer.json"))
     graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
     chosen = folder / "inductor" / "kernel.best_config"
     chosen.touch()
     ahead.forget_choices(folder)
     assert not chosen.exists()
-    assert main(["batch", str(path), str(out), "--ahead", "2"]) == batch.OK
+    assert main(["batch", str(path), str(out)]) == batch.OK
     assert set(folder.glob("inductor/fxgraph/*/*/*")) == graphs != set()
     found, by_itself, eager = (json.loads(result.read_text()) for result in sorted(out.glob("*/result.json")))
     assert [set(result.get("starts", {})) for result in (found, by_itself, eager)] == [{"ahead"}, {"cold"}, set()]
@@ -98,6 +98,19 @@ def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: p
     assert found["compile"]["fingerprints"] == by_itself["compile"]["fingerprints"]
     assert not {"cold_start_s", "guard_overhead_us", "compile_dynamo_s"} & set(found["metrics"])
     assert "phases_s" not in found["compile"]
+
+
+@pytest.mark.compiles
+def test_caches_that_were_filled_ahead_go_when_every_line_has_its_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ahead.SWITCH, "")
+    line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
+    path, out = listed(tmp_path, line), tmp_path / "out"
+    assert main(["batch", str(path), str(out), "--ahead", "2"]) == batch.OK
+    (result,) = out.glob("*/result.json")
+    assert "ahead" in json.loads(result.read_text())["starts"]
+    assert not (out / "ahead").exists()
 
 
 @pytest.mark.parametrize(
