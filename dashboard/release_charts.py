@@ -15,6 +15,7 @@ from dashboard.wording import plural
 _LANE = 0.12  # of the height, for failures
 _FEW_BUILDS = 12  # up to this many each has its name below the axis
 _LONGEST = 18  # letters of a variant's name there
+_SHAPES = ("circle", "square", "diamond", "triangle-up")  # one for each round of the colours: most lines are a point
 _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 
@@ -74,8 +75,9 @@ def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
     if plain:
         yield _line(line, plain, metric)
     if variants:
-        hollow = {"mode": "markers", "showlegend": not plain, "marker": {"size": 8, "symbol": "circle-open"}}
-        yield _line(line, variants, metric) | hollow
+        marks = _line(line, variants, metric)
+        marks["marker"] |= {"symbol": f"{marks['marker']['symbol']}-open"}
+        yield marks | {"mode": "markers", "showlegend": not plain}
 
 
 def _line(line: ReleaseLine, measured: Sequence[Measured], metric: Metric) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _line(line: ReleaseLine, measured: Sequence[Measured], metric: Metric) -> di
         "customdata": [one.job for one, *_ in measured],
         "text": [_processes(one) for one, *_ in measured],
         "line": {"width": 2, "dash": dash(line.position)},
-        "marker": {"size": 8},
+        "marker": {"size": 8, "symbol": _SHAPES[line.position // SLOTS % len(_SHAPES)]},
         "error_y": {
             "type": "data", "symmetric": False, "thickness": 1.5, "width": 6,
             "array": [_gap(high, value) for _, value, _, high in measured],

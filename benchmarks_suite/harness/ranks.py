@@ -22,9 +22,11 @@ def spans_processes(job: Job) -> bool:
 
 
 def command(job: Job, module: str, *arguments: str) -> list[str]:
-    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this machine."""
+    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this machine, which leaves
+    its logs where it is run (else in the temporary folder, for good).
+    """
     launcher = (
-        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={_count(job)}"]
+        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={_count(job)}", "--log-dir=torchrun"]
         if spans_processes(job)
         else []
     )

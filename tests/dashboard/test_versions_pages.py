@@ -13,9 +13,12 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
+from dashboard.charts import SLOTS
 from dashboard.exports import csv_text
+from dashboard.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
-from dashboard.release_charts import short_names
+from dashboard.ratios import Level
+from dashboard.release_charts import Release, ReleaseLine, release_figure, short_names
 from dashboard.services import triage
 from dashboard.services.builds import add_variant
 from tests.builders import pages, releases
@@ -220,6 +223,7 @@ def test_a_build_comes_before_its_variants(two_releases: None, reader: Client) -
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, variant.label]
     assert figure["layout"]["xaxis"]["ticktext"] == ["2.11.0", "2.11.0<br>~tuned"]
     assert [trace["mode"] for trace in figure["data"]] == ["lines+markers", "markers"]  # no line leads to a variant
+    assert [trace["marker"]["symbol"] for trace in figure["data"]] == ["circle", "circle-open"]
 
 
 def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_without_a_number(
@@ -252,6 +256,13 @@ def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
     alike = ["2.13.0+cu130~tuned-1a2b3c4d", "2.13.0+cu130~tuned-5e6f7a8b"]
     assert list(short_names(alike).values()) == alike
     assert short_names(["2.13.0+cpu", "2.13.0+cu130"]) == {"2.13.0+cpu": "2.13.0+cpu", "2.13.0+cu130": "2.13.0+cu130"}
+
+
+def test_configs_of_one_colour_have_markers_of_their_own() -> None:
+    release = Release("2.13.0", Level(2, 0.0, 0.01, 0.001))
+    lines = [ReleaseLine(f"config {position}", position, [release]) for position in range(3 * SLOTS)]
+    traces = release_figure(lines, METRICS["latency_ms"], ["2.13.0"])["data"]
+    assert len({(trace["meta"]["slot"], trace["marker"]["symbol"]) for trace in traces}) == 3 * SLOTS
 
 
 def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:

@@ -108,8 +108,17 @@ def test_a_start_that_does_not_end_is_a_timeout_with_a_result(tmp_path: Path) ->
 def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
     """Two ranks; without agreement on when to stop they would wait for each other for ever."""
     name = "ddp_mlp.smoke.training.float32.static.b64"
-    result = run(tmp_path, "benchmarks_suite", benchmark=name, measure={"starts": ["cold"], "single_steps": 20})
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    result = run(
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=name,
+        measure={"starts": ["cold"], "single_steps": 20},
+        environment={"TMPDIR": str(temporary)},
+    )
     assert result["status"] == "pass"
+    assert not list(temporary.glob("torchelastic_*"))  # torchrun would never remove them
     assert result["benchmark"]["items_per_step"] == 2 * 64
     assert {"speedup", "drift_gradients", "cold_start_s"} <= result["metrics"].keys()
 

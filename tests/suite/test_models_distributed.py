@@ -25,9 +25,10 @@ SMOKE = {
 
 
 @pytest.fixture(scope="module")
-def ranks() -> list[dict[str, str]]:
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     """One training step of each workload on two ranks with different batches: what the ranks printed."""
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    logs = f"--log-dir={tmp_path_factory.mktemp('torchrun')}"
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", logs]
     command = [*torchrun, "-m", "tests.suite.one_rank", *(line.name for line in SMOKE.values())]
     output = subprocess.check_output(command, text=True, timeout=500, cwd=ROOT)
     return [dict(field.split("=") for field in line.split()) for line in output.splitlines() if "model=" in line]
