@@ -93,6 +93,11 @@ _RULES = (
     ),
     _Rule(
         "fail_to_compile",
+        "The compilers failed at a first trial, made once on each machine; the benchmark was not reached.",
+        names=("ToolchainError",),
+    ),
+    _Rule(
+        "fail_to_compile",
         "The compiler failed. The error and the ablation name the stage.",
         modules=("torch._dynamo", "torch._inductor", "torch._functorch", "triton"),
     ),

@@ -9,6 +9,7 @@ from torch._dynamo.exc import BackendCompilerFailed, FailOnRecompileLimitHit
 from torch._inductor import exc
 
 from benchmarks_suite.harness import outcome
+from benchmarks_suite.harness.caches import ToolchainError
 from benchmarks_suite.workload import Unsupported
 
 
@@ -38,6 +39,14 @@ def test_a_missing_compiler_names_the_package() -> None:
     found = outcome_of(exc.InvalidCxxCompiler())
     assert found.status == "fail_to_compile"
     assert "apt-get install g++" in found.message
+
+
+def test_a_check_of_the_compilers_that_fails_is_not_the_benchmarks_fault() -> None:
+    found = outcome_of(ToolchainError("the compilers' check was ended by SIGSEGV"))
+    assert found.status == "fail_to_compile"
+    assert "the benchmark was not reached" in found.message
+    assert "SIGSEGV" in found.message
+    assert "apt-get install g++" in outcome_of(ToolchainError("No working C++ compiler found in CXX")).message
 
 
 def test_missing_headers_name_the_package() -> None:
