@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.builders.local_site import local_site
+from tests.builders.local_site import OURS, local_site
 from tests.builders.receivers import Mailbox, Receiver, mailbox, receiver
 from tests.end_to_end.drill_injections import INJECTIONS, Injection
 
@@ -60,7 +60,9 @@ def arguments() -> argparse.Namespace:
 
 
 def connect(folder: Path) -> None:
-    """Let this process use the database and the broker of the running system."""
+    """Let this process use the database and the broker of the running system, and of no other."""
+    for name in OURS:
+        os.environ.pop(name, None)
     os.environ["VAR_DIR"] = str(folder)
     os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
     import django
