@@ -48,19 +48,22 @@ def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
         return
     if kind == "cold_again":
         _same_code(result, answer["compile"]["fingerprints"])
-        return
-    if kind == "ahead":
+    elif kind == "ahead":
         _ahead(result, answer)
-        return
-    result.measured(f"{kind}_start_s", answer["first_step_s"])
+    else:
+        result.measured(f"{kind}_start_s", answer["first_step_s"])
     if kind == "cold":
         _cold(result, answer)
     if kind == "warm":
-        hits = answer["compile"]["cache_hits"]
-        if hits is None:
-            result.missing("cache_hits", "torch counts them since 2.2")
-        else:
-            result.measured("cache_hits", hits)
+        _told(result, "cache_hits", answer["compile"]["cache_hits"], "torch counts them since 2.2")
+
+
+def _told(result: Result, key: str, value: float | None, why_not: str) -> None:
+    """A metric, or why there is none where ``value`` is None."""
+    if value is None:
+        result.missing(key, why_not)
+    else:
+        result.measured(key, value)
 
 
 def _same_code(result: Result, again: dict[str, str | None]) -> None:
@@ -98,24 +101,16 @@ def _ahead(result: Result, answer: dict[str, Any]) -> None:
 
 def _memory(result: Result, answer: dict[str, Any]) -> None:
     for key, peak in (("peak_memory_gb", "peak_gb"), ("compile_peak_memory_gb", "compile_peak_gb")):
-        if answer["why_no_memory"]:
-            result.missing(key, answer["why_no_memory"])
-        else:
-            result.measured(key, answer[peak])
+        _told(result, key, None if answer["why_no_memory"] else answer[peak], answer["why_no_memory"])
 
 
 def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     """The ``compile`` section, and the counts made from it."""
     result.measured("graph_breaks", len(facts["graph_breaks"]))  # places; a recompile comes by each of them again
     result.measured("unique_graphs", facts["counters"].get("stats.unique_graphs", 0))
-    if facts["recompiles"] is None:
-        result.missing("recompiles", "torch tells recompilations since 2.3")
-    else:
-        result.measured("recompiles", len(facts["recompiles"]))
-    if facts.get("guard_overhead_us") is None:
-        result.missing("guard_overhead_us", "torch profiles its guards since 2.6")
-    else:
-        result.measured("guard_overhead_us", facts["guard_overhead_us"])
+    recompiles = None if facts["recompiles"] is None else len(facts["recompiles"])
+    _told(result, "recompiles", recompiles, "torch tells recompilations since 2.3")
+    _told(result, "guard_overhead_us", facts.get("guard_overhead_us"), "torch profiles its guards since 2.6")
     kept = ("graph_breaks", "phases_s", "counters", "fingerprints", "submodules", "hints")
     result.sections["compile"] = {key: facts[key] for key in kept if key in facts} | {
         "recompiles": (facts["recompiles"] or [])[:1000]
@@ -125,10 +120,7 @@ def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
 def eager_memory(job: Job, result: Result, peak_gb: float, why_absent: str) -> None:
     """Eager's peak: the case's own where the config is eager, else beside it."""
     key = "eager_peak_memory_gb" if job.config.compiles else "peak_memory_gb"
-    if why_absent:
-        result.missing(key, why_absent)
-    else:
-        result.measured(key, peak_gb)
+    _told(result, key, None if why_absent else peak_gb, why_absent)
 
 
 def two_runs(result: Result, difference: str) -> None:
