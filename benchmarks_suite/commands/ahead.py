@@ -27,8 +27,12 @@ def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: flo
     for job in wanted.values():
         with suppress(caches.ToolchainError):  # its job tells it in its result
             caches.base(job.device, preload.wrapper(job))  # made once, not by each of them
+    arms = [(job, place, arm) for place, job in wanted.items() for arm in ahead.arms(job)]
     with ThreadPoolExecutor(at_once) as pool:
-        list(pool.map(lambda place: _compile(wanted[place], place, deadline), wanted))
+        for future in [pool.submit(_compile, *each, deadline) for each in arms]:
+            future.result()
+    for place in wanted:
+        ahead.gather(place)
 
 
 def can_compile_ahead(job: Job) -> bool:
@@ -44,17 +48,17 @@ def _timed_into_the_graph(job: Job) -> bool:
     return any("autotune" in mode for mode in modes if mode)
 
 
-def _compile(job: Job, folder: Path, deadline: float) -> None:
-    left_s = deadline - time.monotonic()
+def _compile(job: Job, place: Path, arm: str, deadline: float) -> None:
+    folder, left_s = place / arm, deadline - time.monotonic()
     if folder.exists() or left_s <= 0:
         return
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(job.document))
     began = time.monotonic()
     try:
-        code = in_fresh_process(("benchmarks_suite.harness.ahead", "job.json", "."), folder, min(job.timeout_s, left_s))
+        command = ("benchmarks_suite.harness.ahead", "job.json", ".", arm)
+        code = in_fresh_process(command, folder, min(job.timeout_s, left_s))
         how = "" if code == 0 else f", exit code {code}"
     except TimeoutError:
         how = ", its time was over"
-    ahead.forget_choices(folder)
-    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead{how}  {folder.name}")
+    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead, {arm}{how}  {place.name}")

@@ -8,7 +8,11 @@ Beside other work no time means anything: none becomes a metric, and what Induct
 launched) is forgotten, so that the job, which has the device to itself, chooses. What does not depend on who runs
 beside is kept: graphs, breaks, recompiles, generated code, the memory of the compiled arm.
 
-    python -m benchmarks_suite.harness.ahead JOB_FILE FOLDER
+A case with dropout compiles twice, once for the arm that is timed and once for the one whose accuracy is checked: in
+two processes, each with caches of its own, which ``gather`` makes one. Their entries do not know their folder, which
+torch.compiler.load_cache_artifacts relies on, too.
+
+    python -m benchmarks_suite.harness.ahead JOB_FILE FOLDER timed|checked
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,6 +29,7 @@ from benchmarks_suite.harness import caches, forks, preload, start
 from benchmarks_suite.harness import job as jobs
 
 SWITCH = "COMPILEWATCH_AHEAD"
+TIMED, CHECKED = "timed", "checked"  # the arms, and the folders of their caches
 _ANSWER = "answer.json"
 _CHOSEN_BY_TIMING = "*.best_config"  # of torch._inductor.runtime.autotune_cache
 
@@ -43,43 +49,57 @@ def found(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
     named = os.environ.get(SWITCH)
     if not named or job.measure.starts or not preload.needs_toolchain(job):
         return None
-    folder = place(job, Path(named))
+    folder = place(job, Path(named)) / TIMED
     answer = json.loads((folder / _ANSWER).read_text()) if (folder / _ANSWER).exists() else {}
     return (caches.CompilerCaches(folder), answer) if answer.get("status") == "pass" else None
 
 
-def fill(job: jobs.Job, folder: Path) -> None:
-    """Compiles the case with caches that are kept in ``folder``: the steps of a start, then the arm whose accuracy is
-    checked, where that is another one. Whatever goes wrong is in the answer, and the job will compile by itself.
+def arms(job: jobs.Job) -> tuple[str, ...]:
+    """What there may be to compile: dropout is for training alone."""
+    return (TIMED, CHECKED) if job.benchmark.mode == "training" else (TIMED,)
+
+
+def fill(job: jobs.Job, folder: Path, arm: str) -> None:
+    """Compiles one arm of the case with caches that are kept in ``folder``; of the timed one with the steps of a start.
+    Whatever goes wrong there is in the answer, and the job will compile by itself.
     """
     preload.set_variables(job)
     base = caches.base(job.device, preload.wrapper(job))
     os.environ.update(base.copied_to(folder).environment)
-    spec, answer = folder / "spec.json", folder / _ANSWER
-    spec.write_text(json.dumps({"job": job.document, "artifacts_in": None, "artifacts_out": None, "code_out": None}))
-    start.answer(spec, answer)
-    if json.loads(answer.read_text())["status"] == "pass":
+    if arm == CHECKED:
         _without_dropout(job)
+        return
+    spec = folder / "spec.json"
+    spec.write_text(json.dumps({"job": job.document, "artifacts_in": None, "artifacts_out": None, "code_out": None}))
+    start.answer(spec, folder / _ANSWER)
 
 
-def forget_choices(folder: Path) -> None:
-    """Removes from caches that ``fill`` has filled what was chosen by timing."""
+def gather(folder: Path) -> None:
+    """Makes the caches of both arms of a case one, and removes from them what was chosen by timing."""
+    for name in ("inductor", "triton"):
+        if (folder / CHECKED / name).exists():
+            shutil.copytree(folder / CHECKED / name, folder / TIMED / name, dirs_exist_ok=True)
+    shutil.rmtree(folder / CHECKED, ignore_errors=True)
     for chosen in folder.rglob(_CHOSEN_BY_TIMING):
         chosen.unlink()
 
 
 def _without_dropout(job: jobs.Job) -> None:
+    preload.import_torch(job.config.backend)
+    preload.import_model(job.benchmark.module)
     from benchmarks_suite import registry
-    from benchmarks_suite.harness import accuracy, compiling
-    from benchmarks_suite.harness.prepared import Prepared
+    from benchmarks_suite.harness import accuracy, compiling, torch_versions
+    from benchmarks_suite.harness.prepared import Prepared, settle_process
 
+    settle_process(job)
     prepared = Prepared(job.benchmark, registry.load(job.benchmark), job.device, job.measure.seed)
     if prepared.has_dropout:
+        torch_versions.set_options("inductor", job.inductor)
         arm = compiling.compiled_arm(prepared, job.config, dropout=False)
         accuracy.observe(prepared, arm, prepared.batches, job.measure.loss_steps)
 
 
 if __name__ == "__main__":
     forks.end_with_parent(os.getppid())  # what nobody waits for would run beside the measurement
-    fill(jobs.read(Path(sys.argv[1])), Path(sys.argv[2]).absolute())
+    fill(jobs.read(Path(sys.argv[1])), Path(sys.argv[2]).absolute(), sys.argv[3])
     forks.end_at_once()

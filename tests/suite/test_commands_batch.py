@@ -82,12 +82,8 @@ def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: p
     out = tmp_path / "out"
     jobs = [queued.job for queued in batch.read(path, out)]
     compile_ahead(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
-    (folder,) = (answer.parent for answer in (tmp_path / "ahead").glob("*/*/answer.json"))
+    (folder,) = (answer.parent for answer in (tmp_path / "ahead").glob("*/*/timed/answer.json"))
     graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
-    chosen = folder / "inductor" / "kernel.best_config"
-    chosen.touch()
-    ahead.forget_choices(folder)
-    assert not chosen.exists()
     assert main(["batch", str(path), str(out)]) == batch.OK
     assert set(folder.glob("inductor/fxgraph/*/*/*")) == graphs != set()
     found, by_itself, eager = (json.loads(result.read_text()) for result in sorted(out.glob("*/result.json")))
@@ -111,6 +107,36 @@ def test_caches_that_were_filled_ahead_go_when_every_line_has_its_result(
     (result,) = out.glob("*/result.json")
     assert "ahead" in json.loads(result.read_text())["starts"]
     assert not (out / "ahead").exists()
+
+
+@pytest.mark.compiles
+def test_a_job_finds_both_arms_of_a_case_with_dropout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is timed drops, the one whose accuracy is checked does not."""
+    monkeypatch.setenv(ahead.SWITCH, "")
+    line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
+    path, out = listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}), tmp_path / "out"
+    compile_ahead([queued.job for queued in batch.read(path, out)], tmp_path / "ahead", 2, time.monotonic() + 600)
+
+    def compiled() -> set[Path]:
+        return set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
+
+    before = compiled()
+    assert main(["batch", str(path), str(out)]) == batch.OK
+    assert compiled() == before != set()
+    (result,) = out.glob("*/result.json")
+    assert json.loads(result.read_text())["status"] == "pass"
+
+
+def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(tmp_path: Path) -> None:
+    for arm, name in ((ahead.TIMED, "mine"), (ahead.CHECKED, "yours")):
+        for file in (f"inductor/{name}.py", f"inductor/{name}.best_config", f"triton/{name}.cubin"):
+            (tmp_path / arm / file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / arm / file).touch()
+    ahead.gather(tmp_path)
+    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {f"timed/{file}" for file in ("inductor/mine.py", "inductor/yours.py")} | {
+        f"timed/triton/{name}.cubin" for name in ("mine", "yours")
+    }
 
 
 @pytest.mark.parametrize(
@@ -138,7 +164,7 @@ def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
     line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
     (queued,) = batch.read(listed(tmp_path, line), tmp_path / "out")
     monkeypatch.setenv(ahead.SWITCH, str(tmp_path))
-    folder = ahead.place(queued.job, tmp_path)
+    folder = ahead.place(queued.job, tmp_path) / ahead.TIMED
     assert ahead.found(queued.job) is None
     folder.mkdir(parents=True)
     (folder / "answer.json").write_text(json.dumps({"status": "oom", "message": "no room beside the others"}))
