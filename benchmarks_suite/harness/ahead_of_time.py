@@ -25,9 +25,15 @@ class Packaged:
 
 
 def _compiled(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    from torch._inductor import aoti_compile_and_package, aoti_load_package
+    from torch._inductor import aoti_load_package
+
+    with tempfile.TemporaryDirectory(prefix="compilewatch-aot-") as folder:
+        return aoti_load_package(package(module, args, kwargs, Path(folder)))
+
+
+def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Path) -> str:
+    """Exports and compiles; the path of the package, in ``folder``."""
+    from torch._inductor import aoti_compile_and_package
 
     exported = torch.export.export(module, args, kwargs, strict=False)
-    with tempfile.TemporaryDirectory(prefix="compilewatch-aot-") as folder:
-        package = aoti_compile_and_package(exported, package_path=str(Path(folder) / "model.pt2"))
-        return aoti_load_package(package)
+    return str(aoti_compile_and_package(exported, package_path=str(folder / "model.pt2")))

@@ -131,7 +131,8 @@ class Comparison:
         arm = self._compiled
         if self._prepared.has_dropout:
             arm = compiling.compiled_arm(self._prepared, self._job.config, dropout=False)
-        verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, self._dtype)
+        tolerance = accuracy.tolerance(self._dtype, in_float8=self._job.config.target == "float8")
+        verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, tolerance)
         report.verdict(self._result, verdict, self._reference_name, self._prepared.training)
         self._reference = self._eager_seen = None
         self._free()

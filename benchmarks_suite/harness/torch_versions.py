@@ -22,6 +22,7 @@ import importlib
 import logging
 import re
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -99,7 +100,7 @@ def prepare_toolchain(device: str, wrapper: str) -> float:
         from torch._inductor import codecache as probe  # type: ignore[no-redef]
     probe.pick_vec_isa()
     with torch.no_grad():
-        _compiled(_Small(), wrapper)(torch.ones(64, device=device))
+        _compile(_Small(), torch.ones(64, device=device), wrapper)
     return time.perf_counter() - start
 
 
@@ -108,13 +109,15 @@ class _Small(torch.nn.Module):
         return (x + 1).relu()
 
 
-def _compiled(module: torch.nn.Module, wrapper: str) -> Any:
+def _compile(module: torch.nn.Module, x: torch.Tensor, wrapper: str) -> None:
     if wrapper == "aot" and release() >= (2, 6):  # older ones have no such config
-        from benchmarks_suite.harness.ahead_of_time import Packaged
+        from benchmarks_suite.harness import ahead_of_time
 
-        return Packaged(module)
+        with tempfile.TemporaryDirectory() as folder:
+            ahead_of_time.package(module, (x,), {}, Path(folder))  # loading it is the benchmark's
+        return
     set_options("inductor", {"cpp_wrapper": wrapper == "cpp"})
-    return torch.compile(module)
+    torch.compile(module)(x)
 
 
 def forget_matmul_workspace() -> None:

@@ -24,7 +24,7 @@ DTYPES = {
 }
 
 
-def verdict_on(subject: Prepared, rewrite: Rewrite) -> accuracy.Verdict:
+def verdict_on(subject: Prepared, rewrite: Rewrite, in_float8: bool = False) -> accuracy.Verdict:
     """Compiles the workload with a backend that rewrites the graph, and judges what comes out."""
 
     def backend(graph: fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
@@ -40,8 +40,8 @@ def verdict_on(subject: Prepared, rewrite: Rewrite) -> accuracy.Verdict:
     observed, eager = (
         accuracy.observe(subject, arm, subject.batches, steps=3) for arm in (wrong, eager_arm(subject, dropout=False))
     )
-    dtype = subject.autocast_dtype or subject.dtype
-    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), dtype)
+    tolerance = accuracy.tolerance(subject.autocast_dtype or subject.dtype, in_float8)
+    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), tolerance)
 
 
 def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
@@ -63,6 +63,24 @@ def nothing(graph: fx.GraphModule) -> None:
 
 def rounded_to(dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
     return lambda tensor: tensor.to(dtype).to(tensor.dtype)
+
+
+class ToFloat8(torch.autograd.Function):
+    """Rounds a tensor, and its gradient, as torchao does: scaled so that the largest number just fits."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor) -> Tensor:
+        scale = 448 / tensor.abs().max()  # the largest e4m3 number
+        return (tensor * scale).to(torch.float8_e4m3fn).to(tensor.dtype) / scale
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        return ToFloat8.forward(ctx, gradients[0])
+
+
+def to_float8(tensor: Tensor) -> Tensor:
+    result: Tensor = ToFloat8.apply(tensor)  # type: ignore[no-untyped-call]
+    return result
 
 
 def without_bias(graph: fx.GraphModule) -> None:
@@ -92,6 +110,12 @@ def test_bf16_rounding_fails_in_a_float32_benchmark() -> None:
     assert found.failures[0].startswith("outputs: ")
 
 
+def test_float8_rounding_passes_where_a_config_asks_for_it_and_nowhere_else() -> None:
+    subject, rounded = prepared(dtype="bfloat16"), after_each("linear", to_float8)
+    assert verdict_on(subject, rounded, in_float8=True).failures == []
+    assert verdict_on(subject, rounded).failures
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "autocast_bf16"])
 def test_a_dropped_bias_fails(dtype: str) -> None:
     assert verdict_on(
@@ -99,7 +123,8 @@ def test_a_dropped_bias_fails(dtype: str) -> None:
     ).failures
 
 
-def test_a_dropped_term_of_a_residual_sum_fails_in_bf16() -> None:
+@pytest.mark.parametrize("in_float8", [False, True])
+def test_a_dropped_term_of_a_residual_sum_fails(in_float8: bool) -> None:
     class Residual(nn.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -113,7 +138,8 @@ def test_a_dropped_term_of_a_residual_sum_fails_in_bf16() -> None:
             if node.target is torch.add:
                 node.args = (node.args[1], 0.0)
 
-    assert verdict_on(prepared(workload=a_workload(Residual()), mode="inference", dtype="bfloat16"), dropped).failures
+    subject = prepared(workload=a_workload(Residual()), mode="inference", dtype="bfloat16")
+    assert verdict_on(subject, dropped, in_float8).failures
 
 
 def test_right_outputs_with_wrong_gradients_fail() -> None:
@@ -135,11 +161,12 @@ def test_right_outputs_with_wrong_gradients_fail() -> None:
     assert any(failure.startswith("gradients: ") for failure in found.failures)
 
 
-def test_one_wrong_gradient_among_many_fails_and_is_named() -> None:
+@pytest.mark.parametrize("in_float8", [False, True])
+def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> None:
     right = {"large": torch.full((1000,), 10.0), "small": torch.full((4,), 0.5)}
     wrong = right | {"small": torch.zeros(4)}
     observed, reference = (Observed(None, gradients, [1.0]) for gradients in (wrong, right))
-    found = accuracy.judge(observed, reference, reference, torch.bfloat16)
+    found = accuracy.judge(observed, reference, reference, accuracy.tolerance(torch.bfloat16, in_float8))
     assert accuracy.gradient_distance(wrong, right) < 4e-3
     assert found.tensors["worst_gradient"]["parameter"] == "small"
     assert any("worst_gradient" in failure for failure in found.failures)
@@ -148,7 +175,9 @@ def test_one_wrong_gradient_among_many_fails_and_is_named() -> None:
 def test_a_gradient_that_was_never_made_fails() -> None:
     right = {"weight": torch.ones(4, 4), "bias": torch.ones(4)}
     reference = Observed(None, right, [1.0])
-    found = accuracy.judge(Observed(None, {"weight": right["weight"]}, [1.0]), reference, reference, torch.float32)
+    found = accuracy.judge(
+        Observed(None, {"weight": right["weight"]}, [1.0]), reference, reference, accuracy.tolerance(torch.float32)
+    )
     assert found.tensors["worst_gradient"]["parameter"] == "bias"
     assert found.failures
 
@@ -156,7 +185,9 @@ def test_a_gradient_that_was_never_made_fails() -> None:
 @pytest.mark.parametrize("strange", [float("nan"), float("inf")])
 def test_an_output_that_is_not_finite_fails(strange: float) -> None:
     reference = Observed(torch.ones(4))
-    found = accuracy.judge(Observed(torch.tensor([1.0, 1.0, strange, 1.0])), reference, reference, torch.float32)
+    found = accuracy.judge(
+        Observed(torch.tensor([1.0, 1.0, strange, 1.0])), reference, reference, accuracy.tolerance(torch.float32)
+    )
     assert found.failures == ["outputs: inf, eager 0, allowed 4e-06"]
 
 
