@@ -5,15 +5,19 @@ harness/ahead.py tells what the jobs find there, and what not.
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks_suite.commands.job_processes import in_fresh_process
 from benchmarks_suite.harness import ahead, caches, preload, progress, ranks
 from benchmarks_suite.harness.job import Job
+
+Arm: TypeAlias = tuple[Job, Path, str]  # of which case, the folder of its caches, which of its arms
 
 
 def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float) -> None:
@@ -27,10 +31,10 @@ def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: flo
     for job in wanted.values():
         with suppress(caches.ToolchainError):  # its job tells it in its result
             caches.base(job.device, preload.wrapper(job))  # made once, not by each of them
-    arms = [(job, place, arm) for place, job in wanted.items() for arm in ahead.arms(job)]
-    with ThreadPoolExecutor(at_once) as pool:
-        for future in [pool.submit(_compile, *each, deadline) for each in arms]:
-            future.result()
+    arms = [(job, place / arm, arm) for place, job in wanted.items() for arm in ahead.arms(job)]
+    _compile_all([each for each in arms if not each[1].exists()], at_once, deadline)
+    without_room = [each for each in arms if ahead.status(each[1]) == "oom"]
+    _compile_all(without_room, at_once, deadline)  # beside each other alone
     for place in wanted:
         ahead.gather(place)
 
@@ -48,17 +52,24 @@ def _timed_into_the_graph(job: Job) -> bool:
     return any("autotune" in mode for mode in modes if mode)
 
 
-def _compile(job: Job, place: Path, arm: str, deadline: float) -> None:
-    folder, left_s = place / arm, deadline - time.monotonic()
-    if folder.exists() or left_s <= 0:
+def _compile_all(arms: Sequence[Arm], at_once: int, deadline: float) -> None:
+    with ThreadPoolExecutor(at_once) as pool:
+        for future in [pool.submit(_compile, *arm, deadline) for arm in arms]:
+            future.result()
+
+
+def _compile(job: Job, folder: Path, arm: str, deadline: float) -> None:
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
         return
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that found no room
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(job.document))
     began = time.monotonic()
     try:
         command = ("benchmarks_suite.harness.ahead", "job.json", ".", arm)
         code = in_fresh_process(command, folder, min(job.timeout_s, left_s))
-        how = "" if code == 0 else f", exit code {code}"
+        how = ahead.status(folder) or f"exit code {code}"
     except TimeoutError:
-        how = ", its time was over"
-    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead, {arm}{how}  {place.name}")
+        how = "timeout"
+    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead, {arm}: {how}  {folder.parent.name}")

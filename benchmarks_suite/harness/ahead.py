@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, preload, start
+from benchmarks_suite.harness import caches, forks, outcome, preload, result, start
 from benchmarks_suite.harness import job as jobs
 
 SWITCH = "COMPILEWATCH_AHEAD"
@@ -50,8 +50,9 @@ def found(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
     if not named or job.measure.starts or not preload.needs_toolchain(job):
         return None
     folder = place(job, Path(named)) / TIMED
-    answer = json.loads((folder / _ANSWER).read_text()) if (folder / _ANSWER).exists() else {}
-    return (caches.CompilerCaches(folder), answer) if answer.get("status") == "pass" else None
+    if status(folder) != "pass":
+        return None
+    return caches.CompilerCaches(folder), json.loads((folder / _ANSWER).read_text())
 
 
 def arms(job: jobs.Job) -> tuple[str, ...]:
@@ -61,17 +62,23 @@ def arms(job: jobs.Job) -> tuple[str, ...]:
 
 def fill(job: jobs.Job, folder: Path, arm: str) -> None:
     """Compiles one arm of the case with caches that are kept in ``folder``; of the timed one with the steps of a start.
-    Whatever goes wrong there is in the answer, and the job will compile by itself.
+    Whatever goes wrong is in the answer, and the job will compile by itself.
     """
     preload.set_variables(job)
     base = caches.base(job.device, preload.wrapper(job))
     os.environ.update(base.copied_to(folder).environment)
     if arm == CHECKED:
-        _without_dropout(job)
+        (folder / _ANSWER).write_text(json.dumps(_without_dropout(job)))
         return
     spec = folder / "spec.json"
     spec.write_text(json.dumps({"job": job.document, "artifacts_in": None, "artifacts_out": None, "code_out": None}))
     start.answer(spec, folder / _ANSWER)
+
+
+def status(folder: Path) -> str | None:
+    """How compiling the arm in ``folder`` ended; None where it did not come to an end."""
+    answer = folder / _ANSWER
+    return str(json.loads(answer.read_text())["status"]) if answer.exists() else None
 
 
 def gather(folder: Path) -> None:
@@ -79,12 +86,20 @@ def gather(folder: Path) -> None:
     for name in ("inductor", "triton"):
         if (folder / CHECKED / name).exists():
             shutil.copytree(folder / CHECKED / name, folder / TIMED / name, dirs_exist_ok=True)
-    shutil.rmtree(folder / CHECKED, ignore_errors=True)
+            shutil.rmtree(folder / CHECKED / name)
     for chosen in folder.rglob(_CHOSEN_BY_TIMING):
         chosen.unlink()
 
 
-def _without_dropout(job: jobs.Job) -> None:
+def _without_dropout(job: jobs.Job) -> dict[str, Any]:
+    try:
+        _compile_without_dropout(job)
+    except Exception as error:
+        return {**vars(outcome.of(error, "compile")), "error": result.described(error)}
+    return {"status": "pass"}
+
+
+def _compile_without_dropout(job: jobs.Job) -> None:
     preload.import_torch(job.config.backend)
     preload.import_model(job.benchmark.module)
     from benchmarks_suite import registry

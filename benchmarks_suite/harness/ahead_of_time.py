@@ -1,11 +1,15 @@
 """AOTInductor: exported with its first inputs, compiled into a package, loaded, called like the module."""
 
+import os
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+
+from benchmarks_suite.workload import Unsupported
 
 
 class Packaged:
@@ -32,8 +36,24 @@ def _compiled(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Path) -> str:
-    """Exports and compiles; the path of the package, in ``folder``."""
+    """Exports and compiles; the path of the package, in ``folder``. Raises Unsupported where loading it would crash."""
     from torch._inductor import aoti_compile_and_package
 
     exported = torch.export.export(module, args, kwargs, strict=False)
-    return str(aoti_compile_and_package(exported, package_path=str(folder / "model.pt2")))
+    path = Path(aoti_compile_and_package(exported, package_path=str(folder / "model.pt2")))
+    if has_own_runtime(path):
+        compiler = os.environ.get("CXX", "g++")
+        raise Unsupported(
+            f"the C++ compiler {compiler} links its runtime library into what it makes: a package of AOTInductor then"
+            " crashes while it is loaded (std::regex finds two of them). Set CXX to one that does not"
+        )
+    return str(path)
+
+
+def has_own_runtime(package: Path) -> bool:
+    """Whether a library in the package brings the C++ runtime along, instead of asking for the process's: each shared
+    library that asks for it names it.
+    """
+    with zipfile.ZipFile(package) as archive:
+        libraries = [archive.read(name) for name in archive.namelist() if name.endswith(".so")]
+    return any(b"libstdc++.so" not in library and b"libc++.so" not in library for library in libraries)

@@ -173,6 +173,32 @@ def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
     assert ahead.found(queued.job) is not None
 
 
+def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here there is no GPU whose memory could run out: the process that compiles is played."""
+    line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
+    other = {**EAGER, "config": "inductor"}
+    measured = {"measure": {**EAGER["measure"], "starts": []}}
+    jobs = [queued.job for queued in batch.read(listed(tmp_path, line | measured, other | measured), tmp_path / "out")]
+    tried: list[str] = []
+
+    def compiled(command: tuple[str, ...], folder: Path, limit_s: float) -> int:
+        room = "gpt2" not in folder.parent.name or folder.parent.name + command[-1] in tried
+        (folder / "answer.json").write_text(json.dumps({"status": "pass" if room else "oom"}))
+        tried.append(folder.parent.name + command[-1])
+        return 0
+
+    monkeypatch.setenv(ahead.SWITCH, "")
+    monkeypatch.setattr("benchmarks_suite.commands.ahead.in_fresh_process", compiled)
+    compile_ahead(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
+    assert [name.partition(".")[0] + "/" + name[-5:] for name in tried] == [
+        *("gpt2/timed", "gpt2/ecked", "mlp/timed"),
+        *("gpt2/timed", "gpt2/ecked"),
+    ]
+    assert all(ahead.found(job) for job in jobs)
+
+
 def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (queued,) = batch.read(listed(tmp_path, EAGER), tmp_path / "out")
     processes = JobProcesses(tmp_path / "preloaded.log")
