@@ -88,6 +88,12 @@ _RULES = (
     ),
     _Rule(
         "fail_to_run",
+        "A check in the generated code failed: sizes or strides are not those that it was compiled for. Eager"
+        " ran the same inputs: the compiler is wrong, or a custom operator's fake kernel.",
+        texts=("most often comes from a incorrect fake (aka meta) kernel",),
+    ),
+    _Rule(
+        "fail_to_run",
         "The disk is full. Free some space under the temporary folder (TMPDIR) and beside the result file.",
         texts=("No space left on device",),
     ),

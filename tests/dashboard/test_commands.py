@@ -170,6 +170,7 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h100_fourth", 27, "h100"),
         ("h100_fifth", 46, "h100"),
         ("h100_sixth", 16, "h100"),
+        ("h100_seventh", 16, "h100"),
         ("h200_two_gpus", 9, "h200"),
     ],
 )

@@ -49,6 +49,14 @@ def test_a_check_of_the_compilers_that_fails_is_not_the_benchmarks_fault() -> No
     assert "apt-get install g++" in outcome_of(ToolchainError("No working C++ compiler found in CXX")).message
 
 
+def test_an_assertion_of_generated_code_is_told_as_the_compilers() -> None:
+    check = torch._C._dynamo.guards.assert_size_stride  # what generated code calls
+    found = outcome_of(raised_by(lambda: check(torch.zeros(4, 3), (4, 3), (4, 1))))
+    assert found.status == "fail_to_run"
+    assert "the compiler is wrong" in found.message
+    assert found.message.endswith("expected size 4==4, stride 3==4 at dim=0")
+
+
 def test_missing_headers_name_the_package() -> None:
     error = exc.CppCompileError(["g++"], "fatal error: Python.h: No such file or directory")
     assert "python3-dev" in outcome_of(error).message
