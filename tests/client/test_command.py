@@ -174,7 +174,7 @@ def test_a_wrong_token_is_told_in_one_line(compilewatch: Command, monkeypatch: p
     monkeypatch.setenv("COMPILEWATCH_TOKEN", "cw_nobodys")
     done = compilewatch("alerts")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("compilewatch: No token that counts")
+    assert done.err.startswith("compilewatch: No token that counts"), done.err
 
 
 def test_a_path_and_a_build_cannot_be_compared(compilewatch: Command) -> None:
