@@ -93,7 +93,13 @@ def main() -> int:
     injections = tuple(one for one in all_of_them if given.only is None or one.name in given.only)
     if not injections:
         parser.error(f"--only names none of {', '.join(one.name for one in all_of_them)}")
-    return measure(given, injections) if given.command == "measure" else judge(given.out, injections)
+    if given.command == "measure":
+        return measure(given, injections)
+    import django  # where there is no site there is none
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    django.setup()
+    return judge(given.out, injections)
 
 
 def measure(given: argparse.Namespace, injections: tuple[Injection, ...]) -> int:
@@ -144,10 +150,6 @@ def _interleave(given: argparse.Namespace, until: float, injections: list[Inject
 
 def judge(out: Path, injections: tuple[Injection, ...]) -> int:
     """Print what was found of each injection and of each control; 1 where something came otherwise."""
-    import django  # where there is no site there is none
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    django.setup()
     from tests.end_to_end.gpu_drill_judging import findings
     from tests.end_to_end.gpu_drill_pairs import labels, read
 
