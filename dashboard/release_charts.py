@@ -16,6 +16,10 @@ _LANE = 0.12  # of the height, for failures
 _FEW_BUILDS = 12  # up to this many each has its name below the axis
 _LONGEST = 18  # letters of a variant's name there
 _SHAPES = ("circle", "square", "diamond", "triangle-up")  # one for each round of the colours: most lines are a point
+_NOTHING = {
+    "text": "No number: each of its jobs failed.",
+    "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.55, "showarrow": False, "font": {"size": 14},
+}  # fmt: skip
 _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 
@@ -52,7 +56,10 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
     """builds: every build of the axis, oldest first: one that lacks a number keeps its place."""
     traces = [trace for line in lines for trace in _traces(line, metric)]
     failed = [trace for row, line in enumerate(lines) for trace in _failures(line, row)]
-    return {"data": [*traces, *failed], "layout": _layout(metric, builds, has_failures=bool(failed))}
+    layout = _layout(metric, builds, has_failures=bool(failed))
+    if failed and not traces:
+        layout["annotations"] = [_NOTHING]
+    return {"data": [*traces, *failed], "layout": layout}
 
 
 def short_names(builds: Sequence[str]) -> dict[str, str]:

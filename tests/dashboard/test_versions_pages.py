@@ -265,6 +265,14 @@ def test_configs_of_one_colour_have_markers_of_their_own() -> None:
     assert len({(trace["meta"]["slot"], trace["marker"]["symbol"]) for trace in traces}) == 3 * SLOTS
 
 
+@pytest.mark.parametrize(("passed", "told"), [([], ["No number: each of its jobs failed."]), (["2.11.0"], [])])
+def test_a_chart_without_a_number_says_why(passed: list[str], told: list[str]) -> None:
+    measured = [Release(build, Level(2, 0.0, 0.01, 0.001)) for build in passed]
+    line = ReleaseLine("inductor", 1, [*measured, Release("2.13.0", None, status="fail_to_run")])
+    layout = release_figure([line], METRICS["latency_ms"], ["2.11.0", "2.13.0"])["layout"]
+    assert [each["text"] for each in layout.get("annotations", [])] == told
+
+
 def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
     shown = text(reader, f"/series/{GPT2}/?axis=release")
     assert '<option value="release" selected>' in shown
