@@ -1,3 +1,5 @@
-"""The benchmarks of Compilewatch. Runs inside any torch environment; needs torch, the model libraries, the stdlib."""
+"""The benchmarks of Compilewatch. Runs inside any torch environment; needs torch, the model
+libraries, the stdlib.
+"""
 
 __version__ = "0.4.0"

@@ -1,4 +1,5 @@
-"""Every config, one line each: a named way to execute a benchmark. To add one: docs/add-a-config.md.
+"""Every config, one line each: a named way to execute a benchmark. To add one:
+docs/add-a-config.md.
 
 Stdlib only, like registry.py. harness/compiling.py reads the facts here and applies them.
 """
@@ -8,7 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Target = Literal[
-    "nothing", "module", "blocks", "parts", "optimizer", "foreach_map", "train_step", "aot_inductor", "float8"
+    "nothing",
+    "module",
+    "blocks",
+    "parts",
+    "optimizer",
+    "foreach_map",
+    "train_step",
+    "aot_inductor",
+    "float8",
 ]
 
 
@@ -16,17 +25,20 @@ Target = Literal[
 class Config:
     """How one config executes a benchmark.
 
-    target: what is handed to torch.compile: nothing (eager), the module, its repeated blocks, its parts, the module and the
-        optimizer's step, the module beside an optimizer written with foreach_map, the whole training step; or what is done
+    target: what is handed to torch.compile: nothing (eager), the module, its repeated blocks, its
+        parts, the module and the optimizer's step, the module beside an optimizer written with
+        foreach_map, the whole training step; or what is done
         instead: ahead-of-time compilation, conversion of the linear layers to float8 first.
     backend, compile_mode, dynamic, fullgraph: arguments of torch.compile.
-    inductor, dynamo, functorch: attributes of torch._inductor.config, torch._dynamo.config, torch._functorch.config.
+    inductor, dynamo, functorch: attributes of torch._inductor.config, torch._dynamo.config,
+    torch._functorch.config.
     stance: arguments of torch.compiler.set_stance, entered after the first call.
     part_modes: for ``parts``, the compile_mode of each part, in the workload's order.
     modes: the benchmark modes it is for; empty: all. shapes: the same for shape profiles.
     since: the first torch release that has what it needs.
     gpu_only: the reason why it says nothing on a CPU; empty: it runs on both.
-    disable_blocks: run this many repeated blocks outside of the compiler, by torch.compiler.disable.
+    disable_blocks: run this many repeated blocks outside of the compiler, by
+        torch.compiler.disable.
     mark_dynamic: torch._dynamo.mark_dynamic on the sizes that vary.
     """
 
@@ -93,18 +105,25 @@ _ALL = (
 
 
 class _Configs(dict[str, Config]):
-    """The table; beside it any registered backend can be asked for by name, as ``backend_<name>``."""
+    """The table; beside it any registered backend can be asked for by name, as
+    ``backend_<name>``.
+    """
 
     def __missing__(self, name: str) -> Config:
         if name not in self:
             raise KeyError(name)
         backend = name.removeprefix("backend_")
         return Config(
-            name, f"Backend {backend}", f"torch.compile with the registered backend {backend}.", backend=backend
+            name,
+            f"Backend {backend}",
+            f"torch.compile with the registered backend {backend}.",
+            backend=backend,
         )
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (isinstance(name, str) and name.startswith("backend_") and len(name) > 8)
+        return super().__contains__(name) or (
+            isinstance(name, str) and name.startswith("backend_") and len(name) > 8
+        )
 
 
 CONFIGS: dict[str, Config] = _Configs({config.name: config for config in _ALL})
@@ -114,4 +133,9 @@ ABLATION = ("dynamo_only", "aot_eager", "inductor")  # one stage of the compiler
 def listed() -> Iterator[dict[str, Any]]:
     """The table for ``list --json``."""
     for position, config in enumerate(CONFIGS.values()):
-        yield {"name": config.name, "label": config.label, "about": config.about, "position": position}
+        yield {
+            "name": config.name,
+            "label": config.label,
+            "about": config.about,
+            "position": position,
+        }

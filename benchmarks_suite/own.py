@@ -1,7 +1,9 @@
-"""Own models: benchmarks from a plain Python file, a folder of files, or an installed package. docs/own-models.md.
+"""Own models: benchmarks from a plain Python file, a folder of files, or an installed package.
+docs/own-models.md.
 
-What a file offers is *read* from its text: nothing of it runs until it is measured or checked, so that torch is
-imported after the job's variables were set, and a file that cannot be imported spoils no list. Stdlib only.
+What a file offers is *read* from its text: nothing of it runs until it is measured or checked, so
+that torch is imported after the job's variables were set, and a file that cannot be imported spoils
+no list. Stdlib only.
 """
 
 import ast
@@ -24,14 +26,28 @@ GROUP = "compilewatch.benchmarks"  # of the entry points of installed packages
 SIZE = "own"  # measured on every machine
 MOST_FILES, MOST_BENCHMARKS, MOST_BYTES = 200, 1000, 1_000_000
 CHECK_S = 300  # the first import of torch from a cold disk takes minutes
-CONSTANTS: dict[str, Any] = {"FAMILY": "own", "ITEM": "samples", "CONFIGS": ("eager", "inductor"), "VERSION": 1}
-PARAMETERS: dict[str, Any] = {"batch_size": 1, "mode": "inference", "dtype": "float32", "shapes": "static"}
+CONSTANTS: dict[str, Any] = {
+    "FAMILY": "own",
+    "ITEM": "samples",
+    "CONFIGS": ("eager", "inductor"),
+    "VERSION": 1,
+}
+PARAMETERS: dict[str, Any] = {
+    "batch_size": 1,
+    "mode": "inference",
+    "dtype": "float32",
+    "shapes": "static",
+}
 _CHOICES = {
     "mode": ("inference", "training", "prefill", "decode"),
     "dtype": ("float32", "bfloat16", "float16", "autocast_bf16", "autocast_fp16"),
     "shapes": ("static", "dynamic", "bucketed"),
 }
-_PATTERNS = {"FAMILY": r"[a-z][a-z0-9_]{0,39}", "ITEM": r"[a-z]{1,40}", "CONFIGS": r"[a-z0-9_]{1,60}"}
+_PATTERNS = {
+    "FAMILY": r"[a-z][a-z0-9_]{0,39}",
+    "ITEM": r"[a-z]{1,40}",
+    "CONFIGS": r"[a-z0-9_]{1,60}",
+}
 
 
 class Malformed(ValueError):
@@ -48,7 +64,8 @@ class Source:
 
 
 def find(name: str, paths: Sequence[str], version: int | None = None) -> Benchmark | None:
-    """The benchmark of that name in these files and folders, else in installed packages; None where nobody has it.
+    """The benchmark of that name in these files and folders, else in installed packages; None where
+    nobody has it.
 
     version: replaces the file's own.
     """
@@ -60,12 +77,20 @@ def find(name: str, paths: Sequence[str], version: int | None = None) -> Benchma
 
 
 def every(paths: Sequence[str]) -> list[Source]:
-    """All sources, of these paths and installed; of two benchmarks with one name the first counts."""
+    """All sources, of these paths and installed; of two benchmarks with one name the first
+    counts.
+    """
     sources, owners = [*of_paths(paths), *installed()], dict[str, str]()
     for source in sources:
-        taken = [each for each in source.benchmarks if owners.setdefault(each.name, source.module) != source.module]
+        taken = [
+            each
+            for each in source.benchmarks
+            if owners.setdefault(each.name, source.module) != source.module
+        ]
         source.benchmarks = [each for each in source.benchmarks if each not in taken]
-        source.problems += [f"{each.name} is left out: {owners[each.name]} has one of that name" for each in taken]
+        source.problems += [
+            f"{each.name} is left out: {owners[each.name]} has one of that name" for each in taken
+        ]
     return sources
 
 
@@ -79,31 +104,49 @@ def of_paths(paths: Iterable[str]) -> Iterator[Source]:
 
 
 def installed() -> Iterator[Source]:
-    """The modules that installed packages name as entry points; found without importing a package."""
-    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+    """The modules that installed packages name as entry points; found without importing a
+    package.
+    """
+    for point in sorted(
+        importlib.metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)
+    ):
         try:
             spec = _spec(point.module)
         except Exception as error:  # a finder of an editable install can raise anything
-            yield Source(point.module, problems=[f"looking for it raised {type(error).__name__}: {error}"])
+            yield Source(
+                point.module, problems=[f"looking for it raised {type(error).__name__}: {error}"]
+            )
             continue
         if spec is None or not spec.origin or not spec.origin.endswith(".py"):
-            yield Source(point.module, problems=["the entry point names a module that is not there: reinstall it"])
+            yield Source(
+                point.module,
+                problems=["the entry point names a module that is not there: reinstall it"],
+            )
         else:
             yield _of_file(Path(spec.origin), point.module)
 
 
 def problem_of_import(module: str) -> str:
-    """The traceback with which a source fails to import, in a process of its own; empty where it does not."""
+    """The traceback with which a source fails to import, in a process of its own; empty where it
+    does not.
+    """
     code = "import sys; from benchmarks_suite import registry; registry.imported(sys.argv[1])"
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code, module], capture_output=True, text=True, timeout=CHECK_S, check=False
+            [sys.executable, "-c", code, module],
+            capture_output=True,
+            text=True,
+            timeout=CHECK_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"its import did not end within {CHECK_S} s"
     if done.returncode == 0:
         return ""
-    return done.stderr.strip()[-4000:] or f"its import ended the process with exit code {done.returncode}, and no word"
+    return (
+        done.stderr.strip()[-4000:]
+        or f"its import ended the process with exit code {done.returncode}, and no word"
+    )
 
 
 def _spec(module: str) -> ModuleSpec | None:
@@ -112,18 +155,27 @@ def _spec(module: str) -> ModuleSpec | None:
     for depth in range(len(below)):
         if spec is None or spec.submodule_search_locations is None:
             return None
-        spec = PathFinder.find_spec(".".join([top, *below[: depth + 1]]), spec.submodule_search_locations)
+        spec = PathFinder.find_spec(
+            ".".join([top, *below[: depth + 1]]), spec.submodule_search_locations
+        )
     return spec
 
 
 def _in_folder(folder: Path) -> Iterator[Source]:
-    files = [path for path in sorted(folder.rglob("*.py")) if not _is_hidden(path.relative_to(folder))]
+    files = [
+        path for path in sorted(folder.rglob("*.py")) if not _is_hidden(path.relative_to(folder))
+    ]
     for file in files[:MOST_FILES]:
         source = _of_file(file, str(file))
-        if source.benchmarks or any("defines no function" not in problem for problem in source.problems):
+        if source.benchmarks or any(
+            "defines no function" not in problem for problem in source.problems
+        ):
             yield source
     if len(files) > MOST_FILES:
-        yield Source(str(folder), problems=[f"it has {len(files)} files: only the first {MOST_FILES} were read"])
+        yield Source(
+            str(folder),
+            problems=[f"it has {len(files)} files: only the first {MOST_FILES} were read"],
+        )
 
 
 def _is_hidden(path: Path) -> bool:
@@ -151,16 +203,24 @@ def _of_file(path: Path, module: str) -> Source:
 
 
 def _add_functions(source: Source, tree: ast.Module, constants: dict[str, Any]) -> None:
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)]
+    functions = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)
+    ]
     if not functions:
-        source.problems.append(f"it defines no function {PREFIX}NAME that returns a module and its inputs")
+        source.problems.append(
+            f"it defines no function {PREFIX}NAME that returns a module and its inputs"
+        )
     for function in functions:
         try:
             source.benchmarks += _benchmarks(function, constants, source.module)
         except Malformed as error:
             source.problems.append(f"line {function.lineno}: {function.name}: {error}")
     if len(source.benchmarks) > MOST_BENCHMARKS:
-        source.problems.append(f"it offers {len(source.benchmarks)} benchmarks: the first {MOST_BENCHMARKS} count")
+        source.problems.append(
+            f"it offers {len(source.benchmarks)} benchmarks: the first {MOST_BENCHMARKS} count"
+        )
         del source.benchmarks[MOST_BENCHMARKS:]
 
 
@@ -168,7 +228,9 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
     """FAMILY, ITEM, CONFIGS and VERSION where the file sets them."""
     found = {}
     for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        target = (
+            node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        )
         if isinstance(target, ast.Name) and target.id in CONSTANTS and isinstance(node, ast.Assign):
             value = _literal(node.value, f"line {node.lineno}: {target.id}")
             found[target.id] = _checked_constant(target.id, value, f"line {node.lineno}")
@@ -180,16 +242,26 @@ def _checked_constant(name: str, value: Any, where: str) -> Any:
         if type(value) is not int or not 1 <= value < 2**31:
             raise Malformed(f"{where}: VERSION must be a whole number from 1, not {value!r}")
         return value
-    texts = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else (value,)
+    texts = (
+        (value,)
+        if isinstance(value, str)
+        else tuple(value)
+        if isinstance(value, list | tuple)
+        else (value,)
+    )
     if name != "CONFIGS" and len(texts) != 1:
         raise Malformed(f"{where}: {name} must be one word, not {value!r}")
     for text in texts:
         if not isinstance(text, str) or not re.fullmatch(_PATTERNS[name], text):
-            raise Malformed(f"{where}: {name} must be written in lower-case letters, digits and _, not {text!r}")
+            raise Malformed(
+                f"{where}: {name} must be written in lower-case letters, digits and _, not {text!r}"
+            )
     return texts if name == "CONFIGS" else texts[0]
 
 
-def _benchmarks(function: ast.FunctionDef, constants: dict[str, Any], module: str) -> Iterator[Benchmark]:
+def _benchmarks(
+    function: ast.FunctionDef, constants: dict[str, Any], module: str
+) -> Iterator[Benchmark]:
     """One for each combination of what the parameters' defaults offer."""
     model = function.name.removeprefix(PREFIX)
     if not re.fullmatch(r"[a-z0-9_]{1,80}", model):
@@ -200,9 +272,18 @@ def _benchmarks(function: ast.FunctionDef, constants: dict[str, Any], module: st
     for values in itertools.product(*(offered[name] for name in PARAMETERS)):
         batch_size, mode, dtype, shapes = values
         yield Benchmark(
-            model, constants["FAMILY"], SIZE, mode, dtype, shapes, batch_size, constants["ITEM"],
-            constants["CONFIGS"], constants["VERSION"], module,
-        )  # fmt: skip
+            model,
+            constants["FAMILY"],
+            SIZE,
+            mode,
+            dtype,
+            shapes,
+            batch_size,
+            constants["ITEM"],
+            constants["CONFIGS"],
+            constants["VERSION"],
+            module,
+        )
 
 
 def _defaults(function: ast.FunctionDef) -> dict[str, tuple[Any, ...]]:
@@ -226,9 +307,14 @@ def _offered(name: str, value: Any) -> tuple[Any, ...]:
     values = tuple(value) if isinstance(value, list | tuple) else (value,)
     for each in values:
         if name == "batch_size" and (type(each) is not int or not 1 <= each < 2**31):
-            raise Malformed(f"batch_size must be a whole number from 1, or a tuple of them, not {each!r}")
+            raise Malformed(
+                f"batch_size must be a whole number from 1, or a tuple of them, not {each!r}"
+            )
         if name in _CHOICES and each not in _CHOICES[name]:
-            raise Malformed(f"{name} must be one of {', '.join(_CHOICES[name])}, or a tuple of them, not {each!r}")
+            raise Malformed(
+                f"{name} must be one of {', '.join(_CHOICES[name])}, or a tuple of them, not "
+                f"{each!r}"
+            )
     if not values:
         raise Malformed(f"{name} offers nothing: write a value, or a tuple of values")
     return values
@@ -238,4 +324,6 @@ def _literal(node: ast.expr, what: str) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise Malformed(f"{what} must be written out: it is read without running the file") from None
+        raise Malformed(
+            f"{what} must be written out: it is read without running the file"
+        ) from None

@@ -1,4 +1,6 @@
-"""From what an own model's function returns to the Workload that the harness measures. docs/own-models.md."""
+"""From what an own model's function returns to the Workload that the harness measures.
+docs/own-models.md.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -16,8 +18,9 @@ from benchmarks_suite.workload import Inputs, Workload, weights_not_drawn
 def build(benchmark: Benchmark) -> Workload:
     """Calls the benchmark's function with the parameters that it asks for.
 
-    What it draws with torch is the same in every torch release; large weights are not drawn, the harness fills them.
-    Raises TypeError where it returns something else than a module and its inputs.
+    What it draws with torch is the same in every torch release; large weights are not drawn, the
+    harness fills them. Raises TypeError where it returns something else than a module and its
+    inputs.
     """
     function = getattr(imported(benchmark.module), own.PREFIX + benchmark.model)
     asked = inspect.signature(function).parameters.keys() & own.PARAMETERS.keys()
@@ -29,11 +32,14 @@ def build(benchmark: Benchmark) -> Workload:
 def _workload(made: Any, benchmark: Benchmark) -> Workload:
     if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[0], nn.Module):
         raise TypeError(
-            f"{own.PREFIX}{benchmark.model} returned {_kind(made)}: return a module and its inputs, and for training"
+            f"{own.PREFIX}{benchmark.model} returned {_kind(made)}: return a module and its "
+            "inputs, and for training"
             " a function (output, inputs) -> loss as the third"
         )
     module, inputs, *loss = made
-    draw: Callable[[int], Any] = inputs if callable(inputs) and not isinstance(inputs, Tensor) else lambda index: inputs
+    draw: Callable[[int], Any] = (
+        inputs if callable(inputs) and not isinstance(inputs, Tensor) else lambda index: inputs
+    )
     given = _Given(draw(0))
     return Workload(
         module=module,
@@ -53,10 +59,14 @@ class _Given:
         self._by_name, self._alone = isinstance(example, Mapping), isinstance(example, Tensor)
 
     def named(self, inputs: Any) -> Inputs:
-        """The inputs by name; by place where they have none. The same tensors at every call: the caller copies."""
+        """The inputs by name; by place where they have none. The same tensors at every call: the
+        caller copies.
+        """
         if self._by_name:
             return dict(inputs)
-        return {str(place): value for place, value in enumerate([inputs] if self._alone else inputs)}
+        return {
+            str(place): value for place, value in enumerate([inputs] if self._alone else inputs)
+        }
 
     def as_given(self, batch: Inputs) -> Any:
         values = tuple(batch.values())
@@ -67,7 +77,9 @@ class _Given:
 
 
 def first_tensor(result: Any) -> Tensor:
-    """The first tensor of floats in what a module returned. Raises TypeError where there is none."""
+    """The first tensor of floats in what a module returned. Raises TypeError where there is
+    none.
+    """
     if isinstance(result, Tensor) and result.is_floating_point():
         return result
     inside: Iterable[Any] = result.values() if isinstance(result, Mapping) else ()
@@ -78,7 +90,9 @@ def first_tensor(result: Any) -> Tensor:
             return first_tensor(each)
         except TypeError:
             continue
-    raise TypeError(f"the module returned {_kind(result)}: no tensor of floats in it could be compared")
+    raise TypeError(
+        f"the module returned {_kind(result)}: no tensor of floats in it could be compared"
+    )
 
 
 def _kind(value: Any) -> str:

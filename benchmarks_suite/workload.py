@@ -1,10 +1,10 @@
 """What a model file hands to the harness: the whole interface between models/*.py and harness/.
 
-A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the module on
-the CPU in float32. Weights that the library would draw at random are empty memory after ``registry.load``
-(drawing billions of them takes minutes); the harness fills every parameter with its own generator, because the
-same seed gives other weights in other torch releases. Buffers (rotary tables, position ids, caches) hold their
-right values.
+A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the
+module on the CPU in float32. Weights that the library would draw at random are empty memory after
+``registry.load`` (drawing billions of them takes minutes); the harness fills every parameter with
+its own generator, because the same seed gives other weights in other torch releases. Buffers
+(rotary tables, position ids, caches) hold their right values.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,33 +20,39 @@ Inputs = Mapping[str, Any]
 
 
 class Unsupported(Exception):
-    """This machine, torch version or set of libraries cannot run the workload; the text says why."""
+    """This machine, torch version or set of libraries cannot run the workload; the text says
+    why.
+    """
 
 
 @dataclass(frozen=True)
 class Workload:
     """One model, ready to be measured.
 
-    module: on the CPU, float32, as published (dropout included; the harness sets it to 0 where it checks
-        accuracy).
-    inputs: ``inputs(index, generator)`` is the index-th batch on the CPU; floats in float32, ids in int64.
-        With the static shape profile every index has the same shapes; with ``dynamic`` they vary; with
-        ``bucketed`` they are padded to one of a few lengths. Floats are cast and all is moved by the harness.
-    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, never this.
+    module: on the CPU, float32, as published (dropout included; the harness sets it to 0 where it
+        checks accuracy).
+    inputs: ``inputs(index, generator)`` is the index-th batch on the CPU; floats in float32, ids in
+        int64. With the static shape profile every index has the same shapes; with ``dynamic`` they
+        vary; with
+        ``bucketed`` they are padded to one of a few lengths. Floats are cast and all is moved by
+            the harness.
+    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, never
+        this.
     output: picks the tensor to compare and to reduce from what ``call`` returned.
     loss: ``loss(output_of_call, inputs)``, a scalar; None where the model has no training mode.
     items: how many of ``item`` one batch holds (padding not counted).
         Distributed: of this rank's batch; every rank has its own.
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
-    parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder": "encoder"}.
-    reset: called before each step where the module keeps state between calls; None where a step needs none. A
-        decode step needs none: its input holds the position, so that the same input always gives the same
-        output.
-    wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called once per
-        arm, on the device, after the weights were filled, cast and moved and, for the family ``distributed``,
-        after torchrun's process group is up; before torch.compile. None where the module is measured as it
-        is.
+    parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder":
+        "encoder"}.
+    reset: called before each step where the module keeps state between calls; None where a step
+        needs none. A decode step needs none: its input holds the position, so that the same input
+        always gives the same output.
+    wrap: ``wrap(module)`` returns the module that is really measured: quantized, DDP, FSDP2. Called
+        once per arm, on the device, after the weights were filled, cast and moved and, for the
+        family ``distributed``, after torchrun's process group is up; before torch.compile. None
+        where the module is measured as it is.
     """
 
     module: nn.Module
@@ -64,12 +70,14 @@ class Workload:
 
 @contextmanager
 def weights_not_drawn() -> Iterator[None]:
-    """While it is on, nothing is drawn at random in place: a billion weights are allocated and never touched.
+    """While it is on, nothing is drawn at random in place: a billion weights are allocated and
+    never touched.
 
     Constants (norms of one) and computed buffers are written as usual.
     """
     init: Any = torch.nn.init
-    truncated = init._no_grad_trunc_normal_  # draws again until all lies within its bounds: on empty memory, for ever
+    # Draws again until all lies within its bounds: on empty memory, for ever
+    truncated = init._no_grad_trunc_normal_
     init._no_grad_trunc_normal_ = lambda tensor, *bounds, **options: tensor
     try:
         with _NothingDrawn():
@@ -78,14 +86,26 @@ def weights_not_drawn() -> Iterator[None]:
         init._no_grad_trunc_normal_ = truncated
 
 
-_DRAWS = frozenset({"normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_"})
+_DRAWS = frozenset(
+    {
+        "normal_",
+        "uniform_",
+        "kaiming_normal_",
+        "kaiming_uniform_",
+        "xavier_normal_",
+        "xavier_uniform_",
+    }
+)
 # by name: libraries put functions of their own in the place of torch.nn.init's while they build
 
 
 class _NothingDrawn(TorchFunctionMode):
-    def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") not in _DRAWS:
             return func(*args, **kwargs)
         tensor: Tensor = args[0] if args else kwargs["tensor"]
-        return tensor if tensor.dim() > 1 else tensor.detach().zero_()  # old memory could look like a norm's gain
+        # Old memory could look like a norm's gain
+        return tensor if tensor.dim() > 1 else tensor.detach().zero_()

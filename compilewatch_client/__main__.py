@@ -1,7 +1,8 @@
 """compilewatch: ask a Compilewatch site, trigger measurements, and gate a change.
 
-Where the site is and the token: COMPILEWATCH_URL and COMPILEWATCH_TOKEN, or ~/.config/compilewatch.toml.
-Exit codes: 0 all is well, 1 it is not (jobs failed, a regression), 2 it could not be asked, 3 not known yet.
+Where the site is and the token: COMPILEWATCH_URL and COMPILEWATCH_TOKEN, or
+~/.config/compilewatch.toml. Exit codes: 0 all is well, 1 it is not (jobs failed, a regression), 2
+it could not be asked, 3 not known yet.
 """
 
 import sys
@@ -16,10 +17,16 @@ COULD_NOT, INTERRUPTED = 2, 130
 
 
 def parser() -> ArgumentParser:
-    made = ArgumentParser(prog="compilewatch", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    made = ArgumentParser(
+        prog="compilewatch", description=__doc__, formatter_class=RawDescriptionHelpFormatter
+    )
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        command.declare(commands.add_parser(name, help=command.about, description=command.about.capitalize() + "."))
+        command.declare(
+            commands.add_parser(
+                name, help=command.about, description=command.about.capitalize() + "."
+            )
+        )
     return made
 
 

@@ -1,6 +1,7 @@
 """Where the site is and who asks: arguments, else variables, else a file.
 
-COMPILEWATCH_URL, COMPILEWATCH_TOKEN; or `~/.config/compilewatch.toml` (COMPILEWATCH_CONFIG names another):
+COMPILEWATCH_URL, COMPILEWATCH_TOKEN; or `~/.config/compilewatch.toml` (COMPILEWATCH_CONFIG names
+another):
 
     url = "https://compilewatch.example.org"
     token = "cw_…"
@@ -36,7 +37,10 @@ def config(url: str = "", token: str = "", environment: Mapping[str, str] = os.e
     parts = urlsplit(found)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise NotConfigured(f"{found!r} is no address of a site: {_HOW.format(path=path)}.")
-    return Config(found.rstrip("/"), token or environment.get("COMPILEWATCH_TOKEN", "") or written.get("token", ""))
+    return Config(
+        found.rstrip("/"),
+        token or environment.get("COMPILEWATCH_TOKEN", "") or written.get("token", ""),
+    )
 
 
 def config_file(environment: Mapping[str, str] = os.environ) -> Path:
@@ -53,5 +57,7 @@ def _written(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise NotConfigured(f"{path} cannot be read: {error}. Mend it, or set COMPILEWATCH_URL.") from None
+        raise NotConfigured(
+            f"{path} cannot be read: {error}. Mend it, or set COMPILEWATCH_URL."
+        ) from None
     return {key: value for key, value in found.items() if isinstance(value, str)}

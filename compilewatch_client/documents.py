@@ -1,10 +1,14 @@
-"""The documents of the API that the client hands out, as types; a site of a later version may add fields."""
+"""The documents of the API that the client hands out, as types; a site of a later version may add
+fields.
+"""
 
 from typing import Any, Literal, TypedDict
 
 
 class Series(TypedDict):
-    """A case on a machine and a track in one metric, with its newest datum; low, high: its 95 % interval."""
+    """A case on a machine and a track in one metric, with its newest datum; low, high: its 95 %
+    interval.
+    """
 
     id: int
     benchmark: str
@@ -48,7 +52,9 @@ class Counts(TypedDict):
 
 
 class Progress(TypedDict):
-    """What a run and a comparison have in common while they are followed. seconds_left: None while unknown."""
+    """What a run and a comparison have in common while they are followed. seconds_left: None while
+    unknown.
+    """
 
     label: str
     machine: str
@@ -109,7 +115,9 @@ class Comparison(Progress):
 
 
 class Bisection(Progress):
-    """low, high: where it stands; steps: the builds that were measured, and which end each is like."""
+    """low, high: where it stands; steps: the builds that were measured, and which end each is
+    like.
+    """
 
     id: int
     base: str
@@ -174,8 +182,19 @@ class Gate(TypedDict):
 
 
 Act = Literal[
-    "move", "again", "assign", "note", "link", "nudge", "split", "merge", "invalidate", "bring-back", "mute", "unmute"
-]  # fmt: skip
+    "move",
+    "again",
+    "assign",
+    "note",
+    "link",
+    "nudge",
+    "split",
+    "merge",
+    "invalidate",
+    "bring-back",
+    "mute",
+    "unmute",
+]
 
 
 class Alert(TypedDict):
@@ -205,7 +224,9 @@ class Refusal(TypedDict):
 
 
 class Taken(TypedDict):
-    """What became of posted results. known: were there already; left_out: metrics that are not known there."""
+    """What became of posted results. known: were there already; left_out: metrics that are not
+    known there.
+    """
 
     added: int
     known: int

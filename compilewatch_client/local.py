@@ -1,7 +1,8 @@
-"""Two interpreters on this machine, measured in turn: A B, B A, A B … each case in a process of its own.
+"""Two interpreters on this machine, measured in turn: A B, B A, A B … each case in a process of its
+own.
 
-The suite is run as a command (`python -m benchmarks_suite batch -`), one for each side. What drifts with time, a
-machine that warms up or other load, meets both sides alike.
+The suite is run as a command (`python -m benchmarks_suite batch -`), one for each side. What drifts
+with time, a machine that warms up or other load, meets both sides alike.
 """
 
 import importlib.util
@@ -26,7 +27,9 @@ class LocalError(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """name: of the folder of results. python: an interpreter that has torch. sources: files of own models."""
+    """name: of the folder of results. python: an interpreter that has torch. sources: files of own
+    models.
+    """
 
     name: Name
     python: str
@@ -35,7 +38,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to measure; empty: every model or config that there is. size: of the suite's own benchmarks."""
+    """What to measure; empty: every model or config that there is. size: of the suite's own
+    benchmarks.
+    """
 
     models: list[str]
     benchmarks: list[str]
@@ -44,36 +49,54 @@ class Wanted:
 
 
 def environment() -> dict[str, str]:
-    """This process's variables, with which any interpreter finds the suite that lies beside this package."""
+    """This process's variables, with which any interpreter finds the suite that lies beside this
+    package.
+    """
     found = importlib.util.find_spec(SUITE)
     if found is None or not found.submodule_search_locations:
-        raise LocalError("To measure on this machine the package benchmarks_suite must lie beside this one.")
+        raise LocalError(
+            "To measure on this machine the package benchmarks_suite must lie beside this one."
+        )
     place = str(Path(next(iter(found.submodule_search_locations))).parent)
     path = os.pathsep.join(filter(None, (place, os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, "PYTHONPATH": path}
 
 
 def cases(side: Side, wanted: Wanted) -> list[tuple[str, str]]:
-    """(benchmark, config) of what is wanted, as the side's interpreter offers it. Raises LocalError: nothing fits."""
+    """(benchmark, config) of what is wanted, as the side's interpreter offers it. Raises
+    LocalError: nothing fits.
+    """
     sources = [word for path in side.sources for word in ("--from", path)]
     command = [side.python, "-m", SUITE, "list", "--json", *sources]
     try:
-        listed = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            command, env=environment(), capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         told = (getattr(error, "stderr", "") or str(error)).strip().splitlines()
-        raise LocalError(f"{side.python} cannot run the suite: {told[-1] if told else error}") from None
+        raise LocalError(
+            f"{side.python} cannot run the suite: {told[-1] if told else error}"
+        ) from None
     known = json.loads(listed)["benchmarks"]
-    found = [(one["name"], config) for one in known if _fits(one, wanted, side) for config in _configs(one, wanted)]
+    found = [
+        (one["name"], config)
+        for one in known
+        if _fits(one, wanted, side)
+        for config in _configs(one, wanted)
+    ]
     if not found:
         models = ", ".join(sorted({one["model"] for one in known}))
         raise LocalError(
-            f"Nothing to measure: no benchmark fits the options. Models: {models}; sizes: smoke, standard."
+            f"Nothing to measure: no benchmark fits the options. Models: {models}; sizes: "
+            "smoke, standard."
         )
     return found
 
 
 def _fits(one: dict[str, Any], wanted: Wanted, side: Side) -> bool:
-    """Without a name: the own models where there are files of them, else the default selection of the size."""
+    """Without a name: the own models where there are files of them, else the default selection of
+    the size.
+    """
     if wanted.benchmarks:
         return one["name"] in wanted.benchmarks
     if wanted.models:
@@ -85,7 +108,9 @@ def _configs(one: dict[str, Any], wanted: Wanted) -> list[str]:
     return wanted.configs or one["default_configs"] or ["eager", "inductor"]
 
 
-def in_turn(cases: Sequence[tuple[str, str]], repeats: int) -> Iterator[tuple[tuple[str, str], Name]]:
+def in_turn(
+    cases: Sequence[tuple[str, str]], repeats: int
+) -> Iterator[tuple[tuple[str, str], Name]]:
     """Every case on both sides, `repeats` times; which goes first alternates."""
     orders: tuple[tuple[Name, Name], tuple[Name, Name]] = (("base", "new"), ("new", "base"))
     for repeat in range(repeats):
@@ -104,7 +129,9 @@ def measure(
     out: Path,
     told: Callable[[str], None],
 ) -> dict[Name, list[Path]]:
-    """Measure; the result files of each side, in the order taken. told: called after each job with how it ended."""
+    """Measure; the result files of each side, in the order taken. told: called after each job with
+    how it ended.
+    """
     found: dict[Name, list[Path]] = {side.name: [] for side in sides}
     with ExitStack() as ended:
         batches = {side.name: ended.enter_context(_Batch(side, out / side.name)) for side in sides}
@@ -117,7 +144,9 @@ def measure(
 
 
 class _Batch:
-    """The suite in one interpreter, which measures a line of JSON at a time; it ends with the `with` block."""
+    """The suite in one interpreter, which measures a line of JSON at a time; it ends with the
+    `with` block.
+    """
 
     def __init__(self, side: Side, folder: Path) -> None:
         self._side, self._folder = side, folder
@@ -128,7 +157,12 @@ class _Batch:
         command = [self._side.python, "-m", SUITE, "batch", "-", str(self._folder)]
         with self._words.open("w") as log:
             self._process = subprocess.Popen(
-                command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                command,
+                env=environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
             )
         return self
 
@@ -146,5 +180,8 @@ class _Batch:
             self._process.stdin.flush()
             answer = json.loads(self._process.stdout.readline())
         if "error" in answer:
-            raise LocalError(f"The {self._side.name} side cannot be measured: {answer['error']}. See {self._words}.")
+            raise LocalError(
+                f"The {self._side.name} side cannot be measured: {answer['error']}. See "
+                f"{self._words}."
+            )
         return self._folder / answer["folder"] / "result.json", str(answer["status"])

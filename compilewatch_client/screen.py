@@ -35,7 +35,9 @@ def as_json(document: Any) -> None:
     sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[str] = ()
+) -> None:
     """numbers: columns that are set to the right."""
     made = Table(box=None, header_style="bold", pad_edge=False)
     for name in header:
@@ -62,8 +64,18 @@ def moment(text: str | None) -> str:
 
 def bar() -> Progress:
     """A progress bar on stderr."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, TextColumn("{task.fields[note]}"), console=err(), transient=not sys.stderr.isatty())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    return Progress(
+        *columns,
+        TextColumn("{task.fields[note]}"),
+        console=err(),
+        transient=not sys.stderr.isatty(),
+    )
 
 
 def follow(look: Callable[[], Followed], sleep: Callable[[float], None] = time.sleep) -> Followed:

@@ -13,7 +13,9 @@ from dashboard.result_sides import side
 
 
 def judge(base: Sequence[Path], new: Sequence[Path], metrics: Sequence[str] = ()) -> dict[str, Any]:
-    """The gate's answer, as the API's. Raises LocalError: an unknown metric, or a file that is no result."""
+    """The gate's answer, as the API's. Raises LocalError: an unknown metric, or a file that is no
+    result.
+    """
     judged = list(metrics) or list(gating.METRICS_OF_A_GATE)
     try:
         require_known("metric", judged, list(METRICS))
@@ -21,7 +23,9 @@ def judge(base: Sequence[Path], new: Sequence[Path], metrics: Sequence[str] = ()
         raise LocalError(str(error)) from None
     old, fresh = [read(path) for path in base], [read(path) for path in new]
     gate = gating.decide(side(old), side(fresh), judged)
-    text = gating.markdown(gate, base=label(old, "base"), new=label(fresh, "new"), machine=machine(fresh))
+    text = gating.markdown(
+        gate, base=label(old, "base"), new=label(fresh, "new"), machine=machine(fresh)
+    )
     return {**gating.document(gate), "markdown": text, "url": ""}
 
 

@@ -1,1 +1,3 @@
-"""The Django project and its one app. Light to import: dashboard.local runs before Django is installed."""
+"""The Django project and its one app. Light to import: dashboard.local runs before Django is
+installed.
+"""

@@ -1,4 +1,6 @@
-"""How the admin looks: the site's blue, and its lists in the order of the work. Read by the settings."""
+"""How the admin looks: the site's blue, and its lists in the order of the work. Read by the
+settings.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -8,59 +10,89 @@ from django.urls import reverse
 
 # One hue (266°, that of the site's accent) from light to dark.
 _LIGHTNESS = {
-    "50": (97.0, 0.02), "100": (93.5, 0.035), "200": (88.0, 0.06), "300": (80.0, 0.1), "400": (69.0, 0.15),
-    "500": (57.0, 0.2), "600": (45.0, 0.2), "700": (40.0, 0.18), "800": (35.0, 0.15), "900": (30.0, 0.12),
+    "50": (97.0, 0.02),
+    "100": (93.5, 0.035),
+    "200": (88.0, 0.06),
+    "300": (80.0, 0.1),
+    "400": (69.0, 0.15),
+    "500": (57.0, 0.2),
+    "600": (45.0, 0.2),
+    "700": (40.0, 0.18),
+    "800": (35.0, 0.15),
+    "900": (30.0, 0.12),
     "950": (22.0, 0.08),
-}  # fmt: skip
-COLORS = {"primary": {step: f"oklch({light}% {chroma} 266)" for step, (light, chroma) in _LIGHTNESS.items()}}
+}
+COLORS = {
+    "primary": {
+        step: f"oklch({light}% {chroma} 266)" for step, (light, chroma) in _LIGHTNESS.items()
+    }
+}
 
 # Each list: its title, its model, and what one does there.
 _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    ("Measure", (
-        ("Runs", "run", "trigger, cancel, retry"),
-        ("Schedules", "schedule", "what runs by itself, and when"),
-        ("Comparisons", "comparison", "two builds, measured side by side"),
-        ("Bisections", "bisection", "between which builds a case changed"),
-        ("Jobs", "job", "single cases: where they are, what they say"),
-        ("Refused results", "refusedresult", "what the site did not take, and why"),
-    )),
-    ("What is measured", (
-        ("Torch builds", "torchbuild", "add one, or a variant with other settings"),
-        ("Tracks", "track", "the streams of builds that are followed"),
-        ("Benchmarks", "benchmark", "switch single ones off and on"),
-        ("Configs", "config", "the ways to run them"),
-        ("Model repositories", "modelrepository", "models of your own, as plug-ins"),
-    )),
-    ("Fleet", (
-        ("Machines", "machine", "classes of identical hardware"),
-        ("Workers", "worker", "pause, revoke, give a token"),
-        ("Environments", "installedenvironment", "which builds are installed where"),
-        ("Requirements", "requirements", "the pins that go with a build"),
-    )),
-    ("Alerts", (
-        ("Alert groups", "alertgroup", "every change that was found"),
-        ("Rules", "rule", "who is told of what"),
-        ("Channels", "channel", "mail, chat, webhooks; send a test"),
-        ("Deliveries", "delivery", "what was sent, what waits"),
-        ("Mutes", "mute", "what nobody wants to hear of for a while"),
-        ("Invalid points", "invalidpoint", "results that were taken out of a series"),
-        ("Annotations", "annotation", "remarks on the trends"),
-    )),
-    ("People", (
-        ("Users", "auth.user", "who may sign in"),
-        ("Groups", "auth.group", "who may do what"),
-        ("API tokens", "apitoken", "for scripts and notebooks"),
-        ("Changes", "change", "the audit trail: who did what"),
-        ("Log entries", "admin.logentry", "what was done in the admin"),
-        ("Sign-ins", "axes.accesslog", "who came, and from where"),
-        ("Wrong passwords", "axes.accessattempt", "unlock who is locked out"),
-    )),
-    ("Scheduler", (
-        ("Periodic tasks", "django_celery_beat.periodictask", "the site's own upkeep"),
-        ("Crontabs", "django_celery_beat.crontabschedule", "times of the schedules"),
-        ("Intervals", "django_celery_beat.intervalschedule", "times of the upkeep"),
-    )),
-)  # fmt: skip
+    (
+        "Measure",
+        (
+            ("Runs", "run", "trigger, cancel, retry"),
+            ("Schedules", "schedule", "what runs by itself, and when"),
+            ("Comparisons", "comparison", "two builds, measured side by side"),
+            ("Bisections", "bisection", "between which builds a case changed"),
+            ("Jobs", "job", "single cases: where they are, what they say"),
+            ("Refused results", "refusedresult", "what the site did not take, and why"),
+        ),
+    ),
+    (
+        "What is measured",
+        (
+            ("Torch builds", "torchbuild", "add one, or a variant with other settings"),
+            ("Tracks", "track", "the streams of builds that are followed"),
+            ("Benchmarks", "benchmark", "switch single ones off and on"),
+            ("Configs", "config", "the ways to run them"),
+            ("Model repositories", "modelrepository", "models of your own, as plug-ins"),
+        ),
+    ),
+    (
+        "Fleet",
+        (
+            ("Machines", "machine", "classes of identical hardware"),
+            ("Workers", "worker", "pause, revoke, give a token"),
+            ("Environments", "installedenvironment", "which builds are installed where"),
+            ("Requirements", "requirements", "the pins that go with a build"),
+        ),
+    ),
+    (
+        "Alerts",
+        (
+            ("Alert groups", "alertgroup", "every change that was found"),
+            ("Rules", "rule", "who is told of what"),
+            ("Channels", "channel", "mail, chat, webhooks; send a test"),
+            ("Deliveries", "delivery", "what was sent, what waits"),
+            ("Mutes", "mute", "what nobody wants to hear of for a while"),
+            ("Invalid points", "invalidpoint", "results that were taken out of a series"),
+            ("Annotations", "annotation", "remarks on the trends"),
+        ),
+    ),
+    (
+        "People",
+        (
+            ("Users", "auth.user", "who may sign in"),
+            ("Groups", "auth.group", "who may do what"),
+            ("API tokens", "apitoken", "for scripts and notebooks"),
+            ("Changes", "change", "the audit trail: who did what"),
+            ("Log entries", "admin.logentry", "what was done in the admin"),
+            ("Sign-ins", "axes.accesslog", "who came, and from where"),
+            ("Wrong passwords", "axes.accessattempt", "unlock who is locked out"),
+        ),
+    ),
+    (
+        "Scheduler",
+        (
+            ("Periodic tasks", "django_celery_beat.periodictask", "the site's own upkeep"),
+            ("Crontabs", "django_celery_beat.crontabschedule", "times of the schedules"),
+            ("Intervals", "django_celery_beat.intervalschedule", "times of the upkeep"),
+        ),
+    ),
+)
 
 
 def listed() -> list[str]:
@@ -74,7 +106,9 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def lists(request: HttpRequest) -> list[dict[str, Any]]:
-    """The lists of the sidebar that the viewer may look at, with what each is for. Groups without any are left out."""
+    """The lists of the sidebar that the viewer may look at, with what each is for. Groups without
+    any are left out.
+    """
     groups = [{"title": title, "lists": _allowed(items, request)} for title, items in _GROUPS]
     return [group for group in groups if group["lists"]]
 

@@ -1,10 +1,11 @@
 """Which config to use for how many steps: who is ahead from where on, and how sure that is. Pure.
 
-1. What each config costs is drawn many times from what the measurements allow (running_costs.py); intervals and chances
-   are shares of the draws.
-2. The advice begins with the config that has done its first step soonest, and goes on with whichever overtakes it
-   first, among those whose step is surely shorter.
-3. What may be shorter but is not surely so is told as a doubt; what cannot be used, with the reason.
+1. What each config costs is drawn many times from what the measurements allow (running_costs.py);
+   intervals and chances are shares of the draws.
+2. The advice begins with the config that has done its first step soonest, and goes on with
+   whichever overtakes it first, among those whose step is surely shorter.
+3. What may be shorter but is not surely so is told as a doubt; what cannot be used, with the
+   reason.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,21 @@ from typing import Literal
 import numpy as np
 
 from dashboard.downsampling import Floats
-from dashboard.running_costs import EAGER, Candidate, Interval, Option, Start, candidates, done, interval
+from dashboard.running_costs import (
+    EAGER,
+    Candidate,
+    Interval,
+    Option,
+    Start,
+    candidates,
+    done,
+    interval,
+)
 
 Why = Literal["failed", "start", "step", "memory"]
 
-SURE = 0.975  # of the draws, before a config's step counts as shorter: the upper end of a 95 % interval is finite
+# Of the draws, before a config's step counts as shorter: the upper end of a 95 % interval is finite
+SURE = 0.975
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,9 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A config whose step may be shorter than that of the last advised one: by percent, which may be less than 0."""
+    """A config whose step may be shorter than that of the last advised one: by percent, which may
+    be less than 0.
+    """
 
     config: str
     than: str
@@ -60,7 +73,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate for a given length. amount: seconds, or steps. chance: the share of draws in which it is the best."""
+    """A candidate for a given length. amount: seconds, or steps. chance: the share of draws in
+    which it is the best.
+    """
 
     candidate: Candidate
     amount: Interval
@@ -68,9 +83,14 @@ class Ranked:
 
 
 def advise(
-    options: Sequence[Option], start: Start, rng: np.random.Generator, memory_limit_gb: float | None = None
+    options: Sequence[Option],
+    start: Start,
+    rng: np.random.Generator,
+    memory_limit_gb: float | None = None,
 ) -> Advice:
-    """What to use after a ``start`` of that kind. memory_limit_gb: None: whatever ran on the machine fits."""
+    """What to use after a ``start`` of that kind. memory_limit_gb: None: whatever ran on the
+    machine fits.
+    """
     known = candidates(options, start, rng)
     fitting = [one for one in known if _fits(one.memory_gb, memory_limit_gb)]
     left_out = _left_out(options, known, start, memory_limit_gb)
@@ -85,7 +105,8 @@ def by_steps(advice: Advice, steps: float) -> list[Ranked]:
     """The candidates by how soon they have done so many steps, soonest first."""
     drawn = [one.drawn_seconds(steps) for one in advice.candidates]
     rows = [
-        Ranked(one, one.seconds(steps), chance) for one, chance in zip(advice.candidates, _chances(drawn), strict=True)
+        Ranked(one, one.seconds(steps), chance)
+        for one, chance in zip(advice.candidates, _chances(drawn), strict=True)
     ]
     return sorted(rows, key=lambda row: row.amount.value)
 
@@ -136,7 +157,10 @@ def _stretches(fitting: Sequence[Candidate]) -> list[Stretch]:
     found = [Stretch(first, Interval(1.0, 1.0, 1.0))]
     while rest := [one for one in fitting if _is_shorter(one, found[-1].candidate)]:
         now = found[-1].candidate
-        following = min(rest, key=lambda one: float(_overtaken(now.start_s, now.step_s, one.start_s, one.step_s)))
+        following = min(
+            rest,
+            key=lambda one: float(_overtaken(now.start_s, now.step_s, one.start_s, one.step_s)),
+        )
         found.append(Stretch(following, overtakes(now, following)))
     return found
 
@@ -147,13 +171,18 @@ def _is_shorter(one: Candidate, other: Candidate) -> bool:
 
 
 def overtakes(early: Candidate, late: Candidate) -> Interval:
-    """The number of steps from which on ``late`` is ahead of ``early``; infinite where it never is."""
+    """The number of steps from which on ``late`` is ahead of ``early``; infinite where it never
+    is.
+    """
     point = float(_overtaken(early.start_s, early.step_s, late.start_s, late.step_s))
     return interval(point, _overtaken(early.starts, early.steps, late.starts, late.steps))
 
 
 def _overtaken(
-    start: float | Floats, step: float | Floats, later_start: float | Floats, later_step: float | Floats
+    start: float | Floats,
+    step: float | Floats,
+    later_start: float | Floats,
+    later_step: float | Floats,
 ) -> Floats:
     saved = np.asarray(step, dtype=float) - later_step
     behind = np.maximum(np.asarray(later_start, dtype=float) - start, 0)
@@ -178,4 +207,7 @@ def _chances(drawn: Sequence[Floats]) -> list[float]:
     """The share of draws in which each is the smallest."""
     if not drawn:
         return []
-    return [float(share) for share in np.bincount(np.argmin(drawn, axis=0), minlength=len(drawn)) / len(drawn[0])]
+    return [
+        float(share)
+        for share in np.bincount(np.argmin(drawn, axis=0), minlength=len(drawn)) / len(drawn[0])
+    ]

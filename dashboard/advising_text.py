@@ -3,7 +3,13 @@
 import math
 
 from dashboard.advising import Advice, Doubt, Ranked, Stretch
-from dashboard.running_costs import ASSUMED_START_ERROR, ASSUMED_STEP_ERROR, EAGER, Candidate, Interval
+from dashboard.running_costs import (
+    ASSUMED_START_ERROR,
+    ASSUMED_STEP_ERROR,
+    EAGER,
+    Candidate,
+    Interval,
+)
 from dashboard.wording import duration, whole
 
 _NOTHING = "Nothing that was measured can be used: the reasons are below."
@@ -43,10 +49,13 @@ def steps(count: float) -> str:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """How sure each break-even is, what may be better still, and what the intervals rest on; a sentence each."""
+    """How sure each break-even is, what may be better still, and what the intervals rest on; a
+    sentence each.
+    """
     said = [
         f"From {steps(one.from_steps.value)} steps on, after "
-        f"{duration(one.candidate.seconds(one.from_steps.value).value)} of running, {one.candidate.config} is ahead: "
+        f"{duration(one.candidate.seconds(one.from_steps.value).value)} of running, "
+        f"{one.candidate.config} is ahead: "
         f"{_between(one.from_steps)}."
         for one in advice.stretches[1:]
     ]
@@ -62,8 +71,10 @@ def _between(found: Interval) -> str:
 def _doubt(doubt: Doubt) -> str:
     low, high = (f"{end:.1f}".replace("-", "−") for end in doubt.percent[1:])
     return (
-        f"A step of {doubt.config} may be shorter than one of {doubt.than}, by {doubt.percent.value:.1f} % at the best "
-        f"estimate, but what was measured does not show it (95 % interval {low} to {high} %): measure it more often."
+        f"A step of {doubt.config} may be shorter than one of {doubt.than}, by "
+        f"{doubt.percent.value:.1f} % at the best "
+        f"estimate, but what was measured does not show it (95 % interval {low} to {high} %): "
+        "measure it more often."
     )
 
 
@@ -72,18 +83,29 @@ def _rests_on(advice: Advice) -> list[str]:
     compiled = [one for one in advice.candidates if one.config != EAGER]
     said = []
     if any(one.bases[0] == "assumed" for one in compiled):
-        said.append(f"Starts that were measured once are taken to repeat within ± {200 * ASSUMED_START_ERROR:.0f} %.")
+        said.append(
+            "Starts that were measured once are taken to repeat within ± "
+            f"{200 * ASSUMED_START_ERROR:.0f} %."
+        )
     if any(one.bases[1] == "assumed" for one in compiled):
-        said.append(f"Steps without an interval are taken to repeat within ± {200 * ASSUMED_STEP_ERROR:.0f} %.")
+        said.append(
+            "Steps without an interval are taken to repeat within ± "
+            f"{200 * ASSUMED_STEP_ERROR:.0f} %."
+        )
     if any(one.bases[1] == "within" for one in compiled):
-        said.append("Steps were measured in one process each: how much processes differ is not in the intervals.")
+        said.append(
+            "Steps were measured in one process each: how much processes differ is not in the "
+            "intervals."
+        )
     return said
 
 
 def verdict_by_steps(ranked: list[Ranked], count: float) -> str:
     """ "5 000 steps: regional, done in 8 min, 4 min 10 s sooner than eager." """
     best, eager = ranked[0], _eager(ranked)
-    told = f"{number_of(count)} steps: {best.candidate.config}, done in {duration(best.amount.value)}"
+    told = (
+        f"{number_of(count)} steps: {best.candidate.config}, done in {duration(best.amount.value)}"
+    )
     if eager and eager is not best:
         told += f", {duration(eager.amount.value - best.amount.value)} sooner than eager"
     return f"{told}{_beside(ranked)}."

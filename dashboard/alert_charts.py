@@ -1,4 +1,6 @@
-"""Plotly figures of one alert: the change among its points, and the pairs that confirmed it. Pure; see charts.py."""
+"""Plotly figures of one alert: the change among its points, and the pairs that confirmed it. Pure;
+see charts.py.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,9 +25,11 @@ _SYMBOLS = {"base": "circle", "new": "diamond"}
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``, between low and high.
+    """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``,
+    between low and high.
 
-    unit: "percent" of the level before, or the plain "difference". at_ms: milliseconds since 1970, UTC.
+    unit: "percent" of the level before, or the plain "difference". at_ms: milliseconds since 1970,
+        UTC.
     level_before: the one that ``effect`` was estimated from; None where it was not kept.
     """
 
@@ -39,7 +43,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process of a confirmation: its place in the drawn order from 1, which build it measured, and its value."""
+    """One process of a confirmation: its place in the drawn order from 1, which build it measured,
+    and its value.
+    """
 
     place: int
     arm: str  # base or new
@@ -49,10 +55,11 @@ class Process:
 
 
 def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) -> Figure:
-    """The points of a series and of its eager control around a change, as percent of the level before it.
+    """The points of a series and of its eager control around a change, as percent of the level
+    before it.
 
-    Counts and series whose level is 0 are drawn in their own unit. The levels before and after are lines, the
-    interval of the effect a band, the first point of the new level a vertical line.
+    Counts and series whose level is 0 are drawn in their own unit. The levels before and after are
+    lines, the interval of the effect a band, the first point of the new level a vertical line.
     """
     level = level_before(line, step)
     relative = step.unit == "percent" and bool(level)
@@ -65,12 +72,16 @@ def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) 
         layout["xaxis"]["rangebreaks"] = [{"bounds": list(ends)}]
         layout["shapes"] += [_mark(ends[0], "dot")]
         told = _label(ends[0], f"{duration((ends[1] - ends[0]) / 1000)} without a point")
-        layout["annotations"] += [told | {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}]
+        layout["annotations"] += [
+            told | {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}
+        ]
     return {"data": [*levels, *shown], "layout": layout}
 
 
 def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Between what times nothing has to be drawn: a pause longer than all other time together would squeeze it."""
+    """Between what times nothing has to be drawn: a pause longer than all other time together would
+    squeeze it.
+    """
     times = np.unique(at_ms)
     apart = np.diff(times)
     rest = int(apart.sum() - apart.max(initial=0))
@@ -81,7 +92,9 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 
 def level_before(line: Line, step: Step) -> float | None:
-    """The level that the step is told from, so that levels and effect are of one estimate; else the median."""
+    """The level that the step is told from, so that levels and effect are of one estimate; else the
+    median.
+    """
     return median_before(line, step) if step.level_before is None else step.level_before
 
 
@@ -92,9 +105,14 @@ def median_before(line: Line, step: Step) -> float | None:
     return float(np.median(values)) if len(values) else None
 
 
-def _points(line: Line, metric: Metric, level: float | None, slot: int, dash: str) -> dict[str, Any]:
+def _points(
+    line: Line, metric: Metric, level: float | None, slot: int, dash: str
+) -> dict[str, Any]:
     value = line.value if level is None else percent_of(line.value, level)
-    own = [f"{number:.4g} {metric.unit}<br>{build}" for number, build in zip(line.value, line.build, strict=True)]
+    own = [
+        f"{number:.4g} {metric.unit}<br>{build}"
+        for number, build in zip(line.value, line.build, strict=True)
+    ]
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -124,7 +142,12 @@ def _levels(line: Line, step: Step, before: float | None) -> list[dict[str, Any]
     first, last = int(line.at_ms.min()), int(line.at_ms.max())
     after = before + step.effect
     told = [_level("level before", line.slot, (first, step.at_ms), before)]
-    if step.low is not None and step.high is not None and isfinite(step.low) and isfinite(step.high):
+    if (
+        step.low is not None
+        and step.high is not None
+        and isfinite(step.low)
+        and isfinite(step.high)
+    ):
         told.append(_band(line.slot, (step.at_ms, last), before + step.low, before + step.high))
     return [*told, _level("level after", line.slot, (step.at_ms, last), after)]
 
@@ -160,7 +183,11 @@ def _band(slot: int, ends: tuple[int, int], low: float, high: float) -> dict[str
 
 
 def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
-    title = f"{metric.label}, % of the level before" if relative else f"{metric.label}, {metric.unit}".rstrip(", ")
+    title = (
+        f"{metric.label}, % of the level before"
+        if relative
+        else f"{metric.label}, {metric.unit}".rstrip(", ")
+    )
     return {
         "hovermode": "closest",
         "showlegend": True,
@@ -169,33 +196,56 @@ def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
         "shapes": [_mark(step.at_ms)],
         "annotations": [_label(step.at_ms, "first point of the new level")],
         "xaxis": {"type": "date", "tickangle": 0},  # as in charts.py
-        "yaxis": {"title": {"text": title}, "automargin": True, "ticksuffix": " %" if relative else ""},
+        "yaxis": {
+            "title": {"text": title},
+            "automargin": True,
+            "ticksuffix": " %" if relative else "",
+        },
     }
 
 
 def _mark(at: int, dash: str = "dash") -> dict[str, Any]:
     return {
-        "type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below",
+        "type": "line",
+        "x0": at,
+        "x1": at,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
         "line": {"width": 1.5, "dash": dash},
-    }  # fmt: skip
+    }
 
 
 def _label(at: int, text: str) -> dict[str, Any]:
     return {
-        "x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "center", "text": text, "showarrow": False,
+        "x": at,
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "xanchor": "center",
+        "text": text,
+        "showarrow": False,
         "font": {"size": 11},
-    }  # fmt: skip
+    }
 
 
 def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, as percent of base's mean; a line at each mean."""
+    """Each process of a confirmation in the order measured, as percent of base's mean; a line at
+    each mean.
+    """
     arms = {arm: [process for process in processes if process.arm == arm] for arm in _SYMBOLS}
     level = _mean(arms["base"]) or _mean(arms["new"])
     if not level:
         return {"data": [], "layout": {}}
     traces = [_arm(name, found, metric, level) for name, found in arms.items() if found]
     means = [
-        _level(f"mean of {name}", _slot(name), (1, len(processes)), 100 * ((_mean(found) or level) / level - 1))
+        _level(
+            f"mean of {name}",
+            _slot(name),
+            (1, len(processes)),
+            100 * ((_mean(found) or level) / level - 1),
+        )
         for name, found in arms.items()
         if found
     ]
@@ -204,14 +254,23 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
         "showlegend": True,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "margin": {"l": 64, "r": 16, "t": 12, "b": 48},
-        "xaxis": {"title": {"text": "process, in the order measured"}, "dtick": max(1, len(processes) // 12)},
-        "yaxis": {"title": {"text": f"{metric.label}, % of base"}, "automargin": True, "ticksuffix": " %"},
+        "xaxis": {
+            "title": {"text": "process, in the order measured"},
+            "dtick": max(1, len(processes) // 12),
+        },
+        "yaxis": {
+            "title": {"text": f"{metric.label}, % of base"},
+            "automargin": True,
+            "ticksuffix": " %",
+        },
     }
     return {"data": [*means, *traces], "layout": layout}
 
 
 def _mean(processes: Iterable[Process]) -> float | None:
-    """The geometric mean, whose ratio is what the confirmation tells; of values that it cannot take, the plain one."""
+    """The geometric mean, whose ratio is what the confirmation tells; of values that it cannot
+    take, the plain one.
+    """
     values = [process.value for process in processes]
     if not values:
         return None

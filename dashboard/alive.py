@@ -1,4 +1,6 @@
-"""A file that the dashboard worker and the scheduler touch while they work: what container health checks look at."""
+"""A file that the dashboard worker and the scheduler touch while they work: what container health
+checks look at.
+"""
 
 from typing import Any
 
@@ -14,11 +16,14 @@ def show(**_: Any) -> None:
 
 
 class Scheduler(DatabaseScheduler):
-    """django-celery-beat's scheduler, which shows at each tick that it lives: at least every five seconds."""
+    """django-celery-beat's scheduler, which shows at each tick that it lives: at least every five
+    seconds.
+    """
 
     def tick(self, *arguments: Any, **options: Any) -> Any:
         show()
         return super().tick(*arguments, **options)
 
 
-heartbeat_sent.connect(show, weak=False)  # by the worker's event loop every two seconds, while the broker is there
+# By the worker's event loop every two seconds, while the broker is there
+heartbeat_sent.connect(show, weak=False)

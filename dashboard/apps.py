@@ -18,7 +18,9 @@ class DashboardConfig(AppConfig):
 
 
 def make_what_every_site_has(**_: object) -> None:
-    """Every migrated site has the reaper and the partitions' task in its scheduler, and the four roles."""
+    """Every migrated site has the reaper and the partitions' task in its scheduler, and the four
+    roles.
+    """
     from dashboard.services.roles import ensure_roles
     from dashboard.services.schedules import ensure_system_tasks
 

@@ -1,18 +1,26 @@
-"""Where the files lie that jobs leave: in a folder, or in a bucket of S3 or of anything that speaks its protocol."""
+"""Where the files lie that jobs leave: in a folder, or in a bucket of S3 or of anything that speaks
+its protocol.
+"""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-HOW = "write s3://BUCKET[/PREFIX][?endpoint_url=https://…&region_name=…], or leave it empty: a folder"
-OPTIONS = {"endpoint_url", "region_name"}  # credentials come as AWS's own tools take them, never in an address
+HOW = (
+    "write s3://BUCKET[/PREFIX][?endpoint_url=https://…&region_name=…], or leave it empty: a folder"
+)
+# Credentials come as AWS's own tools take them, never in an address
+OPTIONS = {"endpoint_url", "region_name"}
 
 
 class StoreUnavailable(OSError):
-    """The store did not take or give a file. The text says why, in words for whoever looks at the page."""
+    """The store did not take or give a file. The text says why, in words for whoever looks at the
+    page.
+    """
 
 
 def description(address: str) -> dict[str, Any]:
-    """Django's description (an entry of STORAGES) of the store at `address`; without one, of the folder MEDIA_ROOT.
+    """Django's description (an entry of STORAGES) of the store at `address`; without one, of the
+    folder MEDIA_ROOT.
 
     Raises ValueError, which names what is wrong.
     """

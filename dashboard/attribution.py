@@ -1,8 +1,9 @@
 """Whose fault a change is: facts in, a cause and its evidence out. Pure: no ORM, no clock.
 
-A cause needs positive evidence, and is `unknown` without it (docs/detection.md has the table). Each rule looks at the
-facts alone and says what it found; the first cause of PRECEDENCE that has proof is the cause, because what comes
-first explains what comes later: a slower machine also slows eager down, and slower eager the compiled step.
+A cause needs positive evidence, and is `unknown` without it (docs/detection.md has the table). Each
+rule looks at the facts alone and says what it found; the first cause of PRECEDENCE that has proof
+is the cause, because what comes first explains what comes later: a slower machine also slows eager
+down, and slower eager the compiled step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +29,9 @@ EXACT_PERCENT = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """How something changed at the same place: effect with its interval in percent. name: as people call it."""
+    """How something changed at the same place: effect with its interval in percent. name: as people
+    call it.
+    """
 
     name: str
     effect: float
@@ -49,7 +52,10 @@ class Moved:
     @property
     def text(self) -> str:
         way = "rose" if self.effect > 0 else "fell"
-        return f"{self.name} {way} by {abs(self.effect):.1f} % ({signed(self.low)} to {signed(self.high)} %)"
+        return (
+            f"{self.name} {way} by {abs(self.effect):.1f} % ({signed(self.low)} to "
+            f"{signed(self.high)} %)"
+        )
 
     @property
     def stayed(self) -> str:
@@ -61,7 +67,9 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value of the environment that differs. path: as `libraries.transformers` or `machine.driver`."""
+    """A value of the environment that differs. path: as `libraries.transformers` or
+    `machine.driver`.
+    """
 
     path: str
     before: str
@@ -74,10 +82,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on either side of a change.
+    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on either side of a
+    change.
 
-    before, after: every value seen, of several jobs. jobs: the fewest on a side. stable: no job found two cold compiles
-    of one build to differ.
+    before, after: every value seen, of several jobs. jobs: the fewest on a side. stable: no job
+    found two cold compiles of one build to differ.
     """
 
     before: Mapping[str, frozenset[str]]
@@ -86,24 +95,34 @@ class Code:
     stable: bool = True
 
     def changed(self) -> list[str]:
-        """The kinds that differ reproducibly: one value in several jobs of each side, another one."""
+        """The kinds that differ reproducibly: one value in several jobs of each side, another
+        one.
+        """
         if not self.stable or self.jobs < REPRODUCED:
             return []
         kinds = [kind for kind in self.before if kind in self.after]
-        return [k for k in kinds if len(self.before[k]) == len(self.after[k]) == 1 and self.before[k] != self.after[k]]
+        return [
+            k
+            for k in kinds
+            if len(self.before[k]) == len(self.after[k]) == 1 and self.before[k] != self.after[k]
+        ]
 
     def same(self) -> bool:
-        return bool(self.before) and all(self.before[kind] == self.after.get(kind) for kind in self.before)
+        return bool(self.before) and all(
+            self.before[kind] == self.after.get(kind) for kind in self.before
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known around one change. None and empty: not known, which is evidence of nothing.
 
-    change: of the series itself. same_build: the build did not change there. confirmed: base and new build were
-    re-measured in turn, and it is there. control: the eager control of the same jobs. pinned: the same case on pinned
-    tracks of the machine. canary: what the machine itself can do, on a build that stayed. alike: how many of how many
-    other benchmarks' eager steps moved alike. pressure: share of jobs disturbed by others, before and after.
+    change: of the series itself. same_build: the build did not change there. confirmed: base and
+        new build were
+    re-measured in turn, and it is there. control: the eager control of the same jobs. pinned: the
+    same case on pinned tracks of the machine. canary: what the machine itself can do, on a build
+    that stayed. alike: how many of how many other benchmarks' eager steps moved alike. pressure:
+    share of jobs disturbed by others, before and after.
     """
 
     metric: str
@@ -124,7 +143,8 @@ class Facts:
     eager_passes: bool | None = None  # of a status change in a compiled config
     stage: str = ""  # of the compiler, which the ablation blames
     variant: str = ""  # what the new build sets that the base does not
-    inductor_alone: bool = False  # both are one torch in one environment, and differ in settings of Inductor
+    # Both are one torch in one environment, and differ in settings of Inductor
+    inductor_alone: bool = False
 
     @property
     def timed(self) -> bool:
@@ -133,7 +153,9 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece of the argument. supports: a cause, or "" for what only narrows it down. proof: enough by itself."""
+    """One piece of the argument. supports: a cause, or "" for what only narrows it down. proof:
+    enough by itself.
+    """
 
     fact: str
     says: str
@@ -159,7 +181,9 @@ def _suite(facts: Facts) -> list[Evidence]:
         return []
     says = f"The suite changed from {facts.suite[0]} to {facts.suite[1]} there"
     if not facts.same_build:
-        return [Evidence("suite version", f"{says}, and so did the build: either may be the reason.")]
+        return [
+            Evidence("suite version", f"{says}, and so did the build: either may be the reason.")
+        ]
     return [Evidence("suite version", f"{says}; the build did not.", "benchmark", proof=True)]
 
 
@@ -205,12 +229,21 @@ def _machine(facts: Facts) -> list[Evidence]:
 
 
 def _environment(facts: Facts) -> list[Evidence]:
-    """What else changed there: proof where the build stayed; where it changed, too, either may be the reason."""
+    """What else changed there: proof where the build stayed; where it changed, too, either may be
+    the reason.
+    """
     told = []
     for one in facts.differences:
         part = one.path.partition(".")[0]
         if part == "settings":
-            told.append(Evidence("setting", one.text, "benchmark" if facts.same_build else "", proof=facts.same_build))
+            told.append(
+                Evidence(
+                    "setting",
+                    one.text,
+                    "benchmark" if facts.same_build else "",
+                    proof=facts.same_build,
+                )
+            )
         elif part == "torch":
             told.append(Evidence("build", one.text))
         elif part != "machine":
@@ -224,7 +257,9 @@ def _control(facts: Facts) -> list[Evidence]:
         return []
     if facts.control.as_much_as(facts.change):
         says = f"{facts.control.text}: eager, which no compiler touches, moved as much."
-        return [Evidence("eager control", says, "eager", facts.control.url, proof=not facts.same_build)]
+        return [
+            Evidence("eager control", says, "eager", facts.control.url, proof=not facts.same_build)
+        ]
     if facts.control.steady_beside(facts.change):
         says = f"{facts.control.stayed}: only the compiled arm moved."
         return [Evidence("eager control", says, "", facts.control.url)]
@@ -248,17 +283,27 @@ def _code(facts: Facts) -> list[Evidence]:
     if facts.code is None or facts.eager:
         return []
     if not facts.code.stable:
-        return [Evidence("generated code", "Two cold compiles of one build differ: the code says nothing here.")]
+        return [
+            Evidence(
+                "generated code",
+                "Two cold compiles of one build differ: the code says nothing here.",
+            )
+        ]
     kinds = facts.code.changed()
     if not kinds:
         same = "The generated code is the same before and after." if facts.code.same() else ""
         return [Evidence("generated code", same)] if same else []
-    says = f"The generated code differs ({', '.join(kinds)}), the same way in {facts.code.jobs} or more jobs a side."
+    says = (
+        f"The generated code differs ({', '.join(kinds)}), the same way in {facts.code.jobs} "
+        "or more jobs a side."
+    )
     return [Evidence("generated code", says, "compiler", proof=_only_compiled(facts))]
 
 
 def _only_compiled(facts: Facts) -> bool:
-    """Whether it is known that eager did not move. Memory and numbers are compared with their own control."""
+    """Whether it is known that eager did not move. Memory and numbers are compared with their own
+    control.
+    """
     known = facts.control is not None and facts.change is not None
     return known and facts.control.steady_beside(facts.change)  # type: ignore[union-attr, arg-type]  # `known`
 
@@ -271,16 +316,27 @@ def _compiling(facts: Facts) -> list[Evidence]:
     if facts.metric in DYNAMO_COUNTS:
         alone = not facts.differences and facts.suite is None
         says = (
-            "It counts what dynamo does, and nothing but the build changed." if alone else "It counts what dynamo does."
+            "It counts what dynamo does, and nothing but the build changed."
+            if alone
+            else "It counts what dynamo does."
         )
         told.append(Evidence("dynamo", says, "compiler", proof=alone))
     if facts.metric.endswith("_start_s") and facts.change is not None:
         for phase in facts.phases:
             if phase.as_much_as(facts.change):
-                told.append(Evidence("compile phase", phase.text, "compiler", proof=_only_compiled(facts)))
+                told.append(
+                    Evidence("compile phase", phase.text, "compiler", proof=_only_compiled(facts))
+                )
     if facts.metric == "passed" and facts.eager_passes:
         blamed = f" The ablation blames {facts.stage}." if facts.stage else ""
-        told.append(Evidence("eager passes", f"The same benchmark passes in eager.{blamed}", "compiler", proof=True))
+        told.append(
+            Evidence(
+                "eager passes",
+                f"The same benchmark passes in eager.{blamed}",
+                "compiler",
+                proof=True,
+            )
+        )
     return told
 
 
@@ -296,5 +352,14 @@ def _variant(facts: Facts) -> list[Evidence]:
 
 
 RULES: tuple[Callable[[Facts], list[Evidence]], ...] = (
-    _suite, _pinned, _canary, _machine, _environment, _control, _eager, _code, _compiling, _variant,
-)  # fmt: skip
+    _suite,
+    _pinned,
+    _canary,
+    _machine,
+    _environment,
+    _control,
+    _eager,
+    _code,
+    _compiling,
+    _variant,
+)

@@ -1,7 +1,7 @@
 """The audit trail: a middleware that notes each request of a person that was not only reading.
 
-In one place and not in each service, so that no page, no admin form and no endpoint of the API can be forgotten. What
-the admin changed field by field is in its own log, beside it.
+In one place and not in each service, so that no page, no admin form and no endpoint of the API can
+be forgotten. What the admin changed field by field is in its own log, beside it.
 """
 
 import re
@@ -16,7 +16,8 @@ from django.http.response import HttpResponseBase
 from dashboard.models import Change
 
 READING = ("GET", "HEAD", "OPTIONS", "TRACE")
-SECRET = re.compile("password|token|secret|csrf|url|key", re.IGNORECASE)  # an address of a channel holds its password
+# An address of a channel holds its password
+SECRET = re.compile("password|token|secret|csrf|url|key", re.IGNORECASE)
 LONGEST_VALUE = 200
 LONGEST_DOCUMENT = 4096  # bytes: longer ones are results, which are kept as such
 
@@ -59,8 +60,14 @@ def asked_of(request: HttpRequest) -> dict[str, Any]:
     if request.content_type == "application/json":
         sent = _document(request)
     else:
-        sent = {name: values[0] if len(values) == 1 else values for name, values in request.POST.lists()}
-    told = {name: str(value)[:LONGEST_VALUE] for name, value in sent.items() if value and not SECRET.search(name)}
+        sent = {
+            name: values[0] if len(values) == 1 else values for name, values in request.POST.lists()
+        }
+    told = {
+        name: str(value)[:LONGEST_VALUE]
+        for name, value in sent.items()
+        if value and not SECRET.search(name)
+    }
     return {storable(name): storable(value) for name, value in told.items()}
 
 

@@ -5,7 +5,8 @@ from typing import Literal
 
 Tone = Literal["good", "bad", "quiet"]
 
-_COLOURS: dict[Tone, str] = {"good": "#07578f", "bad": "#9a3b00", "quiet": "#59636e"}  # 4.5:1 or more under white
+# 4.5:1 or more under white
+_COLOURS: dict[Tone, str] = {"good": "#07578f", "bad": "#9a3b00", "quiet": "#59636e"}
 _LABEL_COLOUR = "#2b323b"
 _LETTER = 6.4  # mean width in pixels at 11 px; textLength makes the text fit whatever font there is
 _MARGIN = 7
@@ -17,7 +18,8 @@ def badge(label: str, text: str, tone: Tone) -> str:
     left, right = _width(label), _width(text)
     told = escape(f"{label}: {text}")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" '
+        'role="img"'
         f' aria-label="{told}"><title>{told}</title>'
         f'<rect width="{left}" height="{_HEIGHT}" fill="{_LABEL_COLOUR}"/>'
         f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOURS[tone]}"/>'

@@ -1,8 +1,9 @@
-"""Which of two builds a third is like, for the search of the neighbours between which a case changed. Pure.
+"""Which of two builds a third is like, for the search of the neighbours between which a case
+changed. Pure.
 
-The middle build is measured in turn with both ends. Its level is compared with the middle between theirs, so that each
-step asks one question whatever the size of the change, and a case that changed more than once still ends with a pair
-of neighbours between which it crossed the middle.
+The middle build is measured in turn with both ends. Its level is compared with the middle between
+theirs, so that each step asks one question whatever the size of the change, and a case that changed
+more than once still ends with a pair of neighbours between which it crossed the middle.
 """
 
 import math
@@ -19,13 +20,16 @@ from dashboard.ratios import Level
 Verdict = Literal["like_base", "like_new", "unknown"]
 Build = TypeVar("Build")
 
-CONFIDENCE = 0.995  # of one decision: a search has several, and each may look again after more repeats
+# Of one decision: a search has several, and each may look again after more repeats
+CONFIDENCE = 0.995
 LEAST = 0.5  # of the way between the ends: less is like base, more is like new
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """share: how far from base to new the middle build lies, 0 … 1, with its interval; infinite ends are unknown."""
+    """share: how far from base to new the middle build lies, 0 … 1, with its interval; infinite
+    ends are unknown.
+    """
 
     verdict: Verdict
     share: float
@@ -51,8 +55,8 @@ def ends_differ(base: Part, new: Part, metric: Metric) -> bool | None:
 def decide(base: Part, candidate: Part, new: Part) -> Decision:
     """Which end `candidate` is like: the contrast candidate − (base + new) / 2 against 0.
 
-    A linear contrast of means with pooled variance (Scheffé 1959, section 3.3), Student's t; on logs where values are
-    positive. The variance is at least that within the processes.
+    A linear contrast of means with pooled variance (Scheffé 1959, section 3.3), Student's t; on
+    logs where values are positive. The variance is at least that within the processes.
     """
     parts = (base, candidate, new)
     levels = [part.level for part in parts]
@@ -74,7 +78,11 @@ def _decided(levels: Sequence[Level]) -> Decision:
         return Decision("unknown", math.nan, -math.inf, math.inf)
     error, freedom = _error(levels)
     share = (candidate.mean - base.mean) / whole
-    reach = float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole) if freedom else math.inf
+    reach = (
+        float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole)
+        if freedom
+        else math.inf
+    )
     low, high = share - reach, share + reach
     verdict: Verdict = "like_base" if high < LEAST else "like_new" if low > LEAST else "unknown"
     return Decision(verdict, share, low, high)

@@ -1,11 +1,12 @@
 """The difference of two sides whose processes ran on several devices of one machine. Pure; in logs.
 
-Devices of one kind differ, and a difference between devices is none between builds: what both sides measured on one
-device tells more than what each measured somewhere. ln(value) is the case's level, plus the change on the new side,
-plus what its device differs by, plus what its process differs by. How much devices differ, compared with processes, is
-taken from all cases together, because one case has few devices (Smyth, Michaud and Scott 2005, "Use of within-array
-replicate spots for assessing differential expression in microarray experiments", Bioinformatics 21(9)); the rest is
-generalized least squares, n − 2 degrees of freedom. Where all ran on one device it is the plain difference.
+Devices of one kind differ, and a difference between devices is none between builds: what both sides
+measured on one device tells more than what each measured somewhere. ln(value) is the case's level,
+plus the change on the new side, plus what its device differs by, plus what its process differs by.
+How much devices differ, compared with processes, is taken from all cases together, because one case
+has few devices (Smyth, Michaud and Scott 2005, "Use of within-array replicate spots for assessing
+differential expression in microarray experiments", Bioinformatics 21(9)); the rest is generalized
+least squares, n − 2 degrees of freedom. Where all ran on one device it is the plain difference.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ MOST_SHARED = 0.99
 
 
 class Block(NamedTuple):
-    """The processes of one side of a case on one device: how many, mean and squared distances from it of ln(value)."""
+    """The processes of one side of a case on one device: how many, mean and squared distances from
+    it of ln(value).
+    """
 
     device: str
     n: int
@@ -34,7 +37,8 @@ class Block(NamedTuple):
 class Sums(NamedTuple):
     """Sums over processes of z = (1, 1 on the new side, ln(value) from the case's mean).
 
-    products: (cases, 3, 3) of z zᵀ. sums: (blocks, 3) of z, a block being what both sides of a case measured on one
+    products: (cases, 3, 3) of z zᵀ. sums: (blocks, 3) of z, a block being what both sides of a case
+        measured on one
     device. case: (blocks,) whose block it is.
     """
 
@@ -49,8 +53,10 @@ class Sums(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """(cases,) each. logs: new − base. share: its variance, as a multiple of that of one process on a given device.
-    squares: the residuals', n − 2 degrees of freedom times that variance. volume: the logarithm of what the likelihood
+    """(cases,) each. logs: new − base. share: its variance, as a multiple of that of one process on
+    a given device.
+    squares: the residuals', n − 2 degrees of freedom times that variance. volume: the logarithm of
+        what the likelihood
     is divided by, twice."""
 
     logs: Floats
@@ -63,7 +69,14 @@ def summed(base: Sequence[Sequence[Block]], new: Sequence[Sequence[Block]]) -> S
     """Of each case the blocks of both sides."""
     numbers: dict[tuple[int, str], int] = {}  # of (case, device)
     rows = [
-        (case, numbers.setdefault((case, part.device), len(numbers)), is_new, part.n, part.mean, part.m2)
+        (
+            case,
+            numbers.setdefault((case, part.device), len(numbers)),
+            is_new,
+            part.n,
+            part.mean,
+            part.m2,
+        )
         for case, sides in enumerate(zip(base, new, strict=True))
         for is_new, side in enumerate(sides)
         for part in side
@@ -82,10 +95,15 @@ def summed(base: Sequence[Sequence[Block]], new: Sequence[Sequence[Block]]) -> S
 
 
 def differences(of: Sums, devices: float) -> Differences:
-    """By generalized least squares. devices: the variance between devices over that between processes on one device."""
-    held = devices / (1 + devices * of.sums[:, 0])  # (I + devices 11ᵀ)⁻¹ = I − held 11ᵀ in each block
+    """By generalized least squares. devices: the variance between devices over that between
+    processes on one device.
+    """
+    # (I + devices 11ᵀ)⁻¹ = I − held 11ᵀ in each block
+    held = devices / (1 + devices * of.sums[:, 0])
     moments = of.products.copy()
-    np.subtract.at(moments, of.case, held[:, None, None] * of.sums[:, :, None] * of.sums[:, None, :])
+    np.subtract.at(
+        moments, of.case, held[:, None, None] * of.sums[:, :, None] * of.sums[:, None, :]
+    )
     level = moments[:, 0, 0]
     swept = moments[:, 1:, 1:] - moments[:, 1:, :1] * moments[:, :1, 1:] / level[:, None, None]
     side, both, value = swept[:, 0, 0], swept[:, 0, 1], swept[:, 1, 1]
@@ -96,11 +114,13 @@ def differences(of: Sums, devices: float) -> Differences:
 
 
 def between_devices(of: Sums) -> float:
-    """The variance between devices over that between processes on one device, all cases together: the most likely one
-    (restricted likelihood, each case with a variance of its own). 0 where too few cases ran on several devices.
+    """The variance between devices over that between processes on one device, all cases together:
+    the most likely one (restricted likelihood, each case with a variance of its own). 0 where too
+    few cases ran on several devices.
 
-    Few cases overrate it by chance as often as they underrate it, and then the intervals are too narrow. So `shared`,
-    the devices' part of the whole variance, has the prior 1 − shared: few cases rather underrate it.
+    Few cases overrate it by chance as often as they underrate it, and then the intervals are too
+    narrow. So `shared`, the devices' part of the whole variance, has the prior 1 − shared: few
+    cases rather underrate it.
     """
     telling = (np.bincount(of.case, minlength=len(of.n)) > 1) & (of.n > 3)
     if telling.sum() < LEAST_CASES:

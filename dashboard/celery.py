@@ -1,4 +1,6 @@
-"""The Celery app of the dashboard worker and the scheduler. Benchmark workers have the runner's own app."""
+"""The Celery app of the dashboard worker and the scheduler. Benchmark workers have the runner's own
+app.
+"""
 
 import os
 
@@ -10,7 +12,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 from django.conf import settings  # after the settings are named
 
 REDIS_OPTIONS = {
-    # What nobody acknowledged for this long is delivered again: harmless, by the lease in the database.
+    # What nobody acknowledged for this long is delivered again: harmless, by the lease in the
+    # database.
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
     "priority_steps": list(range(10)),  # kombu's own four would make two priorities of ours one
@@ -28,7 +31,8 @@ app.conf.update(
     accept_content=["json"],
     task_ignore_result=True,
     task_acks_late=True,
-    task_queue_max_priority=9,  # RabbitMQ's queues have priorities only if they are made so; Redis's always have
+    # RabbitMQ's queues have priorities only if they are made so; Redis's always have
+    task_queue_max_priority=9,
     task_default_queue="dashboard",
     timezone=settings.TIME_ZONE,
     beat_scheduler="dashboard.alive:Scheduler",

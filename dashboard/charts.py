@@ -1,8 +1,8 @@
 """Plotly figures as plain dicts of numpy arrays. Pure: data in, figure out.
 
-Colours are not decided here: a trace says in ``meta.slot`` which colour of the stylesheet it takes, so that one figure
-serves the light and the dark theme (static/compilewatch/charts.js paints it). The second cue besides colour is the
-dash of the line and the shape of the marker.
+Colours are not decided here: a trace says in ``meta.slot`` which colour of the stylesheet it takes,
+so that one figure serves the light and the dark theme (static/compilewatch/charts.js paints it).
+The second cue besides colour is the dash of the line and the shape of the marker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,8 @@ Figure = dict[str, Any]
 
 SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-# Purposes that are part of the trend; the others measure old builds again and would make the line go back and forth.
+# Purposes that are part of the trend; the others measure old builds again and would make the line
+# go back and forth.
 TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
 PURPOSE_SYMBOLS = {
     "manual": "circle-open",
@@ -28,18 +29,23 @@ PURPOSE_SYMBOLS = {
     "bisection": "triangle-up-open",
 }
 _FEW_POINTS = 80  # up to this many the line carries a marker on each point
-_FEW_INTERVALS = 12  # up to this many each point has whiskers too: a band around one point has no width
-_LEAST_SPAN_MS, _WIDENED_MS = 60_000, 3_600_000  # of the time axis: a first point is not drawn on one of milliseconds
+# Up to this many each point has whiskers too: a band around one point has no width
+_FEW_INTERVALS = 12
+# Of the time axis: a first point is not drawn on one of milliseconds
+_LEAST_SPAN_MS, _WIDENED_MS = 60_000, 3_600_000
 _MOST_BUILD_LINES = 60
 MOST_LABELS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one config measured in one series, in time order; every sequence has one entry per datum.
+    """What one config measured in one series, in time order; every sequence has one entry per
+    datum.
 
-    position: the config's place in the registry; decides colour and dash, so a config looks the same everywhere.
-    at_ms: milliseconds since 1970, UTC. value, low, high: NaN where the case failed or no interval is known.
+    position: the config's place in the registry; decides colour and dash, so a config looks the
+        same everywhere.
+    at_ms: milliseconds since 1970, UTC. value, low, high: NaN where the case failed or no interval
+        is known.
     environment: the id of what each was measured on, None where no result told it; empty: not read.
     """
 
@@ -65,12 +71,16 @@ class Line:
 
 
 def dash(position: int) -> str:
-    """The dash of the config at ``position``: configs whose colours could be mixed up differ in it."""
+    """The dash of the config at ``position``: configs whose colours could be mixed up differ in
+    it.
+    """
     return DASHES[position % len(DASHES)]
 
 
 def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000) -> Figure:
-    """The trend of several configs: interval bands, lines, marks for what matters, a lane of failures, build marks."""
+    """The trend of several configs: interval bands, lines, marks for what matters, a lane of
+    failures, build marks.
+    """
     traces: list[dict[str, Any]] = []
     for line in lines:
         traces += _band(line, most_points)
@@ -86,8 +96,12 @@ def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000
 
 
 def _widened(lines: Sequence[Line]) -> dict[str, Any]:
-    """The time axis' range where all the data lie within a shorter time than it should show; else nothing."""
-    times = [int(at) for line in lines if len(line.at_ms) for at in (line.at_ms.min(), line.at_ms.max())]
+    """The time axis' range where all the data lie within a shorter time than it should show; else
+    nothing.
+    """
+    times = [
+        int(at) for line in lines if len(line.at_ms) for at in (line.at_ms.min(), line.at_ms.max())
+    ]
     if not times or max(times) - min(times) >= _LEAST_SPAN_MS:
         return {}
     middle = (min(times) + max(times)) // 2
@@ -95,7 +109,9 @@ def _widened(lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _in_trend(line: Line) -> NDArray[np.intp]:
-    return np.array([index for index, purpose in enumerate(line.purpose) if purpose in TREND_PURPOSES], np.intp)
+    return np.array(
+        [index for index, purpose in enumerate(line.purpose) if purpose in TREND_PURPOSES], np.intp
+    )
 
 
 def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
@@ -104,11 +120,15 @@ def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
 
 
 def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
-    """The intervals as one trace of polygons, one for each stretch without a gap: forth along low, back along high."""
+    """The intervals as one trace of polygons, one for each stretch without a gap: forth along low,
+    back along high.
+    """
     shown = _shown(line, most_points)
     known = ~(np.isnan(line.low[shown]) | np.isnan(line.high[shown]))
     stretches = [
-        part[known[part]] for part in np.split(np.arange(len(shown)), np.flatnonzero(~known)) if known[part].any()
+        part[known[part]]
+        for part in np.split(np.arange(len(shown)), np.flatnonzero(~known))
+        if known[part].any()
     ]
     if not stretches:
         return []
@@ -122,8 +142,12 @@ def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
             "showlegend": False,
             "legendgroup": line.name,
             "fill": "toself",
-            "x": np.concatenate([array for part in stretches for array in (x[part], x[part][::-1], gap)]),
-            "y": np.concatenate([array for part in stretches for array in (low[part], high[part][::-1], gap)]),
+            "x": np.concatenate(
+                [array for part in stretches for array in (x[part], x[part][::-1], gap)]
+            ),
+            "y": np.concatenate(
+                [array for part in stretches for array in (low[part], high[part][::-1], gap)]
+            ),
             "line": {"width": 0},
             "meta": {"slot": line.slot, "role": "band"},
         }
@@ -146,7 +170,9 @@ def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
         "connectgaps": False,
         "marker": {
             "size": 6,
-            "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown] if few else "circle",
+            "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown]
+            if few
+            else "circle",
         },
         "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
@@ -166,7 +192,8 @@ def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
     other = [
         index
         for index, purpose in enumerate(line.purpose)
-        if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few)) and not np.isnan(line.value[index])
+        if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few))
+        and not np.isnan(line.value[index])
     ]
     if not other:
         return []
@@ -183,7 +210,9 @@ def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
             "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
             "marker": {
                 "size": 9,
-                "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other],
+                "symbol": [
+                    PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other
+                ],
             },
             "hovertemplate": _hover(line, metric),
             "meta": {"slot": line.slot, "role": "line"},
@@ -192,7 +221,10 @@ def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _hover(line: Line, metric: Metric) -> str:
-    return f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
+    return (
+        f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} "
+        f"UTC<extra>{line.name}</extra>"
+    )
 
 
 def _failures(line: Line, row: int) -> list[dict[str, Any]]:
@@ -220,11 +252,19 @@ def _failures(line: Line, row: int) -> list[dict[str, Any]]:
 
 
 def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
-    """(milliseconds, build) where each build first appears in the trend, in time order: the build marks."""
+    """(milliseconds, build) where each build first appears in the trend, in time order: the build
+    marks.
+    """
     seen: dict[str, int] = {}
     for line in lines:
         backwards = _in_trend(line)[::-1]  # of one build, the first one is what the dict keeps
-        first = dict(zip([line.build[index] for index in backwards], line.at_ms[backwards].tolist(), strict=True))
+        first = dict(
+            zip(
+                [line.build[index] for index in backwards],
+                line.at_ms[backwards].tolist(),
+                strict=True,
+            )
+        )
         seen |= {build: min(at, seen.get(build, at)) for build, at in first.items()}
     return sorted((at, build) for build, at in seen.items())
 
@@ -232,22 +272,49 @@ def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
 def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
     shapes = [
-        {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1, "layer": "below",
-         "line": {"width": 1, "dash": "dot"}}
+        {
+            "type": "line",
+            "x0": at,
+            "x1": at,
+            "yref": "paper",
+            "y0": 0,
+            "y1": 1,
+            "layer": "below",
+            "line": {"width": 1, "dash": "dot"},
+        }
         for at, _ in marks
-    ]  # fmt: skip
-    labelled = [marks[index] for index in apart([at for at, _ in marks], lines)] if len(marks) <= MOST_LABELS else []
+    ]
+    labelled = (
+        [marks[index] for index in apart([at for at, _ in marks], lines)]
+        if len(marks) <= MOST_LABELS
+        else []
+    )
     annotations = [
-        {"x": at, "yref": "paper", "y": 1, "yanchor": "bottom", "xanchor": "left", "text": build, "showarrow": False,
-         "font": {"size": 11}}
+        {
+            "x": at,
+            "yref": "paper",
+            "y": 1,
+            "yanchor": "bottom",
+            "xanchor": "left",
+            "text": build,
+            "showarrow": False,
+            "font": {"size": 11},
+        }
         for at, build in labelled
-    ]  # fmt: skip
+    ]
     return shapes, annotations
 
 
 def apart(moments: Sequence[int], lines: Sequence[Line]) -> list[int]:
-    """Which of the moments, in time order, can have a label that does not run into the one before."""
-    ends = [end for line in lines if len(line.at_ms) for end in (int(line.at_ms[0]), int(line.at_ms[-1]))]
+    """Which of the moments, in time order, can have a label that does not run into the one
+    before.
+    """
+    ends = [
+        end
+        for line in lines
+        if len(line.at_ms)
+        for end in (int(line.at_ms[0]), int(line.at_ms[-1]))
+    ]
     least = (max(ends) - min(ends)) / MOST_LABELS if ends else 0
     shown: list[int] = []
     for index, at in enumerate(moments):
@@ -257,7 +324,11 @@ def apart(moments: Sequence[int], lines: Sequence[Line]) -> list[int]:
 
 
 def _trend_layout(
-    metric: Metric, shapes: Sequence[Mapping[str, Any]], annotations: Sequence[Mapping[str, Any]], *, has_failures: bool
+    metric: Metric,
+    shapes: Sequence[Mapping[str, Any]],
+    annotations: Sequence[Mapping[str, Any]],
+    *,
+    has_failures: bool,
 ) -> dict[str, Any]:
     lane = 0.12 if has_failures else 0.0
     title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label

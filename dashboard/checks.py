@@ -1,4 +1,6 @@
-"""System checks: what would fail later and less readably. Run by `manage.py check --database default`."""
+"""System checks: what would fail later and less readably. Run by `manage.py check --database
+default`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,11 +17,15 @@ def postgres_is_new_enough(
     *, app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
 ) -> list[CheckMessage]:
     """Postgres 15 is the oldest that the tests run on."""
-    found = {alias: connections[alias].cursor().connection.info.server_version for alias in databases or ()}
+    found = {
+        alias: connections[alias].cursor().connection.info.server_version
+        for alias in databases or ()
+    }
     return [
         Error(
             f"The Postgres server of database {alias!r} has version {version // 10000}.",
-            hint="Compilewatch needs 15 or later: upgrade it, or point DATABASE_URL at another server.",
+            hint="Compilewatch needs 15 or later: upgrade it, or point DATABASE_URL at another "
+            "server.",
             id="dashboard.E001",
         )
         for alias, version in found.items()

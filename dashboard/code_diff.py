@@ -1,8 +1,8 @@
 """How the generated code of two jobs differs, for people to read. Pure: archives in, lines out.
 
-The suite packs what the compiler wrote as `kind/number.suffix`, numbered by content: names say nothing. So files that
-are the same once comments, paths and hashes are out are dropped, and of the rest each new one is set against the old
-one that it is most like.
+The suite packs what the compiler wrote as `kind/number.suffix`, numbered by content: names say
+nothing. So files that are the same once comments, paths and hashes are out are dropped, and of the
+rest each new one is set against the old one that it is most like.
 """
 
 import difflib
@@ -36,7 +36,9 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file that differs, is new or is gone. lines: a unified difference; left_out: how many more there are."""
+    """One file that differs, is new or is gone. lines: a unified difference; left_out: how many
+    more there are.
+    """
 
     kind: str
     what: str  # changed, new, gone
@@ -45,12 +47,16 @@ class FileDiff:
 
 
 def unpacked(archive: bytes) -> dict[str, str]:
-    """File name -> text of an archive of generated code, comments, paths and hashes left out. Raises Unreadable."""
+    """File name -> text of an archive of generated code, comments, paths and hashes left out.
+    Raises Unreadable.
+    """
     return {name: normal(text) for name, text in written(archive).items()}
 
 
 def written(archive: bytes) -> dict[str, str]:
-    """File name -> text of an archive of generated code, as the compiler wrote it. Raises Unreadable."""
+    """File name -> text of an archive of generated code, as the compiler wrote it. Raises
+    Unreadable.
+    """
     texts: dict[str, str] = {}
     room = MOST_BYTES
     try:
@@ -58,7 +64,9 @@ def written(archive: bytes) -> dict[str, str]:
             for entry in files:
                 room -= entry.size + tarfile.BLOCKSIZE  # so that many empty files end, too
                 if room < 0:
-                    raise Unreadable(f"The generated code is larger than {MOST_BYTES // 2**20} MiB.")
+                    raise Unreadable(
+                        f"The generated code is larger than {MOST_BYTES // 2**20} MiB."
+                    )
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
                     texts[entry.name] = body.read().decode(errors="replace")
@@ -77,10 +85,17 @@ def normal(text: str) -> str:
 def differences(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
     """What differs between two sides, changed files first, wrappers before kernels."""
     found: list[FileDiff] = []
-    for kind in sorted({name.partition("/")[0] for name in [*old, *new]}, key=lambda kind: (kind != "wrapper", kind)):
+    for kind in sorted(
+        {name.partition("/")[0] for name in [*old, *new]},
+        key=lambda kind: (kind != "wrapper", kind),
+    ):
         before, after = _of_kind(old, kind), _of_kind(new, kind)
         same = Counter(before) & Counter(after)
-        found += _kind_diff(kind, list((Counter(before) - same).elements()), list((Counter(after) - same).elements()))
+        found += _kind_diff(
+            kind,
+            list((Counter(before) - same).elements()),
+            list((Counter(after) - same).elements()),
+        )
     return sorted(found, key=lambda one: one.what != "changed")
 
 

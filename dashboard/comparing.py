@@ -1,8 +1,9 @@
-"""Two sides, case by case: what got better, what got worse, and what could not be compared and why. Pure.
+"""Two sides, case by case: what got better, what got worse, and what could not be compared and why.
+Pure.
 
-A side is what was measured of one build (or track, or machine, or config). Cases are matched by benchmark and config,
-under one version of the benchmark and model libraries of the same versions; everything else is left out, with the
-reason.
+A side is what was measured of one build (or track, or machine, or config). Cases are matched by
+benchmark and config, under one version of the benchmark and model libraries of the same versions;
+everything else is left out, with the reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,12 +19,19 @@ Share = Literal["in eager too", "compiled only", "both", "not known", ""]
 
 EAGER = "eager"
 BUSY = "gpu_utilization_percent"
-# Steps that keep the GPU busy repeat within a few percent. Where it waits for the CPU, some processes differ by a half,
-# and some cases not at all: docs/versions.md has the figures.
+# Steps that keep the GPU busy repeat within a few percent. Where it waits for the CPU, some
+# processes differ by a half, and some cases not at all: docs/versions.md has the figures.
 BUSY_PERCENT = 90
-STEPS = frozenset({
-    "latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "eager_latency_ms", "speedup",
-})  # fmt: skip
+STEPS = frozenset(
+    {
+        "latency_ms",
+        "latency_p90_ms",
+        "latency_p99_ms",
+        "throughput_per_s",
+        "eager_latency_ms",
+        "speedup",
+    }
+)
 
 
 class Key(NamedTuple):
@@ -47,7 +55,9 @@ class Case:
 
 @dataclass(slots=True)
 class Measured:
-    """What one side measured of one case: parts by metric, and how many of its jobs ended in which failure."""
+    """What one side measured of one case: parts by metric, and how many of its jobs ended in which
+    failure.
+    """
 
     case: Case
     parts: dict[str, list[Part]] = field(default_factory=dict)
@@ -59,8 +69,9 @@ Side = Mapping[Key, Measured]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A matched case. eager: how the eager control in the same processes changed; alone: what the compiler adds to it
-    (the inverse of the speedup's change); share: which of the two it was."""
+    """A matched case. eager: how the eager control in the same processes changed; alone: what the
+    compiler adds to it (the inverse of the speedup's change); share: which of the two it was.
+    """
 
     case: Case
     effect: Effect
@@ -88,10 +99,16 @@ class Table:
 
 
 def compare(
-    base: Side, new: Side, metric: Metric, *, any_libraries: bool = False, devices: float | None = None
+    base: Side,
+    new: Side,
+    metric: Metric,
+    *,
+    any_libraries: bool = False,
+    devices: float | None = None,
 ) -> Table:
-    """Match the cases of two sides and judge one metric of each. any_libraries: also across library sets. devices: by
-    how much devices differ (blocks.py), where these cases are not to tell it."""
+    """Match the cases of two sides and judge one metric of each. any_libraries: also across library
+    sets. devices: by how much devices differ (blocks.py), where these cases are not to tell it.
+    """
     pairs: list[tuple[Case, Part, Part]] = []
     left_out = []
     for key in sorted({*base, *new}, key=lambda key: (base.get(key) or new[key]).case.place):
@@ -114,9 +131,11 @@ def _is_busy(case: Case, *sides: Side) -> bool | None:
 
 
 def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Table:
-    """As `compare` for the latency, each compiled case with the part of its change that eager shows too.
+    """As `compare` for the latency, each compiled case with the part of its change that eager shows
+    too.
 
-    Eager and speedup are weighed over devices as the latency is: only so its two parts add up to it.
+    Eager and speedup are weighed over devices as the latency is: only so its two parts add up to
+    it.
     """
     table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
     devices = _between_devices(table)
@@ -133,14 +152,22 @@ def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Ta
 def _between_devices(table: Table) -> float:
     sides = [(row.effect.base.level, row.effect.new.level) for row in table.rows]
     known = [(old.blocks, fresh.blocks) for old, fresh in sides if old and fresh]
-    return between_devices(summed([old for old, _ in known], [fresh for _, fresh in known])) if known else 0.0
+    return (
+        between_devices(summed([old for old, _ in known], [fresh for _, fresh in known]))
+        if known
+        else 0.0
+    )
 
 
 def _with_control(row: Row, eager: Effect | None, speedup: Effect | None) -> Row:
-    """latency = eager latency / speedup: in logs the two parts add up, and the speedup is paired within its process."""
+    """latency = eager latency / speedup: in logs the two parts add up, and the speedup is paired
+    within its process.
+    """
     if row.case.config == EAGER or eager is None or speedup is None or speedup.ratio is None:
         return row
-    alone = judged(speedup.new, speedup.base, speedup.ratio.inverse, speedup.q, METRICS["latency_ms"])
+    alone = judged(
+        speedup.new, speedup.base, speedup.ratio.inverse, speedup.q, METRICS["latency_ms"]
+    )
     return replace(row, eager=eager, alone=alone, share=_share(row.effect, eager, alone))
 
 
@@ -168,23 +195,34 @@ def _match(
         return case, olds[0], news[0]
     versions = {part.version for part in olds} & {part.version for part in news}
     if not versions:
-        return LeftOut(case, "benchmark", f"version {_versions(olds)} of the benchmark against {_versions(news)}")
+        return LeftOut(
+            case,
+            "benchmark",
+            f"version {_versions(olds)} of the benchmark against {_versions(news)}",
+        )
     version = max(versions)
     olds, news = ([part for part in parts if part.version == version] for parts in (olds, news))
     if any_libraries:
         return case, pooled(olds), pooled(news)
     shared = [
-        _union(old.libraries, new.libraries) for old in olds for new in news if _agree(old.libraries, new.libraries)
+        _union(old.libraries, new.libraries)
+        for old in olds
+        for new in news
+        if _agree(old.libraries, new.libraries)
     ]
     if not shared:
         return LeftOut(case, "libraries", f"{_newest(olds)} against {_newest(news)}")
     libraries = max(shared, key=library_order)
-    olds, news = ([part for part in parts if _agree(part.libraries, libraries)] for parts in (olds, news))
+    olds, news = (
+        [part for part in parts if _agree(part.libraries, libraries)] for parts in (olds, news)
+    )
     return case, pooled(olds), pooled(news)
 
 
 def _agree(one: Libraries, other: Libraries) -> bool:
-    """Whether no library has two versions. One that is not there at all was not needed: the case has passed."""
+    """Whether no library has two versions. One that is not there at all was not needed: the case
+    has passed.
+    """
     known = dict(other)
     return all(known.get(name, version) == version for name, version in one)
 
@@ -197,9 +235,14 @@ def under(side: Side, libraries: Libraries) -> dict[Key, Measured]:
     """Of a side only what was measured under this set of model libraries."""
     found = {}
     for key, one in side.items():
-        kept = {metric: [part for part in parts if part.libraries == libraries] for metric, parts in one.parts.items()}
+        kept = {
+            metric: [part for part in parts if part.libraries == libraries]
+            for metric, parts in one.parts.items()
+        }
         if any(kept.values()):
-            found[key] = Measured(one.case, {metric: parts for metric, parts in kept.items() if parts})
+            found[key] = Measured(
+                one.case, {metric: parts for metric, parts in kept.items() if parts}
+            )
     return found
 
 
@@ -212,16 +255,34 @@ def _parts(measured: Measured | None, metric: Metric) -> list[Part]:
 
 
 def _absent(
-    case: Case, base: Measured | None, new: Measured | None, metric: Metric, *, is_base: bool, is_new: bool
+    case: Case,
+    base: Measured | None,
+    new: Measured | None,
+    metric: Metric,
+    *,
+    is_base: bool,
+    is_new: bool,
 ) -> LeftOut:
-    lacking = [(side, measured) for side, measured, lacks in (("base", base, is_base), ("new", new, is_new)) if lacks]
-    failed = [f"{_failures(measured)} on {side}" for side, measured in lacking if measured and measured.failures]
+    lacking = [
+        (side, measured)
+        for side, measured, lacks in (("base", base, is_base), ("new", new, is_new))
+        if lacks
+    ]
+    failed = [
+        f"{_failures(measured)} on {side}"
+        for side, measured in lacking
+        if measured and measured.failures
+    ]
     if failed:
         return LeftOut(case, "failed", " and ".join(failed))
     missing = [side for side, measured in lacking if not measured or not measured.parts]
     if missing:
         return LeftOut(case, "missing", f"not measured on {' and '.join(missing)}")
-    return LeftOut(case, "no value", f"no {metric.label.lower()} on {' and '.join(side for side, _ in lacking)}")
+    return LeftOut(
+        case,
+        "no value",
+        f"no {metric.label.lower()} on {' and '.join(side for side, _ in lacking)}",
+    )
 
 
 def _failures(measured: Measured) -> str:
@@ -242,4 +303,7 @@ def libraries_text(libraries: Libraries) -> str:
 
 def library_order(libraries: Libraries) -> list[tuple[str, list[int]]]:
     """Sorts sets by their versions, newest last."""
-    return [(name, [int(digits) for digits in version.split(".") if digits.isdigit()]) for name, version in libraries]
+    return [
+        (name, [int(digits) for digits in version.split(".") if digits.isdigit()])
+        for name, version in libraries
+    ]

@@ -1,14 +1,17 @@
-"""Does a change reproduce when base and new build are measured in turn? Pairs in, a verdict out. Pure.
+"""Does a change reproduce when base and new build are measured in turn? Pairs in, a verdict out.
+Pure.
 
-**The test** is sequential: after each pair it may stop, and its bounds are valid whenever it does. The differences of
-the pairs' logarithms are tested with the t-test's Bayes factor under the right Haar prior on their spread and a normal
-prior of variance `SPREAD` on effect / spread. That is an e-process under "no effect, whatever the spread" (Lai 1976,
-Ann. Statist. 4; Pérez-Ortiz, Lardy, de Heide and Grünwald 2024, Ann. Statist. 52; Wang and Ramdas 2025, "Anytime-valid
-t-tests and confidence sequences"), so the probability that it ever exceeds 1 / alpha is at most alpha (Ville 1939).
-The effects that it does not reject are an interval that covers the true one at every look (`bounds`).
+**The test** is sequential: after each pair it may stop, and its bounds are valid whenever it does.
+    The differences of
+the pairs' logarithms are tested with the t-test's Bayes factor under the right Haar prior on their
+spread and a normal prior of variance `SPREAD` on effect / spread. That is an e-process under "no
+effect, whatever the spread" (Lai 1976, Ann. Statist. 4; Pérez-Ortiz, Lardy, de Heide and Grünwald
+2024, Ann. Statist. 52; Wang and Ramdas 2025, "Anytime-valid t-tests and confidence sequences"), so
+the probability that it ever exceeds 1 / alpha is at most alpha (Ville 1939). The effects that it
+does not reject are an interval that covers the true one at every look (`bounds`).
 
-The replicate is a process: one pair is one fresh process on each build. Normal differences are assumed; the tests
-simulate heavy tails, outliers, two modes and autocorrelation.
+The replicate is a process: one pair is one fresh process on each build. Normal differences are
+assumed; the tests simulate heavy tails, outliers, two modes and autocorrelation.
 """
 
 from collections.abc import Sequence
@@ -24,11 +27,15 @@ from dashboard.detection.points import Unit
 FEWEST, MOST = 4, 12
 """Pairs before the first look, and pairs at most."""
 ALONE = 6
-"""Processes of the new build where the base cannot be measured: looked at once, when all are there."""
+"""Processes of the new build where the base cannot be measured: looked at once, when all are
+there.
+"""
 ALPHA = 0.05
 SPREAD = 4.0
 LEAST = 0.5
-"""Not reproduced: the bounds exclude this share of what was suspected (or of the threshold, if that is more)."""
+"""Not reproduced: the bounds exclude this share of what was suspected (or of the threshold, if that
+is more).
+"""
 
 Verdict = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
 Pair = tuple[float, float]
@@ -47,7 +54,9 @@ class Outcome:
 
 
 def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
-    """The builds in the order of measuring: in each two pairs, one begins with base and one with new."""
+    """The builds in the order of measuring: in each two pairs, one begins with base and one with
+    new.
+    """
     order: list[str] = []
     for _ in range((pairs + 1) // 2):
         first = ["base", "new"] if generator.random() < 0.5 else ["new", "base"]
@@ -58,8 +67,10 @@ def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
 def look(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int = MOST) -> Outcome:
     """The verdict after these pairs of (base, new), of at most so many.
 
-    The bounds hold at every number of pairs, so `most` may be raised later (somebody asks to measure on).
-    suspected: the effect that was told, in percent, or the plain difference for counts and status words; its sign is
+    The bounds hold at every number of pairs, so `most` may be raised later (somebody asks to
+    measure on).
+    suspected: the effect that was told, in percent, or the plain difference for counts and status
+        words; its sign is
     the direction that has to reproduce. Raises ValueError without pairs.
     """
     if not pairs:
@@ -76,21 +87,29 @@ def look(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int 
     return Outcome(verdict, effect, low, high, "difference" if plain else "percent", len(pairs))
 
 
-def alone(before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings) -> Outcome:
-    """The weaker verdict without the base build: `new` against the recorded level. One look, so a plain interval."""
+def alone(
+    before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings
+) -> Outcome:
+    """The weaker verdict without the base build: `new` against the recorded level. One look, so a
+    plain interval.
+    """
     found: Judgement = judge(before, new, settings)
     verdict: Verdict = "inconclusive"
     if found.state == "changed":
         verdict = "confirmed" if found.effect * suspected > 0 else "not_reproduced"
-    elif _excludes(found.low, found.high, suspected, LEAST * max(settings.threshold_percent, abs(suspected))):
+    elif _excludes(
+        found.low, found.high, suspected, LEAST * max(settings.threshold_percent, abs(suspected))
+    ):
         verdict = "not_reproduced"
     return Outcome(verdict, found.effect, found.low, found.high, found.unit, len(new))
 
 
 def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
-    """The interval that covers the mean difference at every number of pairs with probability 1 - alpha.
+    """The interval that covers the mean difference at every number of pairs with probability 1 -
+    alpha.
 
-    The means m with evidence(differences, m) < 1 / alpha; solved for the t at which the two are equal.
+    The means m with evidence(differences, m) < 1 / alpha; solved for the t at which the two are
+    equal.
     """
     count = len(differences)
     freedom, grown = count - 1, 1 + count * SPREAD
@@ -107,7 +126,9 @@ def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, f
 
 
 def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
-    """The e-value against "the mean difference is `mean`": an expectation of at most 1 when it is."""
+    """The e-value against "the mean difference is `mean`": an expectation of at most 1 when it
+    is.
+    """
     count = len(differences)
     spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
     if not spread:
@@ -132,10 +153,14 @@ def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings, most: in
         verdict = "confirmed"
     elif len(pairs) >= most:
         verdict = "inconclusive"
-    return Outcome(verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs))
+    return Outcome(
+        verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs)
+    )
 
 
-def _decided(low: float, high: float, suspected: float, least: float, pairs: int, most: int) -> Verdict:
+def _decided(
+    low: float, high: float, suspected: float, least: float, pairs: int, most: int
+) -> Verdict:
     if pairs < FEWEST:
         return "open"
     if _excludes(low, high, suspected, LEAST * least):

@@ -1,4 +1,6 @@
-"""Data as files for other tools: CSV, JSON Lines, PyTorch's v3 records, Parquet. Pure: rows in, bytes out."""
+"""Data as files for other tools: CSV, JSON Lines, PyTorch's v3 records, Parquet. Pure: rows in,
+bytes out.
+"""
 
 import csv
 import io
@@ -15,7 +17,9 @@ PARQUET_ROWS = 20_000  # in one row group
 
 
 class Row(NamedTuple):
-    """One datum. value is None where the case failed; low and high: its 95 % interval; samples: how many made it."""
+    """One datum. value is None where the case failed; low and high: its 95 % interval; samples: how
+    many made it.
+    """
 
     at: datetime
     machine: str
@@ -54,13 +58,17 @@ def csv_lines(rows: Iterable[Row]) -> Iterator[bytes]:
 
 
 def json_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """One object a line; units and directions are those of the metric (docs/reference-metrics.md)."""
+    """One object a line; units and directions are those of the metric
+    (docs/reference-metrics.md).
+    """
     for row in rows:
         yield orjson.dumps(row._asdict(), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
 
 
 def v3_lines(rows: Iterable[Row]) -> Iterator[bytes]:
-    """PyTorch's benchmark records, version 3, one a line; a case that failed is its record of accuracy."""
+    """PyTorch's benchmark records, version 3, one a line; a case that failed is its record of
+    accuracy.
+    """
     for row in rows:
         if row.value is not None or row.metric == "latency_ms":
             yield orjson.dumps(v3_record(row), option=orjson.OPT_APPEND_NEWLINE)
@@ -73,44 +81,74 @@ def v3_record(row: Row) -> dict[str, Any]:
     if row.value is None:
         metric = {"name": "accuracy", "extra_info": {"benchmark_values": [row.status]}}
     elif row.low is not None and row.high is not None:
-        metric["extra_info"] = {"low": str(row.low), "high": str(row.high), "samples": str(row.samples)}
+        metric["extra_info"] = {
+            "low": str(row.low),
+            "high": str(row.high),
+            "samples": str(row.samples),
+        }
     return {
         "schema_version": "v3",
         "timestamp": int(row.at.timestamp()),
         "name": "compilewatch",
         "head_sha": row.git_sha,
-        "runners": [{"name": row.machine, "type": row.machine, **({"gpu_info": row.machine} if gpu else {})}],
+        "runners": [
+            {"name": row.machine, "type": row.machine, **({"gpu_info": row.machine} if gpu else {})}
+        ],
         "benchmark": {
-            "name": row.benchmark, "mode": row.mode, "dtype": row.dtype,
+            "name": row.benchmark,
+            "mode": row.mode,
+            "dtype": row.dtype,
             "extra_info": {
-                "batch_size": str(row.batch_size), "track": row.track, "purpose": row.purpose, "job": row.job,
+                "batch_size": str(row.batch_size),
+                "track": row.track,
+                "purpose": row.purpose,
+                "job": row.job,
                 "benchmark_version": str(row.benchmark_version),
             },
         },
-        "model": {"name": row.model, "type": row.family, "backend": row.config, "origins": [row.family]},
+        "model": {
+            "name": row.model,
+            "type": row.family,
+            "backend": row.config,
+            "origins": [row.family],
+        },
         "inputs": {},
         "dependencies": {"pytorch": {"version": row.build, "sha": row.git_sha}},
         "metric": metric,
-    }  # fmt: skip
+    }
 
 
 def parquet(rows: Iterable[Row], path: str) -> None:
-    """Write a Parquet file, one row group at a time. Raises ImportError where pyarrow is not installed."""
+    """Write a Parquet file, one row group at a time. Raises ImportError where pyarrow is not
+    installed.
+    """
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    kinds = {datetime: pyarrow.timestamp("us", tz="UTC"), int: pyarrow.int64(), float: pyarrow.float64()}
+    kinds = {
+        datetime: pyarrow.timestamp("us", tz="UTC"),
+        int: pyarrow.int64(),
+        float: pyarrow.float64(),
+    }
     of = {"at": datetime, "batch_size": int, "benchmark_version": int, "samples": int}
     of |= dict.fromkeys(("value", "low", "high"), float)
-    schema = pyarrow.schema([(name, kinds.get(of.get(name, str), pyarrow.string())) for name in Row._fields])
+    schema = pyarrow.schema(
+        [(name, kinds.get(of.get(name, str), pyarrow.string())) for name in Row._fields]
+    )
     remaining = iter(rows)
     with ParquetWriter(path, schema, compression="zstd") as file:
         while group := list(islice(remaining, PARQUET_ROWS)):
-            file.write_table(pyarrow.Table.from_pylist([row._asdict() for row in group], schema=schema))
+            file.write_table(
+                pyarrow.Table.from_pylist([row._asdict() for row in group], schema=schema)
+            )
 
 
 def _plain(cell: Any) -> Any:
-    return cell.astimezone(UTC).isoformat(timespec="milliseconds") if isinstance(cell, datetime) else cell
+    return (
+        cell.astimezone(UTC).isoformat(timespec="milliseconds")
+        if isinstance(cell, datetime)
+        else cell
+    )
 
 
 def _taken(file: io.StringIO) -> bytes:

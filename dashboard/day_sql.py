@@ -1,8 +1,10 @@
-"""How data become levels by day, as SQL: DayLevel's rows from the first of `since` on, for the groups of some series.
+"""How data become levels by day, as SQL: DayLevel's rows from the first of `since` on, for the
+groups of some series.
 
-A level is ln(value), of `passed` the value itself, so that a sum over cases is a geomean, or a share. Every datum is
-held against the one before it of the same case, whenever that was: who adds these up over any days gets, for each case,
-its newest level minus the one before those days. A case that fails or joins moves nothing.
+A level is ln(value), of `passed` the value itself, so that a sum over cases is a geomean, or a
+share. Every datum is held against the one before it of the same case, whenever that was: who adds
+these up over any days gets, for each case, its newest level minus the one before those days. A case
+that fails or joins moves nothing.
 """
 
 LOOKED_BACK_DAYS = 35  # a case that was not measured for longer begins anew

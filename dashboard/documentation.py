@@ -1,4 +1,6 @@
-"""The pages of docs/: their order, their HTML, and the search over them. Pure: text in, HTML out."""
+"""The pages of docs/: their order, their HTML, and the search over them. Pure: text in, HTML
+out.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,14 +19,30 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
-        "own-models", "import", "export", "command-line", "gate", "alerts", "builds", "offline", "operations",
-        "add-a-model", "add-a-config", "add-a-metric",
+        "own-models",
+        "import",
+        "export",
+        "command-line",
+        "gate",
+        "alerts",
+        "builds",
+        "offline",
+        "operations",
+        "add-a-model",
+        "add-a-config",
+        "add-a-metric",
     ),
     "Reference": (
-        "reference-metrics", "reference-configs", "reference-commands", "api", "architecture", "results", "coverage",
+        "reference-metrics",
+        "reference-configs",
+        "reference-commands",
+        "api",
+        "architecture",
+        "results",
+        "coverage",
     ),
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
-}  # fmt: skip
+}
 OTHERS = "How to"
 ELSEWHERE = {"reference-words": "/glossary/"}  # files whose text another page of the site shows
 SNIPPET_CHARACTERS = 160
@@ -72,7 +90,9 @@ class Hit:
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
     """Every page by its slug, in reading order; a page that was changed on disk is read anew."""
     files = {path.stem: path for path in folder.glob("*.md") if path.stem not in ELSEWHERE}
-    found = {slug: path for slugs in SECTIONS.values() for slug in slugs if (path := files.get(slug))}
+    found = {
+        slug: path for slugs in SECTIONS.values() for slug in slugs if (path := files.get(slug))
+    }
     return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in (found | files).items()}
 
 
@@ -81,7 +101,14 @@ def sections(found: dict[str, Page]) -> list[tuple[str, list[Page]]]:
     named = {slug for slugs in SECTIONS.values() for slug in slugs}
     others = sorted(found.keys() - named)
     grouped = [
-        (name, [found[slug] for slug in (*slugs, *(others if name == OTHERS else ())) if slug in found])
+        (
+            name,
+            [
+                found[slug]
+                for slug in (*slugs, *(others if name == OTHERS else ()))
+                if slug in found
+            ],
+        )
         for name, slugs in SECTIONS.items()
     ]
     return [(name, inside) for name, inside in grouped if inside]
@@ -96,7 +123,9 @@ def search(words: str, found: dict[str, Page]) -> list[Hit]:
         for part in page.parts
         if wanted and all(word in f"{part.heading.text} {part.text}".casefold() for word in wanted)
     ]
-    return sorted(hits, key=lambda hit: not any(word in hit.heading.text.casefold() for word in wanted))[:MOST_HITS]
+    return sorted(
+        hits, key=lambda hit: not any(word in hit.heading.text.casefold() for word in wanted)
+    )[:MOST_HITS]
 
 
 def picture(name: str, folder: Path = FOLDER) -> Path | None:
@@ -106,10 +135,14 @@ def picture(name: str, folder: Path = FOLDER) -> Path | None:
 
 
 def anchor_of(text: str, taken: Sequence[str] = ()) -> str:
-    """A heading's id, as GitHub makes it from its text; a second one of the same name gets a number."""
+    """A heading's id, as GitHub makes it from its text; a second one of the same name gets a
+    number.
+    """
     plain = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
     numbered = (f"{plain}-{number}" for number in range(1, len(taken) + 1))
-    return plain if plain not in taken else next(anchor for anchor in numbered if anchor not in taken)
+    return (
+        plain if plain not in taken else next(anchor for anchor in numbered if anchor not in taken)
+    )
 
 
 def _snippet(text: str, words: Sequence[str]) -> str:
@@ -146,7 +179,10 @@ def _markdown() -> MarkdownIt:
 
 
 def _code(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
-    return f'<pre tabindex="0" role="group" aria-label="Code"><code>{escapeHtml(tokens[index].content)}</code></pre>\n'
+    return (
+        '<pre tabindex="0" role="group" '
+        f'aria-label="Code"><code>{escapeHtml(tokens[index].content)}</code></pre>\n'
+    )
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Part]:
@@ -181,7 +217,9 @@ def _first_paragraph(tokens: Sequence[Token]) -> str:
 
 
 def _link(tokens: Sequence[Token]) -> None:
-    """Links between the files become links between the pages; those to other files of the project become text."""
+    """Links between the files become links between the pages; those to other files of the project
+    become text.
+    """
     for token in tokens:
         for child in token.children or ():
             if child.type == "image":
@@ -202,4 +240,7 @@ def _link_one(link: Token) -> None:
     elif parts.path.startswith("/"):
         return
     else:
-        link.attrs = {"class": "file", "title": f"In the project's folder: {parts.path.removeprefix('../')}"}
+        link.attrs = {
+            "class": "file",
+            "title": f"In the project's folder: {parts.path.removeprefix('../')}",
+        }

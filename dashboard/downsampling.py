@@ -9,8 +9,9 @@ Floats = NDArray[np.float64]
 def downsample(value: Floats, low: Floats, high: Floats, most: int) -> NDArray[np.intp]:
     """Indices of at most about ``most`` points that draw the same picture as all of them.
 
-    Points are cut into equal buckets; of each bucket stay its first point, the lowest and highest value, and the
-    lowest and highest end of an interval. So no spike disappears, at any zoom of the page. A bucket's first NaN stays
+    Points are cut into equal buckets; of each bucket stay its first point, the lowest and highest
+    value, and the lowest and highest end of an interval. So no spike disappears, at any zoom of the
+    page. A bucket's first NaN stays
     too: a gap remains a gap. With ``most`` points or fewer, every index is returned.
     """
     size = len(value)

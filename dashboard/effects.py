@@ -25,7 +25,8 @@ _TONES: dict[Verdict, Tone] = {"better": "good", "worse": "bad"}
 class Part(NamedTuple):
     """One metric under one benchmark version and library set: n values, one from each process.
 
-    level: None where a value is not positive, which logs cannot take. least, most, mean: of the plain values.
+    level: None where a value is not positive, which logs cannot take. least, most, mean: of the
+        plain values.
     job: the newest one.
     """
 
@@ -47,7 +48,8 @@ class Part(NamedTuple):
 class Effect:
     """How one metric of one case differs. ratio: None where only the plain difference can be told.
 
-    q: the smallest false discovery rate at which it is among the changed ones (Benjamini and Hochberg 1995); NaN
+    q: the smallest false discovery rate at which it is among the changed ones (Benjamini and
+        Hochberg 1995); NaN
     without repeats. change: in words, toned by the verdict.
     """
 
@@ -62,11 +64,15 @@ class Effect:
     def change(self) -> Change:
         if self.ratio:
             return in_words(self.ratio, self.verdict, self.metric)
-        return _toned(wording.effect(self.metric, self.difference, None, None, "difference"), self.verdict)
+        return _toned(
+            wording.effect(self.metric, self.difference, None, None, "difference"), self.verdict
+        )
 
     @property
     def levels(self) -> tuple[float, float]:
-        """The two sides that `change` is between: geometric means where it is a ratio, else plain means."""
+        """The two sides that `change` is between: geometric means where it is a ratio, else plain
+        means.
+        """
         if self.ratio:
             return self.base.value, self.new.value
         return self.base.mean, self.new.mean
@@ -76,12 +82,18 @@ class Effect:
         """On which devices both sides ran, in words; empty where it was one, which says all."""
         if self.ratio is None or not (self.base.level and self.new.level):
             return ""
-        base, new = ({block.device for block in side.blocks} for side in (self.base.level, self.new.level))
+        base, new = (
+            {block.device for block in side.blocks} for side in (self.base.level, self.new.level)
+        )
         if len(base | new) < 2:
             return ""
         if base == new:
             return f"on the same {len(base)} devices"
-        return f"{len(base & new)} of {len(base | new)} devices shared" if base & new else "on different devices"
+        return (
+            f"{len(base & new)} of {len(base | new)} devices shared"
+            if base & new
+            else "on different devices"
+        )
 
     @property
     def difference(self) -> float:
@@ -126,11 +138,15 @@ def judge_all(
     kinds: Sequence[Hashable] | None = None,
     devices: float | None = None,
 ) -> list[Effect]:
-    """The effects of one metric, in the order of `pairs`; together, because many cases tell how much processes differ
-    (of one of `kinds` more than of another) and devices (unless `devices` does: blocks.py), and how many changes chance
-    alone would show."""
+    """The effects of one metric, in the order of `pairs`; together, because many cases tell how
+    much processes differ (of one of `kinds` more than of another) and devices (unless `devices`
+    does: blocks.py), and how many changes chance alone would show.
+    """
     plain = wording.is_count(metric) or metric.aggregate == "share"
-    levels = [None if plain or not (old.level and new.level) else (old.level, new.level) for old, new in pairs]
+    levels = [
+        None if plain or not (old.level and new.level) else (old.level, new.level)
+        for old, new in pairs
+    ]
     known = [both for both in levels if both]
     alike = [kind for kind, both in zip(kinds, levels, strict=True) if both] if kinds else ()
     found = ratios([old for old, _ in known], [new for _, new in known], alike, devices)
@@ -160,15 +176,19 @@ def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> Change:
 
 
 def repeats_exactly(metric: Metric) -> bool:
-    """Memory and drift of one build are the same in every process, nearly: one value each can be compared.
+    """Memory and drift of one build are the same in every process, nearly: one value each can be
+    compared.
 
-    Not so the loss's drift, which is the difference of two nearly equal numbers (docs/detection.md).
+    Not so the loss's drift, which is the difference of two nearly equal numbers
+    (docs/detection.md).
     """
     return metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
 
 
 def _counted(old: Part, new: Part, metric: Metric) -> Effect:
-    """Counts, and values that logs cannot take: changed where the two sides' values do not overlap."""
+    """Counts, and values that logs cannot take: changed where the two sides' values do not
+    overlap.
+    """
     difference = new.mean - old.mean
     apart = new.least > old.most or new.most < old.least
     state = "changed" if apart else "unchanged" if difference == 0 else "unknown"

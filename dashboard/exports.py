@@ -1,4 +1,6 @@
-"""Tables as files that people open elsewhere: CSV that no spreadsheet takes for formulas, and Markdown. Pure."""
+"""Tables as files that people open elsewhere: CSV that no spreadsheet takes for formulas, and
+Markdown. Pure.
+"""
 
 import csv
 import io
@@ -9,7 +11,9 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A CSV table. A text that a spreadsheet would run as a formula gets an apostrophe (OWASP, "CSV Injection")."""
+    """A CSV table. A text that a spreadsheet would run as a formula gets an apostrophe (OWASP, "CSV
+    Injection").
+    """
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(header)

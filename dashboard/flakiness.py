@@ -1,7 +1,8 @@
 """Is a case that passes and fails by turns flaky? Pure: readings in, an answer out.
 
-A change of the status while the build stayed cannot be the build's doing and counts one; with another build it may be,
-and counts a half. So a regression that is mended and comes back is told as what it is, a flaky case is told once.
+A change of the status while the build stayed cannot be the build's doing and counts one; with
+another build it may be, and counts a half. So a regression that is mended and comes back is told as
+what it is, a flaky case is told once.
 """
 
 from collections.abc import Sequence

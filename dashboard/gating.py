@@ -1,8 +1,10 @@
-"""May this change go in? Two sides as a gate's answer: passed, a regression, or not known yet. Pure.
+"""May this change go in? Two sides as a gate's answer: passed, a regression, or not known yet.
+Pure.
 
-A regression is what people would be told of: a metric that got significantly worse by its threshold or more, or a case
-that passed on the base and only fails now. What chance may explain is no regression and no pass either: it is not known
-yet, and the gate says how many processes should tell.
+A regression is what people would be told of: a metric that got significantly worse by its threshold
+or more, or a case that passed on the base and only fails now. What chance may explain is no
+regression and no pass either: it is not known yet, and the gate says how many processes should
+tell.
 """
 
 import math
@@ -20,7 +22,8 @@ from dashboard.wording import quantity
 State = Literal["passed", "regression", "unknown"]
 
 METRICS_OF_A_GATE = ("latency_ms", "cold_start_s", "peak_memory_gb", "drift")
-NEEDED = ("latency_ms", "eager_latency_ms", "speedup")  # of each side, whatever is gated: it tells which part changed
+# Of each side, whatever is gated: it tells which part changed
+NEEDED = ("latency_ms", "eager_latency_ms", "speedup")
 EXIT_CODES: dict[State, int] = {"passed": 0, "regression": 1, "unknown": 3}
 LEAST_PROCESSES = 3  # of a case that has no spread yet
 MOST_PROCESSES = 20  # worth advising; a change that needs more lies on the threshold
@@ -47,9 +50,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The answer. broken: cases that only fail now, in words. absent: cases that cannot be judged, by metric.
+    """The answer. broken: cases that only fail now, in words. absent: cases that cannot be judged,
+    by metric.
 
-    processes: how many for each case and build should make the unknown known; None where nothing is unknown, or where
+    processes: how many for each case and build should make the unknown known; None where nothing is
+        unknown, or where
     it is not more data that is missing.
     """
 
@@ -72,12 +77,20 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = METRICS_OF_A_GATE) ->
 
     1. What passed on the base and only fails now is a regression.
     2. Each metric is judged over all cases at once, so that the false discovery rate holds.
-    3. One regression decides. Without one, anything unknown or not measured leaves the whole not known.
+    3. One regression decides. Without one, anything unknown or not measured leaves the whole not
+       known.
     """
     tables = [_table(base, new, METRICS[key]) for key in metrics]
-    found = [Finding(table.metric, row) for table in tables for row in table.rows if not _is_grain(row.effect)]
+    found = [
+        Finding(table.metric, row)
+        for table in tables
+        for row in table.rows
+        if not _is_grain(row.effect)
+    ]
     regressions = [one for one in found if is_regression(one.row.effect)]
-    unknown = [one for one in found if _is_unknown(one.row.effect) and not is_regression(one.row.effect)]
+    unknown = [
+        one for one in found if _is_unknown(one.row.effect) and not is_regression(one.row.effect)
+    ]
     fails = broken(base, new)
     absent = [out for out in _absent(tables) if out.case not in {case for case, _ in fails}]
     is_unknown = unknown or not found or any(map(_lacks_data, absent))
@@ -94,9 +107,13 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = METRICS_OF_A_GATE) ->
 
 
 def is_regression(effect: Effect) -> bool:
-    """Worse, and not by chance: by the false discovery rate, or because the metric repeats exactly."""
+    """Worse, and not by chance: by the false discovery rate, or because the metric repeats
+    exactly.
+    """
     is_exact = effect.ratio is None or repeats_exactly(effect.metric)
-    return effect.verdict == "worse" and (effect.is_significant or (math.isnan(effect.q) and is_exact))
+    return effect.verdict == "worse" and (
+        effect.is_significant or (math.isnan(effect.q) and is_exact)
+    )
 
 
 def _is_unknown(effect: Effect) -> bool:
@@ -104,7 +121,9 @@ def _is_unknown(effect: Effect) -> bool:
 
 
 def _is_grain(effect: Effect) -> bool:
-    """A few kB of memory drown in the process's own, and come out below zero as well: that says nothing, ever."""
+    """A few kB of memory drown in the process's own, and come out below zero as well: that says
+    nothing, ever.
+    """
     return effect.metric.unit == "GB" and min(effect.base.least, effect.new.least) <= 0
 
 
@@ -113,12 +132,16 @@ def _table(base: Side, new: Side, metric: Metric) -> Table:
 
 
 def _absent(tables: Sequence[Table]) -> list[LeftOut]:
-    """Each case that the first table could not judge; of the others what lacks a value is no question of this case."""
+    """Each case that the first table could not judge; of the others what lacks a value is no
+    question of this case.
+    """
     return tables[0].left_out if tables else []
 
 
 def _lacks_data(out: LeftOut) -> bool:
-    """Whether more measuring would bring it; what fails on both sides, or has no such metric, no measuring brings."""
+    """Whether more measuring would bring it; what fails on both sides, or has no such metric, no
+    measuring brings.
+    """
     return out.why not in {"failed", "no value"}
 
 
@@ -152,9 +175,13 @@ def advice(gate: Gate) -> str:
     parts = []
     if gate.unknown:
         more = (
-            f"{gate.processes} processes for each case and build should tell (`--repeats {gate.processes}`)"
+            (
+                f"{gate.processes} processes for each case and build should tell (`--repeats "
+                f"{gate.processes}`)"
+            )
             if gate.processes
-            else f"the change lies on the threshold, so {MOST_PROCESSES} processes for each case and build would not "
+            else f"the change lies on the threshold, so {MOST_PROCESSES} processes for each "
+            "case and build would not "
             "tell: quieten the machine, or gate on fewer metrics (`--metric`)"
         )
         parts.append(f"{_count(len(gate.unknown), 'result')} not known: {more}.")
@@ -188,11 +215,17 @@ def markdown(gate: Gate, *, base: str, new: str, machine: str, address: str = ""
     ):
         if findings:
             parts += [f"**{title}**", markdown_table(_HEADER, map(_cells, findings[:_MOST_ROWS]))]
-            parts += [f"… and {len(findings) - _MOST_ROWS} more."] if len(findings) > _MOST_ROWS else []
+            parts += (
+                [f"… and {len(findings) - _MOST_ROWS} more."] if len(findings) > _MOST_ROWS else []
+            )
     if gate.absent:
-        parts += ["**Not compared**", markdown_table(("Benchmark", "Config", "Why"), map(_why, gate.absent))]
+        parts += [
+            "**Not compared**",
+            markdown_table(("Benchmark", "Config", "Why"), map(_why, gate.absent)),
+        ]
     parts.append(
-        "Intervals are 95 %, over processes; significant: false discovery rate 5 % over the cases of a metric."
+        "Intervals are 95 %, over processes; significant: false discovery rate 5 % over the "
+        "cases of a metric."
     )
     return "\n\n".join([*parts, *([f"The whole report: {address}"] if address else [])]) + "\n"
 
@@ -211,7 +244,8 @@ def document(gate: Gate) -> dict[str, Any]:
         "unchanged": gate.unchanged,
         "broken": gate.broken,
         "not_compared": [
-            {"benchmark": out.case.benchmark, "config": out.case.config, "why": out.text} for out in gate.absent
+            {"benchmark": out.case.benchmark, "config": out.case.config, "why": out.text}
+            for out in gate.absent
         ],
     }
 
@@ -219,13 +253,23 @@ def document(gate: Gate) -> dict[str, Any]:
 def _fails(gate: Gate) -> list[str]:
     if not gate.broken:
         return []
-    return ["**Fails now, passed on the base**", "\n".join(f"- {one}" for one in gate.broken[:_MOST_ROWS])]
+    return [
+        "**Fails now, passed on the base**",
+        "\n".join(f"- {one}" for one in gate.broken[:_MOST_ROWS]),
+    ]
 
 
 def _cells(found: Finding) -> tuple[str, ...]:
     case, effect = found.row.case, found.row.effect
     sides = (quantity(found.metric, level) for level in effect.levels)
-    return case.benchmark, case.config, found.metric.label, *sides, effect.change.text, found.row.share
+    return (
+        case.benchmark,
+        case.config,
+        found.metric.label,
+        *sides,
+        effect.change.text,
+        found.row.share,
+    )
 
 
 def _why(out: LeftOut) -> tuple[str, str, str]:

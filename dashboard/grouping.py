@@ -1,7 +1,9 @@
-"""Which suspicions belong together, which of them count, and how a group is called. Pure: no ORM, no clock.
+"""Which suspicions belong together, which of them count, and how a group is called. Pure: no ORM,
+no clock.
 
-docs/detection.md says why: one cause is one group, the false discovery rate is held across all series that were judged,
-a case that got better in one metric and worse in another is a trade-off, and improvements are groups of their own.
+docs/detection.md says why: one cause is one group, the false discovery rate is held across all
+series that were judged, a case that got better in one metric and worse in another is a trade-off,
+and improvements are groups of their own.
 """
 
 from collections import Counter
@@ -34,8 +36,10 @@ _NAMED = {  # metrics whose words alone do not say what changed
 class Suspicion:
     """One alert as grouping sees it.
 
-    key: of the alert. effect, low, high in `unit`, as on the alert; words: (before, after) of a status.
-    false_alarm_share: of points on pure noise, how many look like this. None: not noise at all (a status word).
+    key: of the alert. effect, low, high in `unit`, as on the alert; words: (before, after) of a
+        status.
+    false_alarm_share: of points on pure noise, how many look like this. None: not noise at all (a
+        status word).
     """
 
     key: int
@@ -59,7 +63,9 @@ class Suspicion:
 
     @property
     def thresholds(self) -> float:
-        """The effect in thresholds of its metric; a status word and a count are great as they are."""
+        """The effect in thresholds of its metric; a status word and a count are great as they
+        are.
+        """
         threshold = metric_of(self.metric).threshold_percent
         if self.words is not None or self.unit != "percent" or not threshold:
             return GREAT if self.words is not None else GREAT / 2
@@ -76,8 +82,11 @@ class Place:
     cases: frozenset[tuple[str, str]]
 
 
-def counted(suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DISCOVERIES) -> set[int]:
-    """Keys of the suspicions that count when `tests` series were judged (Benjamini and Hochberg 1995).
+def counted(
+    suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DISCOVERIES
+) -> set[int]:
+    """Keys of the suspicions that count when `tests` series were judged (Benjamini and Hochberg
+    1995).
 
     The k surest ones, k the largest of which the k-th share is at most k / tests × rate.
     """
@@ -92,8 +101,9 @@ def counted(suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DIS
 def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
     """Key of the open group of the same build that the suspicion joins; None: it needs a new one.
 
-    The same case first: what changed at once in one case is told at once. Then eager itself and the compiled cases of
-    the same benchmark whose eager control moved as much: that is one change. Then the same cause and direction.
+    The same case first: what changed at once in one case is told at once. Then eager itself and the
+    compiled cases of the same benchmark whose eager control moved as much: that is one change. Then
+    the same cause and direction.
     """
     known = list(groups)
     for group in known:
@@ -109,9 +119,13 @@ def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
 
 
 def _is_its_eager(suspicion: Suspicion, group: Place) -> bool:
-    """Whether one side is eager of a benchmark, and the other one its compiled case that eager is to blame for."""
+    """Whether one side is eager of a benchmark, and the other one its compiled case that eager is
+    to blame for.
+    """
     if suspicion.config == EAGER:
-        return group.cause == "eager" and suspicion.benchmark in {benchmark for benchmark, _ in group.cases}
+        return group.cause == "eager" and suspicion.benchmark in {
+            benchmark for benchmark, _ in group.cases
+        }
     return suspicion.cause == "eager" and (suspicion.benchmark, EAGER) in group.cases
 
 
@@ -130,7 +144,8 @@ def direction_of(suspicions: Sequence[Suspicion]) -> Direction:
 
 
 def severity_of(suspicions: Sequence[Suspicion], passing: bool = True) -> Severity:
-    """By the worst regression in thresholds of its metric, one step more where many cases got worse.
+    """By the worst regression in thresholds of its metric, one step more where many cases got
+    worse.
 
     Low for what only got better, and for what the false discovery rate does not let count.
     """
@@ -144,12 +159,19 @@ def severity_of(suspicions: Sequence[Suspicion], passing: bool = True) -> Severi
 
 
 def representatives(suspicions: Sequence[Suspicion], most: int = 3) -> list[int]:
-    """Keys of at most `most` suspicions of different cases to measure again: the surest, the greatest first.
+    """Keys of at most `most` suspicions of different cases to measure again: the surest, the
+    greatest first.
 
-    Of a case with several alerts one stands for all: its confirmation runs bring all metrics at once.
+    Of a case with several alerts one stands for all: its confirmation runs bring all metrics at
+    once.
     """
     ranked = sorted(
-        suspicions, key=lambda one: (one.direction == "improvement", one.false_alarm_share or 0.0, -one.thresholds)
+        suspicions,
+        key=lambda one: (
+            one.direction == "improvement",
+            one.false_alarm_share or 0.0,
+            -one.thresholds,
+        ),
     )
     chosen: dict[tuple[str, str], int] = {}
     for one in ranked:
@@ -158,7 +180,8 @@ def representatives(suspicions: Sequence[Suspicion], most: int = 3) -> list[int]
 
 
 def title(suspicions: Sequence[Suspicion], since: str) -> str:
-    """ "sd_unet inference: 6.2 % slower in inductor since 2.13.0", the worst case first, and how many more there are.
+    """ "sd_unet inference: 6.2 % slower in inductor since 2.13.0", the worst case first, and how
+    many more there are.
 
     since: "since 2.13.0", or another end of the sentence.
     """
@@ -167,13 +190,17 @@ def title(suspicions: Sequence[Suspicion], since: str) -> str:
     same = [one for one in ranked if one.case == first.case]
     told = _told(same)
     others = {(one.model, one.mode) for one in ranked} - {(first.model, first.mode)}
-    configs = _listed(sorted({one.config for one in ranked if (one.model, one.mode) == (first.model, first.mode)}))
+    configs = _listed(
+        sorted({one.config for one in ranked if (one.model, one.mode) == (first.model, first.mode)})
+    )
     more = f" and {len(others)} more" if others else ""
     return f"{first.model} {first.mode}{more}: {told} in {configs} {since}".strip()[:300]
 
 
 def words(one: Suspicion) -> str:
-    """What changed, as people say it: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph breaks"."""
+    """What changed, as people say it: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph
+    breaks".
+    """
     if one.words is not None:
         return f"{one.words[1]} (was {one.words[0]})"
     metric = metric_of(one.metric)
@@ -185,7 +212,9 @@ def words(one: Suspicion) -> str:
 
 
 def _statuses_first(same: Sequence[Suspicion]) -> list[Suspicion]:
-    return sorted(same, key=lambda one: (one.words is None, one.direction == "improvement", -one.thresholds))
+    return sorted(
+        same, key=lambda one: (one.words is None, one.direction == "improvement", -one.thresholds)
+    )
 
 
 def _told(same: Sequence[Suspicion]) -> str:
@@ -198,4 +227,6 @@ def _told(same: Sequence[Suspicion]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {plural(len(names) - 2, 'more config')}" if len(names) > 2 else "")
+    return ", ".join(names[:2]) + (
+        f" and {plural(len(names) - 2, 'more config')}" if len(names) > 2 else ""
+    )

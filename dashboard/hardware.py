@@ -1,4 +1,6 @@
-"""Which class of machine is this? Its key follows from its hardware, so that equal machines share their series."""
+"""Which class of machine is this? Its key follows from its hardware, so that equal machines share
+their series.
+"""
 
 import os
 import re
@@ -13,7 +15,9 @@ NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a row of Machine needs: key (cpu-2c, h200), a label for people, cpu or cuda, the size that suits it."""
+    """What a row of Machine needs: key (cpu-2c, h200), a label for people, cpu or cuda, the size
+    that suits it.
+    """
 
     key: str
     label: str
@@ -43,7 +47,9 @@ def this_machine(device: str) -> Hardware:
     if not device.startswith("cuda"):
         return hardware(gpu=None, cpu=cpu, cores=cores)
     index = device.partition(":")[2] or "0"
-    told = subprocess.run([*NVIDIA_SMI, f"--id={index}"], capture_output=True, text=True, check=True, timeout=30)
+    told = subprocess.run(
+        [*NVIDIA_SMI, f"--id={index}"], capture_output=True, text=True, check=True, timeout=30
+    )
     return hardware(gpu=told.stdout.strip(), cpu=cpu, cores=cores)
 
 

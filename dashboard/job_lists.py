@@ -1,4 +1,5 @@
-"""Lists of jobs, one a line, as `benchmarks_suite batch` reads them: checked before anything is planned. Pure.
+"""Lists of jobs, one a line, as `benchmarks_suite batch` reads them: checked before anything is
+planned. Pure.
 
 A line is the fields of job.v1 that differ from their defaults, `benchmark` and `config` at least.
 """
@@ -16,7 +17,9 @@ UNNAMED = {"schema": "job.v1", "job_id": "of-a-list", "attempt": 1}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One job of a list. number: of its line, from 1. build: its label; empty: the one that is asked for."""
+    """One job of a list. number: of its line, from 1. build: its label; empty: the one that is
+    asked for.
+    """
 
     number: int
     benchmark: str
@@ -29,12 +32,16 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Names its result, like the folders of `batch`: the same line in the same place is the same result."""
+        """Names its result, like the folders of `batch`: the same line in the same place is the
+        same result.
+        """
         return f"{self.number:03d}-{self.benchmark}-{self.config}"
 
 
 def parse(text: str) -> list[Line]:
-    """The jobs of a list, in its order; empty lines are passed over. Raises PlanError naming the line."""
+    """The jobs of a list, in its order; empty lines are passed over. Raises PlanError naming the
+    line.
+    """
     return list(_lines(text))
 
 
@@ -52,6 +59,12 @@ def _line(number: int, job: Any) -> Line:
         raise PlanError(f"{job!r} is not an object with a benchmark and a config")
     check_job({**UNNAMED, **job})
     return Line(
-        number, job["benchmark"], job["config"], job.get("device", ""), job.get("build", ""), job.get("variant", {}),
-        job.get("measure", {}), job.get("timeout_s", TIMEOUT_S),
-    )  # fmt: skip
+        number,
+        job["benchmark"],
+        job["config"],
+        job.get("device", ""),
+        job.get("build", ""),
+        job.get("variant", {}),
+        job.get("measure", {}),
+        job.get("timeout_s", TIMEOUT_S),
+    )

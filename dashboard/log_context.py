@@ -1,7 +1,10 @@
-"""What every log line of a request or a task carries besides its own fields: which one, and of which run or job.
+"""What every log line of a request or a task carries besides its own fields: which one, and of
+which run or job.
 
-A request's lines have `request`, `path` and the ids of its address (`job`, `run`, `alert`); a task's have `task`,
-`task_id` and its arguments by name. The two meet in the ids: a job's lines are found in the web server, the dashboard
+A request's lines have `request`, `path` and the ids of its address (`job`, `run`, `alert`); a
+task's have `task`,
+`task_id` and its arguments by name. The two meet in the ids: a job's lines are found in the web
+    server, the dashboard
 worker and, by the same name, in the benchmark worker.
 """
 
@@ -17,14 +20,17 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-ID_OF_VIEW = {"run": "run", "job": "job", "alert": "alert"}  # what `pk` or `uuid` is: the address's name begins so
+# What `pk` or `uuid` is: the address's name begins so
+ID_OF_VIEW = {"run": "run", "job": "job", "alert": "alert"}
 SLOW_S = 1.0  # requests and tasks that take longer are logged
 
 logger = structlog.get_logger(__name__)
 
 
 class RequestContext:
-    """Middleware: names the request in each line that is written while it is answered, and tells of slow ones."""
+    """Middleware: names the request in each line that is written while it is answered, and tells of
+    slow ones.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._answer = get_response
@@ -40,22 +46,32 @@ class RequestContext:
             clear_contextvars()
         return response
 
-    def process_view(self, request: HttpRequest, view: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def process_view(
+        self, request: HttpRequest, view: object, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> None:
         """The address is resolved only now: add its ids."""
         name = request.resolver_match.url_name if request.resolver_match else None
         bind_contextvars(**ids(name or "", kwargs))
 
 
 def ids(view: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The run, job or alert that an address names: `jobs/<job_id>/claim`, or pk and uuid of the view `run_cancel`."""
-    found = {name.removesuffix("_id"): str(value) for name, value in arguments.items() if name.endswith("_id")}
+    """The run, job or alert that an address names: `jobs/<job_id>/claim`, or pk and uuid of the
+    view `run_cancel`.
+    """
+    found = {
+        name.removesuffix("_id"): str(value)
+        for name, value in arguments.items()
+        if name.endswith("_id")
+    }
     kind = ID_OF_VIEW.get(view.partition("_")[0])
     own = arguments.get("pk", arguments.get("uuid"))
     return {**found, kind: str(own)} if kind and own is not None else found
 
 
 @task_prerun.connect(weak=False)
-def begin_task(task_id: str, task: Any, args: Sequence[Any], kwargs: Mapping[str, Any], **_: Any) -> None:
+def begin_task(
+    task_id: str, task: Any, args: Sequence[Any], kwargs: Mapping[str, Any], **_: Any
+) -> None:
     """Name the task in each line that is written while it runs."""
     clear_contextvars()
     given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments

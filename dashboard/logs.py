@@ -10,13 +10,19 @@ SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-CHATTY = ("httpx", "celery.beat", "celery.worker.strategy", "celery.app.trace")  # a line per tick, per message
-# Tracebacks without local variables, which may hold tokens; with them one page's log line took seconds, too.
-TEXT = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+# a line per tick, per message
+CHATTY = ("httpx", "celery.beat", "celery.worker.strategy", "celery.app.trace")
+# Tracebacks without local variables, which may hold tokens; with them one page's log line took
+# seconds, too.
+TEXT = structlog.dev.ConsoleRenderer(
+    colors=False, exception_formatter=structlog.dev.plain_traceback
+)
 
 
 def logging_config(*, as_json: bool) -> dict[str, Any]:
-    """A dictConfig that renders structlog's and the standard library's records the same way, on stderr."""
+    """A dictConfig that renders structlog's and the standard library's records the same way, on
+    stderr.
+    """
     renderer = structlog.processors.JSONRenderer() if as_json else TEXT
     return {
         "version": 1,
@@ -39,7 +45,9 @@ def logging_config(*, as_json: bool) -> dict[str, Any]:
 
 
 def configure_structlog() -> None:
-    """Send structlog's events through the standard library, so that one configuration rules both."""
+    """Send structlog's events through the standard library, so that one configuration rules
+    both.
+    """
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

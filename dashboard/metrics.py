@@ -1,7 +1,8 @@
 """Every metric, one row each: the single place that knows a metric's name, unit and direction.
 
-The suite writes metrics under these keys (see benchmarks_suite/schema/result.v1.json); the site shows, charts and
-judges them by these rows. To add a metric, add a row here and write the key in the suite: docs/add-a-metric.md.
+The suite writes metrics under these keys (see benchmarks_suite/schema/result.v1.json); the site
+shows, charts and judges them by these rows. To add a metric, add a row here and write the key in
+the suite: docs/add-a-metric.md.
 """
 
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ class Metric:
     aggregate: how values of several cases make one.
     alerts: judged by detection; what is derived from another metric is not.
     about: one sentence for the glossary and for hover.
-    least: the smallest change worth telling in the metric's own unit, where that is more than the threshold.
+    least: the smallest change worth telling in the metric's own unit, where that is more than the
+        threshold.
     """
 
     key: str
@@ -35,7 +37,8 @@ class Metric:
     least: float = 0.0
 
 
-SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")  # what the overview tells of a family
+# What the overview tells of a family
+SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")
 
 # fmt: off
 METRICS: dict[str, Metric] = {

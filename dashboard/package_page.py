@@ -1,4 +1,6 @@
-"""A project's page of a package index, in JSON (PEP 691) or HTML (PEP 503), to its releases and their wheels. Pure."""
+"""A project's page of a package index, in JSON (PEP 691) or HTML (PEP 503), to its releases and
+their wheels. Pure.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +22,9 @@ class PageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a wheel has to run: a Python such as 3.11, a system and a machine as `platform` names them."""
+    """Where a wheel has to run: a Python such as 3.11, a system and a machine as `platform` names
+    them.
+    """
 
     python: str
     system: str = "linux"
@@ -39,7 +43,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel of a release. metadata_url: its METADATA alone (PEP 658), where the index offers that."""
+    """One wheel of a release. metadata_url: its METADATA alone (PEP 658), where the index offers
+    that.
+    """
 
     version: Version
     tags: frozenset[Tag]
@@ -76,7 +82,9 @@ class Release:
 
 
 def releases(content_type: str, body: bytes, address: str) -> dict[Version, Release]:
-    """The releases that have wheels, oldest first; withdrawn ("yanked") files do not count. Raises PageError."""
+    """The releases that have wheels, oldest first; withdrawn ("yanked") files do not count. Raises
+    PageError.
+    """
     files = _json_files(body, address) if "json" in content_type else _html_files(body, address)
     wheels: dict[Version, list[Wheel]] = defaultdict(list)
     for file in files:

@@ -1,7 +1,9 @@
 """Which libraries go with which torch: one table with ranges, and what follows from it. Pure.
 
-A range is what the library's own metadata and start-up checks ask of torch (`Requires-Dist: torch>=…` of its extra
-`torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and numpy 2 needs a torch built for it (2.3).
+A range is what the library's own metadata and start-up checks ask of torch (`Requires-Dist:
+torch>=…` of its extra
+`torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and numpy 2 needs a torch
+    built for it (2.3).
 Each row was resolved for Python 3.11. docs/builds.md says how to add one.
 """
 
@@ -12,7 +14,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 OLDEST = "2.1"  # what the suite runs on
-ALWAYS = ("numpy", "transformers", "diffusers")  # in every environment that we make; the others when they are asked for
+# In every environment that we make; the others when they are asked for
+ALWAYS = ("numpy", "transformers", "diffusers")
 BESIDE = ("setuptools<82",)  # torch's C++ builds import it; torch refuses later ones
 
 
@@ -77,31 +80,45 @@ PINS = (
 
 
 def newest_set(torch: str) -> dict[str, str]:
-    """The newest libraries that a torch of this version takes: library -> version. Raises PinError."""
+    """The newest libraries that a torch of this version takes: library -> version. Raises
+    PinError.
+    """
     return shared_set(torch)
 
 
 def shared_set(*torches: str) -> dict[str, str]:
-    """The newest libraries that all of these torch versions take, so that only torch differs. Raises PinError."""
+    """The newest libraries that all of these torch versions take, so that only torch differs.
+    Raises PinError.
+    """
     versions = [_parsed(torch) for torch in torches]
     return {library: _newest(library, versions) for library in ALWAYS}
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Where two library sets differ: library -> (before, after); an empty text for one that is not in a set."""
+    """Where two library sets differ: library -> (before, after); an empty text for one that is not
+    in a set.
+    """
     names = sorted({*before, *after})
     both = {name: (before.get(name, ""), after.get(name, "")) for name in names}
     return {name: (old, new) for name, (old, new) in both.items() if old != new}
 
 
 def needs_bridge(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether numbers under the two sets may only be compared once one build was measured under both."""
+    """Whether numbers under the two sets may only be compared once one build was measured under
+    both.
+    """
     return bool(changed(before, after))
 
 
 def top_level(torch: str, libraries: Mapping[str, str]) -> list[str]:
-    """What an environment of this torch with these libraries is resolved from, as requirement lines."""
-    return [f"torch=={torch}", *(f"{name}=={version}" for name, version in sorted(libraries.items())), *BESIDE]
+    """What an environment of this torch with these libraries is resolved from, as requirement
+    lines.
+    """
+    return [
+        f"torch=={torch}",
+        *(f"{name}=={version}" for name, version in sorted(libraries.items())),
+        *BESIDE,
+    ]
 
 
 def _newest(library: str, torches: Sequence[Version]) -> str:
@@ -109,7 +126,8 @@ def _newest(library: str, torches: Sequence[Version]) -> str:
         if pin.library == library and all(pin.takes(torch) for torch in torches):
             return pin.version
     raise PinError(
-        f"No {library} goes with torch {' and '.join(map(str, torches))}: add a row to dashboard/pins.py, or choose "
+        f"No {library} goes with torch {' and '.join(map(str, torches))}: add a row to "
+        "dashboard/pins.py, or choose "
         "builds that lie closer together."
     )
 

@@ -1,7 +1,7 @@
 """What a run measures: a selection × the catalog -> cases in a good order -> job files. Pure.
 
-The catalog's own order is kept: the registry begins with what is cheap and telling, and within a benchmark
-eager comes first, so that the first points of a run are there soon.
+The catalog's own order is kept: the registry begins with what is cheap and telling, and within a
+benchmark eager comes first, so that the first points of a run are there soon.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,8 @@ import jsonschema_rs
 
 from dashboard.result_format import Refused, check, read_schema
 
-CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")  # where neither the person nor the registry names any
+# Where neither the person nor the registry names any
+CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
 TIMEOUT_S = 900.0  # a job is killed after this long
 OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
@@ -24,7 +25,9 @@ SAMPLING_S = 20.0  # the job contract's default budget_s
 
 
 class PlanError(ValueError):
-    """What was asked for cannot be planned; the text says what is wrong, and what there is instead."""
+    """What was asked for cannot be planned; the text says what is wrong, and what there is
+    instead.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long a run takes: `expected_s` roughly, `at_most_s` if every job runs into its time limit."""
+    """How long a run takes: `expected_s` roughly, `at_most_s` if every job runs into its time
+    limit.
+    """
 
     jobs: int
     expected_s: float
@@ -68,8 +73,8 @@ def plan_cases(
 ) -> list[Case]:
     """The cases of `selection`, in the order of `benchmarks` and then of `configs`.
 
-    size: the machine's default size; families and the default selection take benchmarks of this size and own models
-        only, benchmarks that are named are taken as they are.
+    size: the machine's default size; families and the default selection take benchmarks of this
+        size and own models only, benchmarks that are named are taken as they are.
     Raises PlanError: an unknown name, or nothing to measure.
     """
     require_known("config", selection.configs, configs)
@@ -80,8 +85,12 @@ def plan_cases(
     return cases
 
 
-def choose_benchmarks(selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str) -> list[BenchmarkFacts]:
-    """Named benchmarks, and of `size` or own those of the named families; without either the default ones."""
+def choose_benchmarks(
+    selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str
+) -> list[BenchmarkFacts]:
+    """Named benchmarks, and of `size` or own those of the named families; without either the
+    default ones.
+    """
     require_known("benchmark", selection.benchmarks, [b.name for b in benchmarks])
     require_known("family", selection.families, list(dict.fromkeys(b.family for b in benchmarks)))
     if not selection.benchmarks and not selection.families:
@@ -89,11 +98,14 @@ def choose_benchmarks(selection: Selection, benchmarks: Sequence[BenchmarkFacts]
     return [
         b
         for b in benchmarks
-        if b.name in selection.benchmarks or (b.family in selection.families and b.size in {size, OWN_SIZE})
+        if b.name in selection.benchmarks
+        or (b.family in selection.families and b.size in {size, OWN_SIZE})
     ]
 
 
-def configs_of(benchmark: BenchmarkFacts, selection: Selection, configs: Sequence[str]) -> list[str]:
+def configs_of(
+    benchmark: BenchmarkFacts, selection: Selection, configs: Sequence[str]
+) -> list[str]:
     wanted = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
     return [config for config in configs if config in wanted]
 
@@ -139,7 +151,9 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
     variant: Mapping[str, Any] | None = None,
     repository: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the contract."""
+    """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the
+    contract.
+    """
     document = {
         "schema": "job.v1",
         "job_id": job_id,
@@ -168,14 +182,18 @@ def check_job(document: Mapping[str, Any]) -> None:
 
 
 def check_variant(variant: Mapping[str, Any]) -> None:
-    """Raise PlanError where a build's variant (environment variables, Inductor settings) violates the contract."""
+    """Raise PlanError where a build's variant (environment variables, Inductor settings) violates
+    the contract.
+    """
     try:
         check(dict(variant), _variant_validator(), "variant")
     except Refused as error:
         raise PlanError(f"This variant cannot be measured: {error}") from None
 
 
-def budget(cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S) -> Budget:
+def budget(
+    cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S
+) -> Budget:
     """How long a run of `cases` takes one after the other."""
     each = START_S + float(measure.get("budget_s", SAMPLING_S))
     return Budget(len(cases), len(cases) * min(each, timeout_s), len(cases) * timeout_s)

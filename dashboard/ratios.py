@@ -1,9 +1,11 @@
-"""How much a level changed, as a ratio with its interval: from few repeats of many cases. Pure; everything in logs.
+"""How much a level changed, as a ratio with its interval: from few repeats of many cases. Pure;
+everything in logs.
 
-A level is known from a few processes only, and two or three repeats say little about the spread between processes. But
-many cases are compared at once, so each case's variance is moderated by all the others' (Smyth 2004, "Linear models and
-empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3(1), section 6.2). What ran on the
-same device is compared there: blocks.py.
+A level is known from a few processes only, and two or three repeats say little about the spread
+between processes. But many cases are compared at once, so each case's variance is moderated by all
+the others' (Smyth 2004, "Linear models and empirical Bayes methods", Statistical Applications in
+Genetics and Molecular Biology 3(1), section 6.2). What ran on the same device is compared there:
+blocks.py.
 """
 
 import math
@@ -27,19 +29,23 @@ Basis = Literal["repeats", "borrowed", "within", "none"]
 CONFIDENCE = 0.95
 LEAST_CASES = 4  # with repeats, before their variances say something about another case
 MOST_PRIOR_FREEDOM = 30.0  # many alike cases would make the interval of one that differs too narrow
-MOST_REACH = math.log(3)  # an interval around no change that reaches a third or three times says nothing: it is none
-_LEAST_SHARE = 1e-5  # of the median variance: two equal values are luck, not proof that there is no spread
+# An interval around no change that reaches a third or three times says nothing: it is none
+MOST_REACH = math.log(3)
+# Of the median variance: two equal values are luck, not proof that there is no spread
+_LEAST_SHARE = 1e-5
 _LEAST_ERROR = 1e-12  # within a process; as in level_sql.py
 _BASES: tuple[Basis, ...] = ("repeats", "borrowed", "within", "none")
 
 
 class Level(NamedTuple):
-    """What n processes measured of one case in one metric: enough to compare it, and additive (`merged`).
+    """What n processes measured of one case in one metric: enough to compare it, and additive
+    (`merged`).
 
-    mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: geometric mean of the squared
-    standard errors of ln(value) within a process, NaN where no process tells it: one process with few samples must not
-    blur many, and if it is as far off as it says, the processes' differences show that, too. on: the same by device, in
-    any order; without it all ran on one.
+    mean, m2: of ln(value): the mean, and the sum of squared distances from it. within: geometric
+    mean of the squared standard errors of ln(value) within a process, NaN where no process tells
+    it: one process with few samples must not blur many, and if it is as far off as it says, the
+    processes' differences show that, too. on: the same by device, in any order; without it all ran
+    on one.
     """
 
     n: int
@@ -60,10 +66,15 @@ class Level(NamedTuple):
 
 
 def level(values: Sequence[float], errors: Sequence[float] = (), device: str = "") -> Level:
-    """The level of positive `values`, one from each process; `errors`: their relative standard errors, if known.
+    """The level of positive `values`, one from each process; `errors`: their relative standard
+    errors, if known.
     device: on which all of them ran."""
     logs = np.log(np.asarray(values, dtype=float))
-    within = float(np.exp(np.mean(2 * np.log(np.maximum(errors, _LEAST_ERROR))))) if len(errors) else math.nan
+    within = (
+        float(np.exp(np.mean(2 * np.log(np.maximum(errors, _LEAST_ERROR)))))
+        if len(errors)
+        else math.nan
+    )
     whole = Block(device, len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum()))
     return Level(*whole[1:], within, (whole,))
 
@@ -75,7 +86,11 @@ def merged(levels: Sequence[Level]) -> Level:
 
 def _merged(one: Level, other: Level) -> Level:
     known = [(part.n, part.within) for part in (one, other) if not math.isnan(part.within)]
-    within = math.exp(math.fsum(n * math.log(w) for n, w in known) / sum(n for n, _ in known)) if known else math.nan
+    within = (
+        math.exp(math.fsum(n * math.log(w) for n, w in known) / sum(n for n, _ in known))
+        if known
+        else math.nan
+    )
     on = {block.device: block for block in one.blocks}
     for block in other.blocks:
         on[block.device] = _together(on[block.device], block) if block.device in on else block
@@ -93,11 +108,15 @@ def _together(one: Block, other: Block) -> Block:
 class Ratio:
     """new / base, with its interval.
 
-    log: ln(new / base). error: its standard error, NaN where nothing tells it. freedom: degrees of freedom of `error`.
-    reach: half the interval's width in logs; infinite where nothing tells it or it says nothing. p: two-sided, of no
+    log: ln(new / base). error: its standard error, NaN where nothing tells it. freedom: degrees of
+        freedom of `error`.
+    reach: half the interval's width in logs; infinite where nothing tells it or it says nothing. p:
+        two-sided, of no
     change at all; NaN unknown.
-    basis: what the spread comes from: repeats of this very case, other cases' repeats, samples within one process.
-    alone: standard error and degrees of freedom without the other cases; of a case without repeats the normal error
+    basis: what the spread comes from: repeats of this very case, other cases' repeats, samples
+        within one process.
+    alone: standard error and degrees of freedom without the other cases; of a case without repeats
+        the normal error
     that reaches as far, because its own spread is not known and may be much more than theirs.
     """
 
@@ -131,7 +150,9 @@ class Ratio:
     @property
     def inverse(self) -> "Ratio":
         """base / new."""
-        return Ratio(-self.log, self.error, self.freedom, self.reach, self.p, self.basis, self.alone)
+        return Ratio(
+            -self.log, self.error, self.freedom, self.reach, self.p, self.basis, self.alone
+        )
 
 
 def ratios(
@@ -142,12 +163,14 @@ def ratios(
     *,
     confidence: float = CONFIDENCE,
 ) -> list[Ratio]:
-    """The ratio of each pair of levels of one metric; all pairs together tell the spread between processes.
+    """The ratio of each pair of levels of one metric; all pairs together tell the spread between
+    processes.
 
-    1. The difference, of what ran on the same devices above all, and the variance between processes: n_base + n_new − 2
-       degrees of freedom (blocks.py; `devices`, where given, instead of what these pairs say of devices).
-    2. Moderated by the other pairs' (module docstring), of the same kind where `kinds` tells them apart and enough are
-       of it; a case without repeats takes theirs ("borrowed").
+    1. The difference, of what ran on the same devices above all, and the variance between
+       processes: n_base + n_new − 2 degrees of freedom (blocks.py; `devices`, where given, instead
+       of what these pairs say of devices).
+    2. Moderated by the other pairs' (module docstring), of the same kind where `kinds` tells them
+       apart and enough are of it; a case without repeats takes theirs ("borrowed").
     3. The interval is at least as wide as what the samples within the processes say.
     """
     if not base:
@@ -161,17 +184,24 @@ def ratios(
     prior_variance, prior = _priors(found.squares, own, kinds or [None] * len(base))
     total = own + prior
     with np.errstate(invalid="ignore", divide="ignore"):
-        between = np.where(total > 0, (prior * prior_variance + found.squares) / total, np.nan) * found.share
+        between = (
+            np.where(total > 0, (prior * prior_variance + found.squares) / total, np.nan)
+            * found.share
+        )
         unshared = np.where(own > 0, found.squares / own, np.nan) * found.share
     errors, freedom = _error(between, within, total)
     alone = list(zip(*(array.tolist() for array in _error(unshared, within, own)), strict=True))
     bases = np.where(own > 0, 0, np.where(total > 0, 1, np.where(np.isnan(within), 3, 2)))
     known = [mine if repeated else None for mine, repeated in zip(alone, own > 0, strict=True)]
-    return _ratios(found.logs, errors, freedom, [_BASES[basis] for basis in bases], known, confidence)
+    return _ratios(
+        found.logs, errors, freedom, [_BASES[basis] for basis in bases], known, confidence
+    )
 
 
 def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tuple[Floats, Floats]:
-    """(cases,) each: `moderation` by the cases of the same kind, by all where too few of it have repeats."""
+    """(cases,) each: `moderation` by the cases of the same kind, by all where too few of it have
+    repeats.
+    """
     repeated = freedom > 0
     variances = squares / np.where(repeated, freedom, 1)
     of_all = moderation(variances[repeated], freedom[repeated])
@@ -185,8 +215,10 @@ def _priors(squares: Floats, freedom: Floats, kinds: Sequence[Hashable]) -> tupl
 
 
 def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Floats]:
-    """Standard errors and their degrees of freedom: of the variances between and within processes the one that makes
-    the wider interval. The first, of few degrees of freedom, does so with the smaller variance, too."""
+    """Standard errors and their degrees of freedom: of the variances between and within processes
+    the one that makes the wider interval. The first, of few degrees of freedom, does so with the
+    smaller variance, too.
+    """
     upper = 0.5 + CONFIDENCE / 2
     reach = student.ppf(upper, np.where(freedom > 0, freedom, np.nan)) * np.sqrt(between)
     is_within = np.nan_to_num(reach) < norm.ppf(upper) * np.sqrt(within)
@@ -196,7 +228,8 @@ def _error(between: Floats, within: Floats, freedom: Floats) -> tuple[Floats, Fl
 def spans(levels: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[tuple[float, float]]:
     """The interval of each of several levels of one case, one for each build, in the metric's unit.
 
-    The variance between processes is pooled over all of them; NaN where neither it nor that within a process is known.
+    The variance between processes is pooled over all of them; NaN where neither it nor that within
+    a process is known.
     """
     found, freedom = errors(levels)
     means = np.array([one.mean for one in levels])
@@ -205,8 +238,9 @@ def spans(levels: Sequence[Level], *, confidence: float = CONFIDENCE) -> list[tu
 
 
 def errors(levels: Sequence[Level]) -> tuple[Floats, Floats]:
-    """(standard errors of ln(value), their degrees of freedom) of alike levels, which share one variance between
-    processes; errors are NaN where neither it nor that within a process is known."""
+    """(standard errors of ln(value), their degrees of freedom) of alike levels, which share one
+    variance between processes; errors are NaN where neither it nor that within a process is known.
+    """
     own = sum(one.n - 1 for one in levels)
     pooled = math.fsum(one.m2 for one in levels) / own if own else math.nan
     n, within = np.array([(one.n, one.within) for one in levels], dtype=float).T
@@ -214,7 +248,8 @@ def errors(levels: Sequence[Level]) -> tuple[Floats, Floats]:
 
 
 def moderation(variances: Floats, freedom: Floats) -> tuple[float, float]:
-    """(variance, degrees of freedom) that many cases with few repeats have in common; (0, 0) where they say nothing.
+    """(variance, degrees of freedom) that many cases with few repeats have in common; (0, 0) where
+    they say nothing.
 
     Smyth 2004, section 6.2: the moments of ln(variance) give a scaled inverse χ² prior.
     """
@@ -253,16 +288,18 @@ def _ratios(
     columns = (array.tolist() for array in (logs, errors, freedom, reach, p, borrowed))
     return [
         Ratio(log, error, df, half, odds, basis, mine or (normal, math.inf))
-        for log, error, df, half, odds, normal, basis, mine in zip(*columns, bases, alone, strict=True)
+        for log, error, df, half, odds, normal, basis, mine in zip(
+            *columns, bases, alone, strict=True
+        )
     ]
 
 
 def geomean(found: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio | None:
-    """The geometric mean of ratios, None of none; of one it is this one. Its interval is of *these* cases: others would
-    give another mean.
+    """The geometric mean of ratios, None of none; of one it is this one. Its interval is of *these*
+    cases: others would give another mean.
 
-    The error of a mean of independent ratios, each with its own repeats' error; degrees of freedom by Welch (1938) and
-    Satterthwaite (1946).
+    The error of a mean of independent ratios, each with its own repeats' error; degrees of freedom
+    by Welch (1938) and Satterthwaite (1946).
     """
     if len(found) < 2:
         return found[0] if found else None

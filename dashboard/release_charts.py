@@ -1,4 +1,6 @@
-"""A line per config over releases: values with their intervals, failures in a lane below. Pure; as charts.py."""
+"""A line per config over releases: values with their intervals, failures in a lane below. Pure; as
+charts.py.
+"""
 
 import math
 import re
@@ -15,11 +17,17 @@ from dashboard.wording import plural
 _LANE = 0.12  # of the height, for failures
 _FEW_BUILDS = 12  # up to this many each has its name below the axis
 _LONGEST = 18  # letters of a variant's name there
-_SHAPES = ("circle", "square", "diamond", "triangle-up")  # one for each round of the colours: most lines are a point
+# One for each round of the colours: most lines are a point
+_SHAPES = ("circle", "square", "diamond", "triangle-up")
 _NOTHING = {
     "text": "No number: each of its jobs failed.",
-    "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.55, "showarrow": False, "font": {"size": 14},
-}  # fmt: skip
+    "xref": "paper",
+    "yref": "paper",
+    "x": 0.5,
+    "y": 0.55,
+    "showarrow": False,
+    "font": {"size": 14},
+}
 _FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
 
 
@@ -38,7 +46,9 @@ Measured = tuple[Release, float, float, float]  # release, value, low, high
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLine:
-    """One config over builds, oldest first. position: its place in the registry, which decides colour and dash."""
+    """One config over builds, oldest first. position: its place in the registry, which decides
+    colour and dash.
+    """
 
     name: str
     position: int
@@ -63,8 +73,9 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
 
 
 def short_names(builds: Sequence[str]) -> dict[str, str]:
-    """What tells builds apart, by label: without the fingerprint of a variant's settings, and without the local version
-    (+cu130) where all have the same."""
+    """What tells builds apart, by label: without the fingerprint of a variant's settings, and
+    without the local version (+cu130) where all have the same.
+    """
     alike = len({build.partition("~")[0].partition("+")[2] for build in builds}) == 1
     names = {build: _short(build, alike=alike) for build in builds}
     counted = Counter(names.values())
@@ -77,8 +88,13 @@ def _short(build: str, *, alike: bool) -> str:
 
 
 def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
-    """A line through the plain builds; variants are hollow marks of their own: no step in time leads to them."""
-    plain, variants = ([one for one in line.measured if ("~" in one[0].build) is wanted] for wanted in (False, True))
+    """A line through the plain builds; variants are hollow marks of their own: no step in time
+    leads to them.
+    """
+    plain, variants = (
+        [one for one in line.measured if ("~" in one[0].build) is wanted]
+        for wanted in (False, True)
+    )
     if plain:
         yield _line(line, plain, metric)
     if variants:
@@ -100,13 +116,17 @@ def _line(line: ReleaseLine, measured: Sequence[Measured], metric: Metric) -> di
         "line": {"width": 2, "dash": dash(line.position)},
         "marker": {"size": 8, "symbol": _SHAPES[line.position // SLOTS % len(_SHAPES)]},
         "error_y": {
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 6,
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "width": 6,
             "array": [_gap(high, value) for _, value, _, high in measured],
             "arrayminus": [_gap(value, low) for _, value, low, _ in measured],
         },
-        "hovertemplate": f"%{{y:.4~g}} {metric.unit}<br>%{{x}}<br>%{{text}}<extra>{line.name}</extra>",
+        "hovertemplate": f"%{{y:.4~g}} "
+        f"{metric.unit}<br>%{{x}}<br>%{{text}}<extra>{line.name}</extra>",
         "meta": {"slot": line.position % SLOTS, "role": "line"},
-    }  # fmt: skip
+    }
 
 
 def _processes(one: Release) -> str:
@@ -140,9 +160,15 @@ def _failures(line: ReleaseLine, row: int) -> list[dict[str, Any]]:
 
 
 def _on_axis(name: str) -> str:
-    """The name of a variant in a line of its own, and cut where it is long: a touch of the point tells it whole."""
+    """The name of a variant in a line of its own, and cut where it is long: a touch of the point
+    tells it whole.
+    """
     base, tilde, variant = name.partition("~")
-    return f"{base}<br>~{variant[:_LONGEST]}{'…' if len(variant) > _LONGEST else ''}" if tilde else base
+    return (
+        f"{base}<br>~{variant[:_LONGEST]}{'…' if len(variant) > _LONGEST else ''}"
+        if tilde
+        else base
+    )
 
 
 def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dict[str, Any]:
@@ -154,15 +180,34 @@ def _layout(metric: Metric, builds: Sequence[str], *, has_failures: bool) -> dic
         "showlegend": True,
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         "margin": {"l": 64, "r": 16, "t": 28, "b": 56},
-        "xaxis": {"type": "category", "categoryorder": "array", "categoryarray": list(builds), "automargin": True,
-                  **({"tickvals": list(builds), "ticktext": two_lines} if len(builds) <= _FEW_BUILDS else {}),
-                  "range": [-0.5, len(builds) - 0.5], "anchor": "y2" if has_failures else "y"},
-        "yaxis": {"title": {"text": f"{metric.label}, {metric.unit}" if metric.unit else metric.label},
-                  "domain": [lane, 1], "automargin": True, "exponentformat": "power"},
-    }  # fmt: skip
+        "xaxis": {
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": list(builds),
+            "automargin": True,
+            **(
+                {"tickvals": list(builds), "ticktext": two_lines}
+                if len(builds) <= _FEW_BUILDS
+                else {}
+            ),
+            "range": [-0.5, len(builds) - 0.5],
+            "anchor": "y2" if has_failures else "y",
+        },
+        "yaxis": {
+            "title": {"text": f"{metric.label}, {metric.unit}" if metric.unit else metric.label},
+            "domain": [lane, 1],
+            "automargin": True,
+            "exponentformat": "power",
+        },
+    }
     if has_failures:
         layout["yaxis2"] = {
-            "domain": [0, lane - 0.04], "showticklabels": False, "zeroline": False, "showgrid": False,
-            "fixedrange": True, "autorange": "reversed", "title": {"text": "failed", "font": {"size": 11}},
-        }  # fmt: skip
+            "domain": [0, lane - 0.04],
+            "showticklabels": False,
+            "zeroline": False,
+            "showgrid": False,
+            "fixedrange": True,
+            "autorange": "reversed",
+            "title": {"text": "failed", "font": {"size": 11}},
+        }
     return layout

@@ -1,4 +1,6 @@
-"""A result document (result.v1) as the rows of the job page. Pure; whatever a document lacks is an empty list."""
+"""A result document (result.v1) as the rows of the job page. Pure; whatever a document lacks is an
+empty list.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +13,62 @@ from dashboard.wording import duration, interval, metric_of, number, quantity
 Document = Mapping[str, Any]
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Speed", ("speedup", "latency_ms", "eager_latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s")),
-    ("Start", ("cold_start_s", "warm_start_s", "restored_start_s", "break_even_steps", "compile_cpu_s")),
-    ("Compile phases", ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s", "toolchain_s")),
-    ("Memory", ("peak_memory_gb", "eager_peak_memory_gb", "compression_ratio", "compile_peak_memory_gb")),
+    (
+        "Speed",
+        (
+            "speedup",
+            "latency_ms",
+            "eager_latency_ms",
+            "latency_p90_ms",
+            "latency_p99_ms",
+            "throughput_per_s",
+        ),
+    ),
+    (
+        "Start",
+        ("cold_start_s", "warm_start_s", "restored_start_s", "break_even_steps", "compile_cpu_s"),
+    ),
+    (
+        "Compile phases",
+        (
+            "compile_dynamo_s",
+            "compile_aot_s",
+            "compile_inductor_s",
+            "compile_triton_s",
+            "toolchain_s",
+        ),
+    ),
+    (
+        "Memory",
+        ("peak_memory_gb", "eager_peak_memory_gb", "compression_ratio", "compile_peak_memory_gb"),
+    ),
     (
         "Exactness",
-        ("drift", "eager_drift", "drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss"),
+        (
+            "drift",
+            "eager_drift",
+            "drift_gradients",
+            "eager_drift_gradients",
+            "drift_loss",
+            "eager_drift_loss",
+        ),
     ),
     ("Graphs", ("graph_breaks", "unique_graphs", "recompiles", "cache_hits", "guard_overhead_us")),
 )
 _STARTS = (("cold_start_s", "cold"), ("warm_start_s", "warm"), ("restored_start_s", "restored"))
 _PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_triton_s")
 _MEMORY = ("eager_peak_memory_gb", "peak_memory_gb", "compile_peak_memory_gb")
-_STAGES = ("job", "import", "starts", "build", "eager", "reference", "compile", "accuracy", "sampling")
+_STAGES = (
+    "job",
+    "import",
+    "starts",
+    "build",
+    "eager",
+    "reference",
+    "compile",
+    "accuracy",
+    "sampling",
+)
 _DRIFTS = (
     ("outputs", "drift", "eager_drift"),
     ("gradients", "drift_gradients", "eager_drift_gradients"),
@@ -50,7 +94,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a small chart in SVG; share: its length, 0 … 100, of the longest; offset: where it begins."""
+    """A bar of a small chart in SVG; share: its length, 0 … 100, of the longest; offset: where it
+    begins.
+    """
 
     label: str
     text: str
@@ -61,7 +107,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Distance of the compiled and of the eager result from the reference, and how many times eager's it is."""
+    """Distance of the compiled and of the eager result from the reference, and how many times
+    eager's it is.
+    """
 
     what: str
     compiled: str
@@ -89,7 +137,12 @@ def measured(document: Document) -> list[Group]:
 
 def _measured(key: str, entry: Mapping[str, Any]) -> Measured:
     metric, low, high = metric_of(key), entry.get("low"), entry.get("high")
-    return Measured(metric, quantity(metric, entry["value"], low, high), interval(metric, low, high), entry.get("n", 0))
+    return Measured(
+        metric,
+        quantity(metric, entry["value"], low, high),
+        interval(metric, low, high),
+        entry.get("n", 0),
+    )
 
 
 def absent(document: Document) -> list[tuple[Metric, str]]:
@@ -98,7 +151,8 @@ def absent(document: Document) -> list[tuple[Metric, str]]:
 
 
 def starts(document: Document) -> list[Bar]:
-    """The starts as a waterfall on one time axis: the phases of the cold one end to end, then each whole.
+    """The starts as a waterfall on one time axis: the phases of the cold one end to end, then each
+    whole.
 
     What the phases leave of the cold start is its first step itself, and what no phase counts.
     """
@@ -107,11 +161,16 @@ def starts(document: Document) -> list[Bar]:
     parts = [(METRICS[key].label, seconds, METRICS[key].about) for key, seconds in phases.items()]
     rest = found.get("cold_start_s", 0) - sum(phases.values())
     if phases and rest > 0:
-        parts.append(("First step and the rest", rest, "The step itself, and what no phase counts."))
+        parts.append(
+            ("First step and the rest", rest, "The step itself, and what no phase counts.")
+        )
     ends = [0.0, *accumulate(seconds for _, seconds, _ in parts)]
     longest = max([*found.values(), ends[-1]], default=0)
     waterfall = [_placed(*part, start, longest) for part, start in zip(parts, ends, strict=False)]
-    whole = [_placed(METRICS[key].label, seconds, METRICS[key].about, 0, longest) for key, seconds in found.items()]
+    whole = [
+        _placed(METRICS[key].label, seconds, METRICS[key].about, 0, longest)
+        for key, seconds in found.items()
+    ]
     return [*waterfall, *whole]
 
 
@@ -129,7 +188,8 @@ def phases(document: Document) -> list[Bar]:
     """The longest of the compiler's own timers. They nest and do not add up to the start."""
     raw: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
     return _bars(
-        (name, seconds, duration(seconds), "") for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12]
+        (name, seconds, duration(seconds), "")
+        for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12]
     )
 
 
@@ -148,7 +208,12 @@ def stages(document: Document) -> list[Bar]:
 def _metric_bars(document: Document, keys: Sequence[str]) -> list[Bar]:
     found: Mapping[str, Any] = document.get("metrics", {})
     return _bars(
-        (METRICS[key].label, found[key]["value"], quantity(METRICS[key], found[key]["value"]), METRICS[key].about)
+        (
+            METRICS[key].label,
+            found[key]["value"],
+            quantity(METRICS[key], found[key]["value"]),
+            METRICS[key].about,
+        )
         for key in keys
         if key in found
     )
@@ -170,7 +235,14 @@ def drifts(document: Document) -> list[Drift]:
     for what, compiled_key, eager_key in _DRIFTS:
         if compiled_key in found:
             compiled, eager = found[compiled_key]["value"], found.get(eager_key, {}).get("value")
-            rows.append(Drift(what, number(compiled), number(eager), f"{number(compiled / eager)}×" if eager else "–"))
+            rows.append(
+                Drift(
+                    what,
+                    number(compiled),
+                    number(eager),
+                    f"{number(compiled / eager)}×" if eager else "–",
+                )
+            )
     return rows
 
 

@@ -67,7 +67,8 @@ class Measurement:
 class Arm:
     """Raw samples of one arm, each array of shape (samples,).
 
-    values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of each sample in the
+    values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of
+        each sample in the
     interleaved sequence, int32, or None. inner: steps in one sample.
     """
 
@@ -101,7 +102,9 @@ class ResultDocument:
 
     @property
     def device(self) -> str:
-        """On which of its machine's devices it ran: the GPU's UUID, else the host's name; empty where none is told."""
+        """On which of its machine's devices it ran: the GPU's UUID, else the host's name; empty
+        where none is told.
+        """
         machine = self.environment["machine"]
         return str(machine.get("device_id") or machine.get("host") or "")
 
@@ -128,7 +131,8 @@ class Delivery:
 def unpack(body: bytes, limit: int) -> bytes:
     """The bytes inside a gzip stream (or `body` itself where it is none), at most `limit` of them.
 
-    Stops as soon as the limit is passed, whatever the stream would grow to. Raises TooLarge, Refused.
+    Stops as soon as the limit is passed, whatever the stream would grow to. Raises TooLarge,
+    Refused.
     """
     if not body.startswith(b"\x1f\x8b"):
         unpacked = body
@@ -146,7 +150,9 @@ def unpack(body: bytes, limit: int) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises Refused."""
+    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises
+    Refused.
+    """
     try:
         return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
     except orjson.JSONDecodeError as error:
@@ -178,7 +184,9 @@ def parse_result(document: Any) -> ResultDocument:
         job=document["job"],
         status=document["status"],
         message=document["message"],
-        planned_at=_moment(document["job"].get("planned_at") or document["started_at"], "job.planned_at"),
+        planned_at=_moment(
+            document["job"].get("planned_at") or document["started_at"], "job.planned_at"
+        ),
         started_at=_moment(document["started_at"], "started_at"),
         finished_at=_moment(document["finished_at"], "finished_at"),
         suite_version=document["suite_version"],
@@ -218,7 +226,9 @@ def unpack_samples(packed: bytes, kind: str = FLOATS) -> Array:
 
 
 def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
-    value, low, high = (None if (n := metric.get(key)) is None else float(n) for key in ("value", "low", "high"))
+    value, low, high = (
+        None if (n := metric.get(key)) is None else float(n) for key in ("value", "low", "high")
+    )
     assert value is not None  # required by the schema
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
@@ -228,7 +238,10 @@ def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
 def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
     for key in ("cpu_ms", "order"):
         if key in arm and len(arm[key]) != len(arm["values"]):
-            raise Refused(f"result.samples.{name}.{key} has {len(arm[key])} entries, values has {len(arm['values'])}")
+            raise Refused(
+                f"result.samples.{name}.{key} has {len(arm[key])} entries, values has "
+                f"{len(arm['values'])}"
+            )
     values, cpu_ms, order = (
         None if key not in arm else _array(arm[key], kind, f"result.samples.{name}.{key}")
         for key, kind in (("values", FLOATS), ("cpu_ms", FLOATS), ("order", INTEGERS))
@@ -250,7 +263,10 @@ def _moment(text: str, path: str) -> datetime:
     except ValueError as error:  # a leap second, for one
         raise Refused(f"result.{path}: {text}: {error}") from None
     if moment.tzinfo is None or not YEARS[0] <= moment.year <= YEARS[1]:
-        raise Refused(f"result.{path}: {text} has no time zone, or lies outside the years {YEARS[0]} to {YEARS[1]}")
+        raise Refused(
+            f"result.{path}: {text} has no time zone, or lies outside the years {YEARS[0]} to "
+            f"{YEARS[1]}"
+        )
     return moment
 
 
@@ -267,7 +283,10 @@ def _result_validator() -> jsonschema_rs.Draft202012Validator:
 def _job_identity_validator() -> jsonschema_rs.Draft202012Validator:
     """The fields of a result's job that the site reads; the others may be of a newer suite."""
     known = read_schema("job.v1.json")["properties"]
-    read = {key: known[key] for key in ("job_id", "attempt", "benchmark", "config", "build", "planned_at")}
+    read = {
+        key: known[key]
+        for key in ("job_id", "attempt", "benchmark", "config", "build", "planned_at")
+    }
     return jsonschema_rs.Draft202012Validator({"properties": read}, validate_formats=True)
 
 

@@ -1,6 +1,8 @@
-"""A side of a comparison from result documents themselves, as the database makes it from theirs. Pure.
+"""A side of a comparison from result documents themselves, as the database makes it from theirs.
+Pure.
 
-So results that never reached a site are compared by the same statistics: `ratios.py`, `effects.py`, `comparing.py`.
+So results that never reached a site are compared by the same statistics: `ratios.py`, `effects.py`,
+`comparing.py`.
 """
 
 import math
@@ -11,7 +13,8 @@ from dashboard.effects import Libraries, Part
 from dashboard.ratios import Level, level, merged
 from dashboard.result_format import Measurement, ResultDocument
 
-OF_A_MODEL = ("diffusers", "transformers")  # libraries that make a benchmark's model, as in level_sql.py
+# Libraries that make a benchmark's model, as in level_sql.py
+OF_A_MODEL = ("diffusers", "transformers")
 WIDTH = 3.919928  # of a 95 % interval, in standard errors
 
 Taken = tuple[str, str, Measurement]  # the job, the device, and what it measured there
@@ -47,7 +50,9 @@ def part(version: int, names: Libraries, measurements: Sequence[Taken]) -> Part:
     return Part(
         version=version,
         libraries=names,
-        level=merged([_level(device, one) for _, device, one in measurements]) if min(values) > 0 else None,
+        level=merged([_level(device, one) for _, device, one in measurements])
+        if min(values) > 0
+        else None,
         n=len(values),
         least=min(values),
         most=max(values),
@@ -70,4 +75,6 @@ def relative_error(one: Measurement) -> float | None:
 
 def _case(result: ResultDocument, place: int) -> Case:
     told = result.benchmark
-    return Case(told["name"], result.job["config"], told["model"], told["family"], told["mode"], (place, 0))
+    return Case(
+        told["name"], result.job["config"], told["model"], told["family"], told["mode"], (place, 0)
+    )

@@ -1,4 +1,6 @@
-"""django-storages' S3 as a store of artifacts: never overwriting, soon giving up, failing as a folder fails."""
+"""django-storages' S3 as a store of artifacts: never overwriting, soon giving up, failing as a
+folder fails.
+"""
 
 from __future__ import annotations  # Django's File is generic to type checkers alone
 
@@ -17,18 +19,27 @@ from storages.backends.s3 import S3Storage
 
 from dashboard.artifact_store import StoreUnavailable
 
-IN_MEMORY_BYTES = 8 * 1024 * 1024  # of a file that is read; what is larger goes through a temporary file
+# Of a file that is read; what is larger goes through a temporary file
+IN_MEMORY_BYTES = 8 * 1024 * 1024
 # A page waits for the store, and a worker gives up after a minute: two tries of seconds each.
-PATIENCE = {"connect_timeout": 3, "read_timeout": 15, "retries": {"mode": "standard", "total_max_attempts": 2}}
+PATIENCE = {
+    "connect_timeout": 3,
+    "read_timeout": 15,
+    "retries": {"mode": "standard", "total_max_attempts": 2},
+}
 
 logger = structlog.get_logger(__name__)
 
 
 class S3Artifacts(S3Storage):
-    """Files in one bucket. What fails raises OSError: FileNotFoundError, or StoreUnavailable with the reason."""
+    """Files in one bucket. What fails raises OSError: FileNotFoundError, or StoreUnavailable with
+    the reason.
+    """
 
     def get_default_settings(self) -> dict[str, Any]:
-        """A file that comes again gets a name of its own, as in a folder: the earlier one's is deleted after it."""
+        """A file that comes again gets a name of its own, as in a folder: the earlier one's is
+        deleted after it.
+        """
         return {
             **super().get_default_settings(),
             "file_overwrite": False,
@@ -64,7 +75,9 @@ class S3Artifacts(S3Storage):
             yield
         except (BotoCoreError, ClientError, Boto3Error, RetriesExceededError) as error:
             logger.warning("the artifact store failed", bucket=self.bucket_name, error=str(error))
-            raise StoreUnavailable(f"The artifact store, an S3 bucket, {_reason(error)}.") from error
+            raise StoreUnavailable(
+                f"The artifact store, an S3 bucket, {_reason(error)}."
+            ) from error
 
 
 def _reason(error: Exception) -> str:

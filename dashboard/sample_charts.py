@@ -1,4 +1,6 @@
-"""Plotly figures of the raw samples of one job, as plain dicts of numpy arrays. Pure; colours as in charts.py."""
+"""Plotly figures of the raw samples of one job, as plain dicts of numpy arrays. Pure; colours as in
+charts.py.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,8 @@ _MOST_SAMPLES = 40  # of one job in a trend
 class Arm:
     """Raw samples of one arm of one job: milliseconds per step, in the order taken.
 
-    position: the config's place in the registry, as for Line. order: each sample's place in the interleaved sequence.
+    position: the config's place in the registry, as for Line. order: each sample's place in the
+        interleaved sequence.
     single: steps timed one by one, for percentiles; not interleaved with the other arm.
     """
 
@@ -33,7 +36,9 @@ def distribution_figure(arms: Sequence[Arm]) -> Figure:
     filled = [arm for arm in arms if len(arm.values)]
     if not filled:
         return {"data": [], "layout": {}}
-    edges = _bin_edges([arm.values for arm in filled if not arm.single] or [arm.values for arm in filled])
+    edges = _bin_edges(
+        [arm.values for arm in filled if not arm.single] or [arm.values for arm in filled]
+    )
     centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
     traces = [
         {
@@ -73,7 +78,8 @@ def distribution_figure(arms: Sequence[Arm]) -> Figure:
 
 
 def _bin_edges(arms: Sequence[Floats]) -> Floats:
-    """Common edges by the Freedman-Diaconis rule of the narrowest arm, from 10 to 120 bins, over 99.8 % of the samples.
+    """Common edges by the Freedman-Diaconis rule of the narrowest arm, from 10 to 120 bins, over
+    99.8 % of the samples.
 
     What lies outside is counted in the first and the last bin.
     """
@@ -82,7 +88,11 @@ def _bin_edges(arms: Sequence[Floats]) -> Floats:
     if high <= low:
         return np.linspace(low - 0.5, low + 0.5, 11)
     spreads = [float(np.subtract(*np.quantile(arm, [0.75, 0.25]))) for arm in arms]
-    widths = [2 * spread / len(arm) ** (1 / 3) for arm, spread in zip(arms, spreads, strict=True) if spread > 0]
+    widths = [
+        2 * spread / len(arm) ** (1 / 3)
+        for arm, spread in zip(arms, spreads, strict=True)
+        if spread > 0
+    ]
     bins = int(np.clip((high - low) / min(widths), 10, 120)) if widths else 10
     return np.linspace(low, high, bins + 1)
 
@@ -115,22 +125,33 @@ def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
 
 
 def scatter(line: Line, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """The raw samples (ms) of the line's jobs as small points above each other; none where none are kept.
+    """The raw samples (ms) of the line's jobs as small points above each other; none where none are
+    kept.
 
     Of a job that has many, evenly spaced quantiles, its smallest and its largest among them.
     """
-    found = [(at, _quantiles(samples[job])) for at, job in zip(line.at_ms, line.job, strict=True) if job in samples]
+    found = [
+        (at, _quantiles(samples[job]))
+        for at, job in zip(line.at_ms, line.job, strict=True)
+        if job in samples
+    ]
     if not found:
         return []
     return [
         {
-            "type": "scatter", "mode": "markers", "name": f"{line.name} samples", "legendgroup": line.name,
-            "showlegend": False, "hoverinfo": "skip", "opacity": 0.35,
+            "type": "scatter",
+            "mode": "markers",
+            "name": f"{line.name} samples",
+            "legendgroup": line.name,
+            "showlegend": False,
+            "hoverinfo": "skip",
+            "opacity": 0.35,
             "x": np.concatenate([np.full(len(values), at) for at, values in found]),
             "y": np.concatenate([values for _, values in found]),
-            "marker": {"size": 4}, "meta": {"slot": line.slot, "role": "line"},
+            "marker": {"size": 4},
+            "meta": {"slot": line.slot, "role": "line"},
         }
-    ]  # fmt: skip
+    ]
 
 
 def _quantiles(values: Floats) -> Floats:

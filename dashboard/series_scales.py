@@ -13,12 +13,16 @@ _FIRST = 5  # values whose median is the level that a relative trend begins at
 
 
 def relative(line: Line) -> Line:
-    """``line`` as the change, in percent, from the median of its first five values; as it is where that is 0."""
+    """``line`` as the change, in percent, from the median of its first five values; as it is where
+    that is 0.
+    """
     known = line.value[~np.isnan(line.value)]
     base = float(np.median(known[:_FIRST])) if len(known) else 0.0
     if not base:
         return line
-    scaled: dict[str, Any] = {name: 100 * (getattr(line, name) / base - 1) for name in ("value", "low", "high")}
+    scaled: dict[str, Any] = {
+        name: 100 * (getattr(line, name) / base - 1) for name in ("value", "low", "high")
+    }
     return replace(line, **scaled)
 
 

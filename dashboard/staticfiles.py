@@ -15,13 +15,16 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 class HashedStaticFiles(CompressedManifestStaticFilesStorage):
     """whitenoise's storage, which compresses each content once.
 
-    A hashed name stands for its content, so that what has a compressed neighbour needs none again; plain names are
-    not compressed, for no page asks for them. Collecting again takes a second instead of half a minute.
+    A hashed name stands for its content, so that what has a compressed neighbour needs none again;
+    plain names are not compressed, for no page asks for them. Collecting again takes a second
+    instead of half a minute.
     """
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         hashed = set(self.hashed_files.values())
-        yield from super().compress_files(path for path in paths if path in hashed and not self.exists(f"{path}.gz"))
+        yield from super().compress_files(
+            path for path in paths if path in hashed and not self.exists(f"{path}.gz")
+        )
 
 
 class PackageFileFinder(BaseFinder):
@@ -36,11 +39,15 @@ class PackageFileFinder(BaseFinder):
         found = str(package_file(*settings.PACKAGE_FILES[path]))
         return [found] if find_all else found
 
-    def list(self, ignore_patterns: Iterable[str] | None) -> Iterable[tuple[str, FileSystemStorage]]:
+    def list(
+        self, ignore_patterns: Iterable[str] | None
+    ) -> Iterable[tuple[str, FileSystemStorage]]:
         for path, (package, file) in settings.PACKAGE_FILES.items():
             source = package_file(package, file)
             if source.name != Path(path).name:
-                raise ImproperlyConfigured(f"PACKAGE_FILES: {path} must keep the file name {source.name}")
+                raise ImproperlyConfigured(
+                    f"PACKAGE_FILES: {path} must keep the file name {source.name}"
+                )
             storage = FileSystemStorage(location=source.parent)
             storage.prefix = str(Path(path).parent)  # type: ignore[attr-defined]  # as Django's own finders do
             yield source.name, storage
@@ -54,5 +61,7 @@ def package_file(package: str, file: str) -> Path:
     spec = importlib.util.find_spec(package)
     path = Path(spec.origin).parent / file if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise ImproperlyConfigured(f"{package} with its file {file} is not installed: run `make install`")
+        raise ImproperlyConfigured(
+            f"{package} with its file {file} is not installed: run `make install`"
+        )
     return path

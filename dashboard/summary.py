@@ -1,6 +1,8 @@
-"""What the cases of a family did together: where they stand, and how far they moved since when. Pure.
+"""What the cases of a family did together: where they stand, and how far they moved since when.
+Pure.
 
-A move is read from what each case did against its own value before, so a case that fails or joins shifts no mean.
+A move is read from what each case did against its own value before, so a case that fails or joins
+shifts no mean.
 """
 
 import math
@@ -28,9 +30,10 @@ class Day:
 class Figure:
     """One metric of one family and mode.
 
-    level: mean over ``cases`` of ln(value), of `passed` of the value itself; None: no case has one. days: the month
-    that ended with the newest datum of the place, oldest first. build: the newest of the place; None where the month
-    saw no other build before it.
+    level: mean over ``cases`` of ln(value), of `passed` of the value itself; None: no case has one.
+        days: the month
+    that ended with the newest datum of the place, oldest first. build: the newest of the place;
+    None where the month saw no other build before it.
     """
 
     metric: Metric
@@ -60,7 +63,9 @@ class Figure:
 
     @cached_property
     def history(self) -> list[float]:
-        """The value before the first day and after each day, oldest first; empty without two points."""
+        """The value before the first day and after each day, oldest first; empty without two
+        points.
+        """
         if self.level is None or not any(day.linked for day in self.days):
             return []
         levels = [self.level]
@@ -103,8 +108,9 @@ def newest_build(days: Iterable[Day]) -> int | None:
 
 
 def span(values: Sequence[float], metric: Metric) -> tuple[float, float]:
-    """The ends of the axis on which ``values`` are drawn small: at least twice the metric's threshold apart, so that
-    noise looks flat; of a share ten points."""
+    """The ends of the axis on which ``values`` are drawn small: at least twice the metric's
+    threshold apart, so that noise looks flat; of a share ten points.
+    """
     middle, apart = (min(values) + max(values)) / 2, max(values) - min(values)
     least = 0.1 if metric.aggregate == "share" else 2 * metric.threshold_percent / 100 * abs(middle)
     half = max(apart, least) / 2 or 1.0

@@ -1,8 +1,10 @@
-"""Made-up measurements that behave like real ones, for trying the site at a size that nobody has measured. Pure.
+"""Made-up measurements that behave like real ones, for trying the site at a size that nobody has
+measured. Pure.
 
-Noise between processes has heavy tails and remembers the day before, levels step at builds, single points are off,
-cases fail for a while or once: what charts, detection and queries have to cope with. The amounts follow what was seen
-on real machines: 0.3-2 % between processes, half of it within one.
+Noise between processes has heavy tails and remembers the day before, levels step at builds, single
+points are off, cases fail for a while or once: what charts, detection and queries have to cope
+with. The amounts follow what was seen on real machines: 0.3-2 % between processes, half of it
+within one.
 """
 
 from dataclasses import dataclass
@@ -33,7 +35,9 @@ _SHARE_OF_OUTLIERS = 0.005
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One case over n runs. status: n words; value, low, high: metric key -> n floats, NaN where there is none."""
+    """One case over n runs. status: n words; value, low, high: metric key -> n floats, NaN where
+    there is none.
+    """
 
     status: list[str]
     value: dict[str, Floats]
@@ -42,11 +46,16 @@ class History:
 
 
 def history(
-    rng: np.random.Generator, builds: NDArray[np.intp], eager_ms: float, gain: float, memory_gb: float
+    rng: np.random.Generator,
+    builds: NDArray[np.intp],
+    eager_ms: float,
+    gain: float,
+    memory_gb: float,
 ) -> History:
     """A case over the runs of ``builds`` (the number of each run's build, never falling).
 
-    eager_ms: the benchmark's eager latency. gain: the config's usual speedup; 1 for eager. memory_gb: eager's peak.
+    eager_ms: the benchmark's eager latency. gain: the config's usual speedup; 1 for eager.
+        memory_gb: eager's peak.
     """
     runs, spread = len(builds), float(rng.uniform(0.003, 0.02))
     eager = eager_ms * _walk(rng, builds, spread, step_rate=0.01)
@@ -69,20 +78,30 @@ def history(
     failed = np.array([word != "pass" for word in status])
     for key, numbers in value.items():
         numbers[failed] = 0 if key == "passed" else np.nan
-    half = {key: numbers * spread * rng.uniform(0.4, 1.2, runs) for key, numbers in value.items() if key in METRICS[:4]}
+    half = {
+        key: numbers * spread * rng.uniform(0.4, 1.2, runs)
+        for key, numbers in value.items()
+        if key in METRICS[:4]
+    }
     none = np.full(runs, np.nan)
     low = {key: value[key] - half[key] if key in half else none for key in METRICS}
     high = {key: value[key] + half[key] if key in half else none for key in METRICS}
     return History(status, value, low, high)
 
 
-def _walk(rng: np.random.Generator, builds: NDArray[np.intp], spread: float, step_rate: float) -> Floats:
-    """A factor around 1 per run: steps at some builds, AR(1) noise with t(3) innovations, single outliers."""
+def _walk(
+    rng: np.random.Generator, builds: NDArray[np.intp], spread: float, step_rate: float
+) -> Floats:
+    """A factor around 1 per run: steps at some builds, AR(1) noise with t(3) innovations, single
+    outliers.
+    """
     count = int(builds[-1]) + 1
     steps = np.where(rng.random(count) < step_rate, rng.normal(0, 0.06, count), 0)
     innovations = rng.standard_t(3, len(builds)) * spread / np.sqrt(3)
     noise = lfilter([1.0], [1.0, -0.3], innovations)
-    outliers = np.where(rng.random(len(builds)) < _SHARE_OF_OUTLIERS, rng.uniform(0.05, 0.3, len(builds)), 0)
+    outliers = np.where(
+        rng.random(len(builds)) < _SHARE_OF_OUTLIERS, rng.uniform(0.05, 0.3, len(builds)), 0
+    )
     factor: Floats = np.exp(np.cumsum(steps)[builds] + noise + outliers)
     return factor
 

@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 When = Literal["daily", "weekly"]
 
 USUAL_STATES = frozenset({"confirmed", "recovered"})
-TOLD_ACTIONS = frozenset({"opened", "state"})  # a note or an assignment is for those who look at the page
+# a note or an assignment is for those who look at the page
+TOLD_ACTIONS = frozenset({"opened", "state"})
 _SEVERITIES = ("low", "medium", "high")
 
 
@@ -17,8 +18,10 @@ _SEVERITIES = ("low", "medium", "high")
 class Facts:
     """An event and its group as rules see them.
 
-    state: after the event. was_confirmed: the group has been confirmed before, or is with this event.
-    effect_percent: the largest change of the group in percent; None where it has none in percent: a status, a count.
+    state: after the event. was_confirmed: the group has been confirmed before, or is with this
+        event.
+    effect_percent: the largest change of the group in percent; None where it has none in percent: a
+        status, a count.
     """
 
     action: str
@@ -52,7 +55,8 @@ class Wanted:
 def wants(wanted: Wanted, facts: Facts) -> bool:
     """Whether the rule wants to be told.
 
-    What never was confirmed recovers unheard, unless the rule asks for suspicions, too: it was told of none.
+    What never was confirmed recovers unheard, unless the rule asks for suspicions, too: it was told
+    of none.
     """
     if facts.action not in TOLD_ACTIONS or facts.state not in (wanted.states or USUAL_STATES):
         return False
@@ -85,7 +89,8 @@ def _meets(wanted: Collection[str], found: Collection[str]) -> bool:
 def last_due(now: datetime, when: When, at: time, zone: str, weekday: int = 0) -> datetime:
     """The latest moment, not after ``now``, at which a digest is due: ``at`` o'clock in ``zone``.
 
-    weekday: of a weekly digest, 0 is Monday. A time that the clock skips in spring counts as the moment after it.
+    weekday: of a weekly digest, 0 is Monday. A time that the clock skips in spring counts as the
+        moment after it.
     """
     local = now.astimezone(ZoneInfo(zone))
     day = local.date()
@@ -93,5 +98,7 @@ def last_due(now: datetime, when: When, at: time, zone: str, weekday: int = 0) -
         day -= timedelta(days=(day.weekday() - weekday) % 7)
     due = datetime.combine(day, at, ZoneInfo(zone))
     if due > local:
-        due = datetime.combine(day - timedelta(days=7 if when == "weekly" else 1), at, ZoneInfo(zone))
+        due = datetime.combine(
+            day - timedelta(days=7 if when == "weekly" else 1), at, ZoneInfo(zone)
+        )
     return due.astimezone(now.tzinfo)

@@ -1,4 +1,6 @@
-"""Should we upgrade, and what will it cost? A comparison of two sides as an answer in words. Pure."""
+"""Should we upgrade, and what will it cost? A comparison of two sides as an answer in words.
+Pure.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,26 +13,41 @@ from dashboard.ratios import Ratio, geomean
 from dashboard.wording import Change, Tone, plural, span
 
 Word = Literal[
-    "Yes", "Yes, at a cost", "It depends", "No", "Not yet", "It makes no difference", "Steps hardly change",
+    "Yes",
+    "Yes, at a cost",
+    "It depends",
+    "No",
+    "Not yet",
+    "It makes no difference",
+    "Steps hardly change",
     "Not known yet",
-]  # fmt: skip
+]
 
 Name = tuple[str, str]  # of a group: a model, or a family and its mode
 
-COSTS = ("cold_start_s", "peak_memory_gb", "drift")  # beside the latency, in the order in which they are told
+# Beside the latency, in the order in which they are told
+COSTS = ("cold_start_s", "peak_memory_gb", "drift")
 READ = ("latency_ms", "eager_latency_ms", "speedup", *COSTS)  # what `report` needs of each side
-_NAMES = {"latency_ms": "compiled steps", "eager": "eager steps", "cold_start_s": "cold start",
-          "peak_memory_gb": "peak memory", "drift": "drift"}  # fmt: skip
+_NAMES = {
+    "latency_ms": "compiled steps",
+    "eager": "eager steps",
+    "cold_start_s": "cold start",
+    "peak_memory_gb": "peak memory",
+    "drift": "drift",
+}
 _WORDS: dict[Word, Tone] = {"Yes": "good", "Yes, at a cost": "good", "No": "bad", "Not yet": "bad"}
 UNKNOWN: Word = "Not known yet"
 HARDLY_PERCENT = 5.0
-"""An interval of the compiled steps that lies within this answers the question, though not to a case's threshold."""
+"""An interval of the compiled steps that lies within this answers the question, though not to a
+case's threshold.
+"""
 _MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One metric over several matched cases. key: of _NAMES. ratio: the geomean with its interval; None without cases.
+    """One metric over several matched cases. key: of _NAMES. ratio: the geomean with its interval;
+    None without cases.
 
     counts: how many cases are better, worse, the same, not known.
     """
@@ -58,11 +75,17 @@ class Summary:
     @property
     def is_narrow(self) -> bool:
         """Whether the interval holds nothing beyond HARDLY_PERCENT."""
-        return self.ratio is not None and self.ratio.low >= -HARDLY_PERCENT and self.ratio.high <= HARDLY_PERCENT
+        return (
+            self.ratio is not None
+            and self.ratio.low >= -HARDLY_PERCENT
+            and self.ratio.high <= HARDLY_PERCENT
+        )
 
     @property
     def range(self) -> str:
-        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1 % slower)"."""
+        """Its name, and the interval in words where one is known: "cold start (2.0 % faster to 4.1
+        % slower)".
+        """
         if self.ratio is None or not self.ratio.is_known:
             return self.name
         return f"{self.name} ({span(self.metric, self.ratio.low, self.ratio.high)})"
@@ -79,7 +102,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some of the cases: of one model, or of one family and mode, or all. summaries: in the order of _NAMES."""
+    """Some of the cases: of one model, or of one family and mode, or all. summaries: in the order
+    of _NAMES.
+    """
 
     name: str
     mode: str
@@ -99,7 +124,9 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All of a comparison. breaks, repairs: cases that fail on the new side alone, or on the base side alone."""
+    """All of a comparison. breaks, repairs: cases that fail on the new side alone, or on the base
+    side alone.
+    """
 
     tables: dict[str, Table]
     overall: Group
@@ -127,7 +154,9 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
             for name, fails in zip(names, found, strict=True)
         ]
 
-    [overall] = groups(lambda case: ("all", "")) or [_group("all", "", {key: [] for key in tables}, [], [])]
+    [overall] = groups(lambda case: ("all", "")) or [
+        _group("all", "", {key: [] for key in tables}, [], [])
+    ]
     return Report(
         tables,
         overall,
@@ -139,7 +168,9 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
 
 def _cases(base: Side, new: Side) -> list[Case]:
     """Every case of either side, in registry order."""
-    return sorted({one.case for side in (base, new) for one in side.values()}, key=lambda case: case.place)
+    return sorted(
+        {one.case for side in (base, new) for one in side.values()}, key=lambda case: case.place
+    )
 
 
 def _parted(rows: Sequence[Row], name_of: Callable[[Case], Name]) -> dict[Name, list[Row]]:
@@ -154,7 +185,8 @@ def _of(
 ) -> tuple[list[str], list[str]]:
     """What of the failures belongs to a group, in words."""
     breaks, repairs = (
-        [f"{case.benchmark} {case.config} ({how})" for case, how in found if name_of(case) == name] for found in broken
+        [f"{case.benchmark} {case.config} ({how})" for case, how in found if name_of(case) == name]
+        for found in broken
     )
     return breaks, repairs
 
@@ -164,22 +196,32 @@ def broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
     return [
         (other.case, ", ".join(sorted(other.failures)))
         for key, other in failing.items()
-        if other.failures and "latency_ms" not in other.parts and key in passing and passing[key].parts
+        if other.failures
+        and "latency_ms" not in other.parts
+        and key in passing
+        and passing[key].parts
     ]
 
 
-def _group(name: str, mode: str, rows: dict[str, list[Row]], breaks: list[str], repairs: list[str]) -> Group:
+def _group(
+    name: str, mode: str, rows: dict[str, list[Row]], breaks: list[str], repairs: list[str]
+) -> Group:
     compiled = [row for row in rows["latency_ms"] if row.case.config != EAGER]
     summaries = [
         summarize("latency_ms", [row.effect for row in compiled]),
         summarize("eager", _controls(rows["latency_ms"])),
-        *(summarize(key, [row.effect for row in rows[key] if row.case.config != EAGER]) for key in COSTS),
+        *(
+            summarize(key, [row.effect for row in rows[key] if row.case.config != EAGER])
+            for key in COSTS
+        ),
     ]
     return Group(name, mode, summaries, breaks, repairs, answer(summaries, breaks, repairs))
 
 
 def _controls(rows: Sequence[Row]) -> list[Effect]:
-    """Eager's change, once for each benchmark: of its own job, else of the control beside a compiled case."""
+    """Eager's change, once for each benchmark: of its own job, else of the control beside a
+    compiled case.
+    """
     found: dict[str, Effect] = {}
     for row in sorted(rows, key=lambda row: row.case.config != EAGER):
         effect = row.effect if row.case.config == EAGER else row.eager
@@ -189,8 +231,9 @@ def _controls(rows: Sequence[Row]) -> list[Effect]:
 
 
 def summarize(key: str, effects: Sequence[Effect]) -> Summary:
-    """One metric over the cases of `effects`. A mean of several is told from half of a case's threshold on, that of
-    one is the case."""
+    """One metric over the cases of `effects`. A mean of several is told from half of a case's
+    threshold on, that of one is the case.
+    """
     metric = METRICS["latency_ms" if key == "eager" else key]
     counts: dict[Verdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
     for effect in effects:
@@ -198,7 +241,11 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
     ratio = geomean([effect.ratio for effect in effects if effect.ratio])
     if ratio is None:
         return Summary(key, metric, None, "unknown", None, counts)
-    finer = replace(metric, threshold_percent=metric.threshold_percent / 2) if len(effects) > 1 else metric
+    finer = (
+        replace(metric, threshold_percent=metric.threshold_percent / 2)
+        if len(effects) > 1
+        else metric
+    )
     verdict = verdict_of(ratio, finer)
     return Summary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
 
@@ -206,17 +253,30 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
 def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:
     """What to do, from what is known; the eager steps are told, and decide nothing."""
     word = _word([s for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
-    return Answer(word, _WORDS.get(word, "none"), " ".join(_sentences(summaries, breaks, repairs)) or NOTHING)
+    return Answer(
+        word, _WORDS.get(word, "none"), " ".join(_sentences(summaries, breaks, repairs)) or NOTHING
+    )
 
 
-def _sentences(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Iterator[str]:
-    """What fails, what changed, what did not, what is undecided: a sentence each, where there is something."""
+def _sentences(
+    summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]
+) -> Iterator[str]:
+    """What fails, what changed, what did not, what is undecided: a sentence each, where there is
+    something.
+    """
     matched = [s for s in summaries if s.matched]
     if breaks:
         yield f"{plural(len(breaks), 'case')} that passed now {_does(breaks)}: {_some(breaks)}."
     if repairs:
-        yield f"{plural(len(repairs), 'case')} that failed before now {'passes' if len(repairs) == 1 else 'pass'}."
-    if changed := [f"{s.name} {_be(s.name)} {s.change.text}" for s in matched if s.verdict in CHANGED and s.change]:
+        yield (
+            f"{plural(len(repairs), 'case')} that failed before now "
+            f"{'passes' if len(repairs) == 1 else 'pass'}."
+        )
+    if changed := [
+        f"{s.name} {_be(s.name)} {s.change.text}"
+        for s in matched
+        if s.verdict in CHANGED and s.change
+    ]:
         yield _sentence(changed)
     if same := [s.name for s in matched if s.verdict == "same"]:
         yield _sentence([f"{_and(same)} {'are' if len(same) > 1 else _be(same[0])} unchanged"])
@@ -243,7 +303,8 @@ def _word(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence
     gains, losses = "better" in verdicts or bool(repairs), "worse" in verdicts
     if breaks:
         return "Not yet"
-    if latency == "unknown" and not repairs:  # whatever else is known: steps are what an upgrade is for
+    # Whatever else is known: steps are what an upgrade is for
+    if latency == "unknown" and not repairs:
         return "Steps hardly change" if summaries and summaries[0].is_narrow else UNKNOWN
     if gains and losses:
         return "Yes, at a cost" if latency == "better" else "It depends"

@@ -12,13 +12,32 @@ from dashboard.upgrade import Group, Report
 from dashboard.wording import plural, quantity
 
 FIELDS = (
-    "benchmark", "config", "family", "mode", "metric", "unit", "base", "new", "change_percent", "low_percent",
-    "high_percent", "verdict", "significant", "q", "base_processes", "new_processes", "spread_from",
-    "in_eager_percent", "compiled_only_percent", "left_out",
-)  # fmt: skip
+    "benchmark",
+    "config",
+    "family",
+    "mode",
+    "metric",
+    "unit",
+    "base",
+    "new",
+    "change_percent",
+    "low_percent",
+    "high_percent",
+    "verdict",
+    "significant",
+    "q",
+    "base_processes",
+    "new_processes",
+    "spread_from",
+    "in_eager_percent",
+    "compiled_only_percent",
+    "left_out",
+)
 METHOD = (
-    "Ratios are of geometric means over processes, above all of those on the same device; intervals are 95 %, from the "
-    "spread between processes, that of each case moderated by the others'. Significant: false discovery rate 5 % over "
+    "Ratios are of geometric means over processes, above all of those on the same device; "
+    "intervals are 95 %, from the "
+    "spread between processes, that of each case moderated by the others'. Significant: false "
+    "discovery rate 5 % over "
     "the cases of one table.",
 )
 _MOST_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
@@ -28,28 +47,56 @@ def rows(report: Report) -> Iterator[tuple[Any, ...]]:
     """Every case in every metric as a row of FIELDS; what was left out says why in the last one."""
     for table in report.tables.values():
         for row in table.rows:
-            yield (*_head(table, row), *_numbers(row.effect), _percent(row.eager), _percent(row.alone), "")
+            yield (
+                *_head(table, row),
+                *_numbers(row.effect),
+                _percent(row.eager),
+                _percent(row.alone),
+                "",
+            )
         for out in table.left_out:
             case = out.case
-            yield (case.benchmark, case.config, case.family, case.mode, table.metric.key, table.metric.unit,
-                   *[None] * 13, f"{out.why}: {out.text}")  # fmt: skip
+            yield (
+                case.benchmark,
+                case.config,
+                case.family,
+                case.mode,
+                table.metric.key,
+                table.metric.unit,
+                *[None] * 13,
+                f"{out.why}: {out.text}",
+            )
 
 
 def document(report: Report, *, question: str, address: str) -> dict[str, Any]:
-    """The whole report for programs: the answer, that of each model, and every case in every metric."""
+    """The whole report for programs: the answer, that of each model, and every case in every
+    metric.
+    """
     answer = report.overall.answer
     return {
-        "question": question, "answer": answer.word, "sentence": answer.sentence, "address": address,
+        "question": question,
+        "answer": answer.word,
+        "sentence": answer.sentence,
+        "address": address,
         "models": {
-            group.name: {"answer": group.answer.word, "sentence": group.answer.sentence} for group in report.models
+            group.name: {"answer": group.answer.word, "sentence": group.answer.sentence}
+            for group in report.models
         },
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
-    }  # fmt: skip
+    }
 
 
 def _head(table: Table, row: Row) -> tuple[Any, ...]:
     case, metric = row.case, table.metric
-    return (case.benchmark, case.config, case.family, case.mode, metric.key, metric.unit, *row.effect.levels)
+    return (
+        case.benchmark,
+        case.config,
+        case.family,
+        case.mode,
+        metric.key,
+        metric.unit,
+        *row.effect.levels,
+    )
 
 
 def _numbers(effect: Effect) -> tuple[Any, ...]:
@@ -65,7 +112,9 @@ def _percent(effect: Effect | None) -> float | None:
 
 
 def markdown(report: Report, *, question: str, address: str, notes: Sequence[str]) -> str:
-    """The report for a pull request or a mail. question: its title. notes: what the numbers rest on."""
+    """The report for a pull request or a mail. question: its title. notes: what the numbers rest
+    on.
+    """
     changed = [row for row in report.latency.rows if row.effect.is_significant]
     parts = [
         f"# {question}",
@@ -73,18 +122,26 @@ def markdown(report: Report, *, question: str, address: str, notes: Sequence[str
         markdown_table(("Model", "Answer", "Why"), (_model(group) for group in report.models)),
         "## By family and mode",
         markdown_table(
-            ("Family", "Mode", "Cases", *_names(report.overall)), (_family(group) for group in report.families)
+            ("Family", "Mode", "Cases", *_names(report.overall)),
+            (_family(group) for group in report.families),
         ),
-        f"## Latency: {len(changed)} of {plural(len(report.latency.rows), 'matched case')} changed significantly",
+        (
+            f"## Latency: {len(changed)} of {plural(len(report.latency.rows), 'matched case')} "
+            "changed significantly"
+        ),
         markdown_table(
-            ("Benchmark", "Config", "Base", "New", "Change", "Which part"), (_case(row) for row in changed[:_MOST_ROWS])
+            ("Benchmark", "Config", "Base", "New", "Change", "Which part"),
+            (_case(row) for row in changed[:_MOST_ROWS]),
         ),
     ]
     if report.latency.left_out:
         out = report.latency.left_out
         parts += [
             f"## Left out: {plural(len(out), 'case')}",
-            markdown_table(("Benchmark", "Config", "Why"), ((o.case.benchmark, o.case.config, o.text) for o in out)),
+            markdown_table(
+                ("Benchmark", "Config", "Why"),
+                ((o.case.benchmark, o.case.config, o.text) for o in out),
+            ),
         ]
     return "\n\n".join([*parts, *notes, f"From {address}"]) + "\n"
 

@@ -1,4 +1,6 @@
-"""Numbers and changes as people read them: units, sensible digits, and the direction in words. Pure."""
+"""Numbers and changes as people read them: units, sensible digits, and the direction in words.
+Pure.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,7 +16,9 @@ _ABSENT = "–"
 _WHOLE = 100  # percent from here on have no decimals
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
 LEAST_SHORT = 0.1
-"""Ratios from here on are told in two decimals; of a smaller one these would leave a single digit."""
+"""Ratios from here on are told in two decimals; of a smaller one these would leave a single
+digit.
+"""
 
 # unit of a metric -> (word for a smaller value, word for a larger one)
 _DIRECTIONS = {
@@ -43,16 +47,20 @@ class Change:
 
 
 def metric_of(key: str) -> Metric:
-    """The metric of ``key``; for a key that the table lacks (an old result), one that shows the bare key."""
+    """The metric of ``key``; for a key that the table lacks (an old result), one that shows the
+    bare key.
+    """
     return METRICS.get(key) or Metric(
         key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table."
     )
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half width, at most 4.
+    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half
+    width, at most 4.
 
-    Without an interval three digits. Very small and very large ones are written as 3.20×10⁻⁷; None and NaN as a dash.
+    Without an interval three digits. Very small and very large ones are written as 3.20×10⁻⁷; None
+    and NaN as a dash.
     """
     if value is None or not math.isfinite(value):
         return _ABSENT
@@ -69,7 +77,9 @@ def number(value: float | None, low: float | None = None, high: float | None = N
 
 
 def plural(count: int, one: str, more: str = "") -> str:
-    """A number of things: "1 job", "1 200 jobs". more: of several, where that is not ``one`` with an s."""
+    """A number of things: "1 job", "1 200 jobs". more: of several, where that is not ``one`` with
+    an s.
+    """
     return f"{count:,}".replace(",", _THIN_SPACE) + f" {one if count == 1 else more or f'{one}s'}"
 
 
@@ -88,11 +98,15 @@ def whole(value: float) -> str:
 
 
 def is_count(metric: Metric) -> bool:
-    """True for metrics that count things (graph breaks): shown as whole numbers, compared by difference."""
+    """True for metrics that count things (graph breaks): shown as whole numbers, compared by
+    difference.
+    """
     return metric.aggregate == "sum"
 
 
-def quantity(metric: Metric, value: float | None, low: float | None = None, high: float | None = None) -> str:
+def quantity(
+    metric: Metric, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
     """``value`` of ``metric`` with its unit: "17.31 ms", "1.32×", "3 ", "–"."""
     if value is None or not math.isfinite(value):
         return _ABSENT
@@ -111,7 +125,9 @@ def signed(percent: float) -> str:
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:
-    """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is none."""
+    """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is
+    none.
+    """
     if low is None or high is None or is_count(metric):
         return ""
     return f"{number(low, low, high)} to {quantity(metric, high, low, high)}"
@@ -122,7 +138,9 @@ def change(metric: Metric, old: float | None, new: float | None) -> Change | Non
     if old is None or new is None:
         return None
     percent = 100 * (new / old - 1) if old else None
-    tone: Tone = "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
+    tone: Tone = (
+        "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
+    )
     if is_count(metric) or percent is None:
         return Change(_difference(metric, new - old), tone, percent)
     if abs(percent) < _LEAST:
@@ -137,19 +155,33 @@ def quiet(found: Change | None, metric: Metric) -> Change | None:
     return replace(found, tone="none")
 
 
-def effect(metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str) -> Change | None:
-    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it has no amount.
+def effect(
+    metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
+) -> Change | None:
+    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it
+    has no amount.
 
-    amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain "difference". An interval
-    that is not known, or has no end, is left out.
+    amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain
+    "difference". An interval that is not known, or has no end, is left out.
     """
     if amount is None:
         return None
-    tone: Tone = "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
+    tone: Tone = (
+        "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
+    )
     if unit != "percent":
         return Change(_difference(metric, amount), tone, None)
-    told = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}" if abs(amount) >= _LEAST else "0.0 %"
-    if low is None or high is None or low == high or not (math.isfinite(low) and math.isfinite(high)):
+    told = (
+        f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
+        if abs(amount) >= _LEAST
+        else "0.0 %"
+    )
+    if (
+        low is None
+        or high is None
+        or low == high
+        or not (math.isfinite(low) and math.isfinite(high))
+    ):
         return Change(told, tone, amount)
     return Change(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
 
@@ -160,14 +192,17 @@ def span(metric: Metric, low: float, high: float) -> str:
 
 
 def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
-    """The ends of an interval of percent, and the direction that both have; where it leads both ways each end tells
-    its own."""
+    """The ends of an interval of percent, and the direction that both have; where it leads both
+    ways each end tells its own.
+    """
     decimals = 0 if max(-low, high) >= _WHOLE else 1
     ends = [round(end, decimals) for end in (low, high)]
     near, far = (f"{abs(end):,.{decimals}f}" for end in sorted(ends, key=abs))
     if ends[0] >= 0 or ends[1] <= 0:
         return f"{near} to {far} %", _direction(metric, larger=ends[1] > 0)
-    less, more = (f"{abs(end):,.{decimals}f} % {_direction(metric, larger=end > 0)}" for end in ends)
+    less, more = (
+        f"{abs(end):,.{decimals}f} % {_direction(metric, larger=end > 0)}" for end in ends
+    )
     return f"{less} to {more}", ""
 
 
@@ -199,12 +234,15 @@ def question(base: str, new: str, where: str) -> str:
 
 
 def levels(metric: Metric, before: float, after: float) -> str:
-    """The two levels of a change, for a sentence that tells the change, too: "from 17.31 to 18.38 ms"."""
+    """The two levels of a change, for a sentence that tells the change, too: "from 17.31 to 18.38
+    ms".
+    """
     return f"from {_level(metric, before)} to {_level(metric, after)} {metric.unit}".rstrip()
 
 
 def _level(metric: Metric, value: float) -> str:
-    """``value`` without its unit, in four digits that count: who divides two levels gets the percentage told.
+    """``value`` without its unit, in four digits that count: who divides two levels gets the
+    percentage told.
 
     Counts have one decimal where a level lies between two of them.
     """

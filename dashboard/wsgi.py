@@ -7,7 +7,8 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 application = get_wsgi_application()
-# A page of 2,000 cases makes 100,000 small objects that live as long as the request: with Python's own thresholds the
-# collector takes two fifths of its time looking at them. What is loaded by now lives for ever.
+# A page of 2,000 cases makes 100,000 small objects that live as long as the request: with Python's
+# own thresholds the collector takes two fifths of its time looking at them. What is loaded by now
+# lives for ever.
 gc.freeze()
 gc.set_threshold(100_000, 50, 100)

@@ -27,21 +27,36 @@ from dashboard.metrics import METRICS, Metric  # noqa: E402
 
 MADE = "\nThis page is written by `python docs/reference.py`.\n"
 COMMON = {
-    "--help", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    "--help",
+    "--version",
+    "--verbosity",
+    "--settings",
+    "--pythonpath",
+    "--traceback",
+    "--no-color",
+    "--force-color",
     "--skip-checks",
-}  # fmt: skip
+}
 
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
     django.setup()
-    made = {"words": words(), "metrics": metrics(), "configs": of_configs(), "commands": of_commands()}
+    made = {
+        "words": words(),
+        "metrics": metrics(),
+        "configs": of_configs(),
+        "commands": of_commands(),
+    }
     for name, text in made.items():
         (folder / f"reference-{name}.md").write_text(f"{text.rstrip()}\n{MADE}")
 
 
 def words() -> str:
-    about = "What is meant by the words of the pages, the code and these documents: each has one sense everywhere."
+    about = (
+        "What is meant by the words of the pages, the code and these documents: each has "
+        "one sense everywhere."
+    )
     return f"# Words\n\n{about}\n\n{table(('word', 'meaning'), WORDS.items())}"
 
 
@@ -49,13 +64,19 @@ def metrics() -> str:
     header = ("key", "metric", "unit", "better", "told from", "judged", "what it is")
     rows = [
         (
-            f"`{metric.key}`", metric.label, metric.unit, "lower" if metric.lower_is_better else "higher",
-            _told_from(metric), "yes" if metric.alerts else "", metric.about,
+            f"`{metric.key}`",
+            metric.label,
+            metric.unit,
+            "lower" if metric.lower_is_better else "higher",
+            _told_from(metric),
+            "yes" if metric.alerts else "",
+            metric.about,
         )
         for metric in METRICS.values()
-    ]  # fmt: skip
+    ]
     about = (
-        "What a result can hold. *Told from* is the default threshold: a smaller change is not told. *Judged* are the "
+        "What a result can hold. *Told from* is the default threshold: a smaller change is not "
+        "told. *Judged* are the "
         "metrics that raise alerts; the others follow from them, or are shown beside them."
     )
     return f"# Metrics\n\n{about}\n\n{table(header, rows)}"
@@ -73,14 +94,17 @@ def of_configs() -> str:
         for one in configs.CONFIGS.values()
     ]
     about = (
-        "The named ways to execute a benchmark. Beside them `backend_<name>` is any registered backend of "
+        "The named ways to execute a benchmark. Beside them `backend_<name>` is any registered "
+        "backend of "
         "`torch.compile`."
     )
     return f"# Configs\n\n{about}\n\n{table(header, rows)}"
 
 
 def _only_for(config: configs.Config) -> str:
-    return ", ".join([*config.modes, *config.shapes, *(["GPU"] if config.gpu_only else [])]) or "all"
+    return (
+        ", ".join([*config.modes, *config.shapes, *(["GPU"] if config.gpu_only else [])]) or "all"
+    )
 
 
 def of_commands() -> str:
@@ -94,19 +118,21 @@ def of_commands() -> str:
         parser = argparse.ArgumentParser()
         command.declare(parser)
         parts.append(_command(f"python -m benchmarks_suite {name}", command.help, parser))
-    parts.append("## `python manage.py`\n\nWorks on the site's database: run it where the site runs.\n\n")
+    parts.append(
+        "## `python manage.py`\n\nWorks on the site's database: run it where the site runs.\n\n"
+    )
     ours = sorted(name for name, app in get_commands().items() if app == "dashboard")
     for name in ours:
         made = load_command_class("dashboard", name)
-        parts.append(_command(f"python manage.py {name}", made.help, made.create_parser("manage.py", name)))
+        parts.append(
+            _command(f"python manage.py {name}", made.help, made.create_parser("manage.py", name))
+        )
     return "".join(parts)
 
 
 def _make() -> str:
     targets = re.findall(r"^([a-z-]+):\s+## (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return (
-        f"## `make`\n\n{table(('command', 'what it does'), [(f'`make {name}`', about) for name, about in targets])}\n"
-    )
+    return f"## `make`\n\n{table(('command', 'what it does'), [(f'`make {name}`', about) for name, about in targets])}\n"
 
 
 def _command(line: str, about: str, parser: argparse.ArgumentParser) -> str:
@@ -126,7 +152,9 @@ def _argument(action: argparse.Action) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
     cells = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells)
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells
+    )
 
 
 if __name__ == "__main__":

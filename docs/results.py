@@ -1,8 +1,9 @@
-"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds that it is current.
+"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds
+that it is current.
 
-The tables are made of tests/data/h100_*, h200_* and gpu_history; what they say in words is in docs/results.template,
-and has to be read again when they change.
-A session may leave beside its results what a script printed there (`yardstick.md`, `drill.md`, `int8_parts.md`,
+The tables are made of tests/data/h100_*, h200_* and gpu_history; what they say in words is in
+docs/results.template, and has to be read again when they change. A session may leave beside its
+results what a script printed there (`yardstick.md`, `drill.md`, `int8_parts.md`,
 `captioning_parts.md`). The newest of each is shown.
 """
 
@@ -29,7 +30,8 @@ Document = dict[str, Any]
 PHASES = ("dynamo", "aot", "inductor", "triton")
 VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
 STARTS = ("cold", "warm", "restored")
-Groups = dict[tuple[str, str], dict[str, list[Document]]]  # (benchmark, config) -> release -> processes
+# (benchmark, config) -> release -> processes
+Groups = dict[tuple[str, str], dict[str, list[Document]]]
 DISTRIBUTED = "distributed"  # the family that spans GPUs
 LISTED = 4  # so many processes are told one by one
 
@@ -39,8 +41,13 @@ NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    sessions = {path: list(recorded.read(path)) for path in (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")}
-    in_order = sorted(sessions, key=lambda path: max(str(one["started_at"]) for one in sessions[path]))
+    sessions = {
+        path: list(recorded.read(path))
+        for path in (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")
+    }
+    in_order = sorted(
+        sessions, key=lambda path: max(str(one["started_at"]) for one in sessions[path])
+    )
     (folder / "results.md").write_text(page({path: sessions[path] for path in in_order}))
 
 
@@ -50,7 +57,9 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
     plain = [one for one in documents if not one["job"].get("variant")]
     several = [one for one in plain if one["benchmark"]["family"] == DISTRIBUTED]
     groups = _grouped(one for one in plain if one not in several)
-    tables = {make.__name__: _table(make(groups)) for make in (releases, configs, starts, phases, spread)}
+    tables = {
+        make.__name__: _table(make(groups)) for make in (releases, configs, starts, phases, spread)
+    }
     return TEMPLATE.read_text().format(
         **tables,
         distributed=_table(distributed(_grouped(several))),
@@ -59,7 +68,9 @@ def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
         cost=cost(documents),
         newest_share=f"{share([*filter(_compiled_by_themselves, sessions.values())][-1]):.0%}",
         int8_parts=_kept(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
-        captioning_parts=_kept(sessions, "captioning_parts.md", "python -m tests.perf.captioning_parts"),
+        captioning_parts=_kept(
+            sessions, "captioning_parts.md", "python -m tests.perf.captioning_parts"
+        ),
         yardstick=_kept(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
         drill=_kept(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
@@ -73,10 +84,23 @@ def _grouped(documents: Iterable[Document]) -> Groups:
 
 
 def releases(groups: Groups) -> Iterator[Sequence[str]]:
-    """Cases of the two newest releases: the step of each process, and the change as the site's comparison judges it."""
-    yield "benchmark", "config", "step, ms", "change (95 % interval)", "verdict", "eager step, ms", "speedup"
+    """Cases of the two newest releases: the step of each process, and the change as the site's
+    comparison judges it.
+    """
+    yield (
+        "benchmark",
+        "config",
+        "step, ms",
+        "change (95 % interval)",
+        "verdict",
+        "eager step, ms",
+        "speedup",
+    )
     old, new = sorted({release for by_release in groups.values() for release in by_release})[-2:]
-    sides = (side(parse_result(one) for by in groups.values() for one in by.get(release, ())) for release in (old, new))
+    sides = (
+        side(parse_result(one) for by in groups.values() for one in by.get(release, ()))
+        for release in (old, new)
+    )
     for row in compare_latency(*sides, any_libraries=True).rows:
         by_release = groups[row.case.benchmark, row.case.config]
         step, eager, speedup = (
@@ -84,20 +108,44 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
             for metric, digits in (("latency_ms", 4), ("eager_latency_ms", 4), ("speedup", 3))
         )
         verdict = f"{VERDICTS[row.effect.verdict]} {row.share}".strip()
-        yield _short(row.case.benchmark), row.case.config, step, row.effect.change.text, verdict, eager, speedup
+        yield (
+            _short(row.case.benchmark),
+            row.case.config,
+            step,
+            row.effect.change.text,
+            verdict,
+            eager,
+            speedup,
+        )
 
 
 def configs(groups: Groups) -> Iterator[Sequence[str]]:
-    yield "benchmark", "config", "speedup", "cold start, s", "peak memory, GB (eager)", "break-even, steps"
+    yield (
+        "benchmark",
+        "config",
+        "speedup",
+        "cold start, s",
+        "peak memory, GB (eager)",
+        "break-even, steps",
+    )
     for (benchmark, config), by_release in sorted(groups.items(), key=lambda group: group[0][0]):
         newest = by_release[max(by_release)]
         if config == "eager":
             continue
-        cold = _median(newest, "cold_start_s") or _median(list(chain(*by_release.values())), "cold_start_s")
+        cold = _median(newest, "cold_start_s") or _median(
+            list(chain(*by_release.values())), "cold_start_s"
+        )
         memory, eager = _median(newest, "peak_memory_gb"), _median(newest, "eager_peak_memory_gb")
         shown = f"{_digits(memory, 3)} ({_digits(eager, 3)})"
         speedup, pays = _median(newest, "speedup"), _median(newest, "break_even_steps")
-        yield _short(benchmark), config, _digits(speedup, 3), _digits(cold, 3), shown, _digits(pays, 2)
+        yield (
+            _short(benchmark),
+            config,
+            _digits(speedup, 3),
+            _digits(cold, 3),
+            shown,
+            _digits(pays, 2),
+        )
 
 
 def starts(groups: Groups) -> Iterator[Sequence[str]]:
@@ -108,15 +156,33 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
             complete = [one for one in processes if set(STARTS) <= one.get("starts", {}).keys()]
             if complete:
                 times = [_digits(_median(complete, f"{kind}_start_s"), 3) for kind in STARTS]
-                yield _short(benchmark), config, release, *times, _digits(_median(complete, "artifact_size_mb"), 3)
+                yield (
+                    _short(benchmark),
+                    config,
+                    release,
+                    *times,
+                    _digits(_median(complete, "artifact_size_mb"), 3),
+                )
 
 
 def phases(groups: Groups) -> Iterator[Sequence[str]]:
     """The last process of each case, in the newest release, that had a cold start."""
-    yield "benchmark", "config", "cold start, s", "dynamo", "AOTAutograd", "Inductor", "kernels", "the rest"
+    yield (
+        "benchmark",
+        "config",
+        "cold start, s",
+        "dynamo",
+        "AOTAutograd",
+        "Inductor",
+        "kernels",
+        "the rest",
+    )
     for (benchmark, config), by_release in groups.items():
         colds = [
-            one for release in sorted(by_release) for one in by_release[release] if "cold" in one.get("starts", {})
+            one
+            for release in sorted(by_release)
+            for one in by_release[release]
+            if "cold" in one.get("starts", {})
         ]
         if not colds:
             continue
@@ -143,23 +209,50 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
             if len(processes) > 1:
                 machines = list(_by_machine(processes))
                 count = f"{len(processes)} ({len(machines)})"
-                between = _variation(machines), _variation([processes]), _variation(machines, "speedup")
-                yield _short(benchmark), config, release, count, *map(_percent, (_within(processes), *between))
+                between = (
+                    _variation(machines),
+                    _variation([processes]),
+                    _variation(machines, "speedup"),
+                )
+                yield (
+                    _short(benchmark),
+                    config,
+                    release,
+                    count,
+                    *map(_percent, (_within(processes), *between)),
+                )
 
 
 def distributed(groups: Groups) -> Iterator[Sequence[str]]:
     """Memory is that of one GPU."""
-    yield "benchmark", "eager step, ms", "compiled step, ms", "speedup", "cold start, s", "peak memory, GB (eager)"
+    yield (
+        "benchmark",
+        "eager step, ms",
+        "compiled step, ms",
+        "speedup",
+        "cold start, s",
+        "peak memory, GB (eager)",
+    )
     for (benchmark, _), by_release in groups.items():
         for processes in by_release.values():
             steps = [_each(processes, metric, 4) for metric in ("eager_latency_ms", "latency_ms")]
-            memory, eager = (_digits(_median(processes, f"{arm}peak_memory_gb"), 3) for arm in ("", "eager_"))
+            memory, eager = (
+                _digits(_median(processes, f"{arm}peak_memory_gb"), 3) for arm in ("", "eager_")
+            )
             cold = _digits(_median(processes, "cold_start_s"), 3)
-            yield _short(benchmark), *steps, _each(processes, "speedup", 3), cold, f"{memory} ({eager})"
+            yield (
+                _short(benchmark),
+                *steps,
+                _each(processes, "speedup", 3),
+                cold,
+                f"{memory} ({eager})",
+            )
 
 
 def ramp(documents: Sequence[Document]) -> str:
-    """What the beginning of a sample costs: told from steps timed one by one, where the GPU kept its clock."""
+    """What the beginning of a sample costs: told from steps timed one by one, where the GPU kept
+    its clock.
+    """
     idle_ms, percents = [], []
     for one in documents:
         arm, single = (one["samples"].get(name, {}) for name in ("compiled", "compiled_single"))
@@ -170,7 +263,8 @@ def ramp(documents: Sequence[Document]) -> str:
         percents.append(100 * idle_ms[-1] / arm["inner"] / step)
     most_ms, most = (quantiles(values, n=10)[-1] for values in (idle_ms, percents))
     return (
-        f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten {most_ms:.2f} ms or more "
+        f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten "
+        f"{most_ms:.2f} ms or more "
         f"({median(percents):.1f} and {most:.1f} % of a step)"
     )
 
@@ -235,17 +329,29 @@ def _by_machine(processes: Iterable[Document]) -> Iterable[list[Document]]:
 
 
 def _variation(groups: Iterable[Sequence[Document]], metric: str = "latency_ms") -> float | None:
-    """Coefficient of variation of a metric, percent, pooled over groups: the standard deviation of its logarithm."""
-    logs = [logged for group in groups if (logged := [math.log(value) for value in _values(group, metric)])]
+    """Coefficient of variation of a metric, percent, pooled over groups: the standard deviation of
+    its logarithm.
+    """
+    logs = [
+        logged
+        for group in groups
+        if (logged := [math.log(value) for value in _values(group, metric)])
+    ]
     freedom = sum(len(group) - 1 for group in logs)
     squares = sum((value - fmean(group)) ** 2 for group in logs for value in group)
     return 100 * math.sqrt(squares / freedom) if freedom else None
 
 
 def _within(processes: Sequence[Document]) -> float | None:
-    """Half the interval of the step, percent, in the median process; None where too few samples told one."""
+    """Half the interval of the step, percent, in the median process; None where too few samples
+    told one.
+    """
     entries = [one["metrics"]["latency_ms"] for one in processes]
-    told = [50 * (each["high"] - each["low"]) / each["value"] for each in entries if each.get("high") is not None]
+    told = [
+        50 * (each["high"] - each["low"]) / each["value"]
+        for each in entries
+        if each.get("high") is not None
+    ]
     return median(told) if told else None
 
 

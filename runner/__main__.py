@@ -1,7 +1,9 @@
-"""`python -m runner`: one worker, which owns one device and runs the site's jobs on it, one at a time.
+"""`python -m runner`: one worker, which owns one device and runs the site's jobs on it, one at a
+time.
 
-Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE, SUITE_PYTHON …
-(all in docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that runs is stopped and measured again.
+Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE,
+SUITE_PYTHON … (all in docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that
+runs is stopped and measured again.
 
  1. read the settings; make sure that no other worker uses our folder
  2. end what a killed predecessor left behind
@@ -47,7 +49,12 @@ def main() -> int:
         end_leftovers(ours.worker_dir)
         worker = _make_worker(ours)
         greeting = wait_until_wanted(worker)
-    except (settings.SettingsError, environments.UnfitEnvironment, gpu.DeviceError, OSError) as error:
+    except (
+        settings.SettingsError,
+        environments.UnfitEnvironment,
+        gpu.DeviceError,
+        OSError,
+    ) as error:
         sys.stderr.write(f"the worker cannot start: {error}\n")
         return WRONG_SETTINGS
     except KeyboardInterrupt:
@@ -76,9 +83,13 @@ def _make_worker(ours: settings.Settings) -> Worker:
 
 
 def wait_until_wanted(worker: Worker) -> Greeting:
-    """Say hello; while a person has paused the worker, stay here: a message that it took would be lost."""
+    """Say hello; while a person has paused the worker, stay here: a message that it took would be
+    lost.
+    """
     greeting = worker.greet()
-    logger.info("the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused)
+    logger.info(
+        "the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused
+    )
     keeper = Keeper(worker, greeting.heartbeat_s, consume=lambda on: True)
     keeper.paused = greeting.paused
     while keeper.paused:
@@ -89,37 +100,55 @@ def wait_until_wanted(worker: Worker) -> Greeting:
 
 def _take_jobs(worker: Worker, greeting: Greeting) -> None:
     """Consume our queue until SIGTERM or Ctrl-C."""
-    warnings.simplefilter("ignore", SecurityWarning)  # of root, whom pickled messages could harm: we take JSON alone
+    # Of root, whom pickled messages could harm: we take JSON alone
+    warnings.simplefilter("ignore", SecurityWarning)
     app = create_app(worker)
     name = f"{greeting.worker}@{os.uname().nodename}"
-    keeper = Keeper(worker, greeting.heartbeat_s, lambda on: _consume(app, name, greeting.queue, on))
+    keeper = Keeper(
+        worker, greeting.heartbeat_s, lambda on: _consume(app, name, greeting.queue, on)
+    )
     _connect(worker, keeper)
     app.Worker(
-        hostname=name, queues=[greeting.queue], pool="prefork", concurrency=1, loglevel="INFO", quiet=True,
-        without_gossip=True, without_mingle=True, without_heartbeat=True,
-    ).start()  # fmt: skip
+        hostname=name,
+        queues=[greeting.queue],
+        pool="prefork",
+        concurrency=1,
+        loglevel="INFO",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    ).start()
 
 
 def _connect(worker: Worker, keeper: Keeper) -> None:
-    """Have Celery's signals call us. weak=False: Celery would forget a receiver that nothing else refers to."""
-    signals.setup_logging.connect(lambda **_: None, weak=False)  # keeps Celery from replacing our logging
+    """Have Celery's signals call us. weak=False: Celery would forget a receiver that nothing else
+    refers to.
+    """
+    # Keeps Celery from replacing our logging
+    signals.setup_logging.connect(lambda **_: None, weak=False)
     signals.worker_process_init.connect(lambda **_: worker.begin_process(), weak=False)
     signals.worker_ready.connect(lambda **_: _ready(keeper), weak=False)
     signals.worker_shutting_down.connect(lambda **_: worker.stopping.set(), weak=False)
 
 
 def _ready(keeper: Keeper) -> None:
-    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))  # Celery would start anew, wrongly
+    # Celery would start anew, wrongly
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     keeper.start()
 
 
 def _consume(app: Celery, name: str, queue: str, on: bool) -> bool:
-    """Start or stop taking messages from our queue; whether the worker has answered that it does so."""
+    """Start or stop taking messages from our queue; whether the worker has answered that it does
+    so.
+    """
     change = app.control.add_consumer if on else app.control.cancel_consumer
     try:
         return bool(change(queue, destination=[name], reply=True, timeout=5))
     except (OperationalError, OSError) as error:
-        logger.warning("could not reach the broker to pause or resume; trying again", why=str(error))
+        logger.warning(
+            "could not reach the broker to pause or resume; trying again", why=str(error)
+        )
         return False
 
 

@@ -1,6 +1,8 @@
-"""The account that the suite runs as, where it is not the worker's: what a model's code does, it does as that account.
+"""The account that the suite runs as, where it is not the worker's: what a model's code does, it
+does as that account.
 
-So it can neither read the worker's token, in the worker's environment and memory, nor change what waits in its outbox.
+So it can neither read the worker's token, in the worker's environment and memory, nor change what
+waits in its outbox.
 """
 
 import os
@@ -32,16 +34,21 @@ class Account:
 
     @classmethod
     def of_another(cls, name: str) -> "Account":
-        """The account `name`, if it is not our own and we may start and end processes of it; else AccountError."""
+        """The account `name`, if it is not our own and we may start and end processes of it; else
+        AccountError.
+        """
         try:
             found = pwd.getpwnam(name)
         except KeyError as error:
-            raise AccountError("there is no such account on this computer: add it with useradd") from error
+            raise AccountError(
+                "there is no such account on this computer: add it with useradd"
+            ) from error
         if found.pw_uid in {0, os.geteuid()}:
             raise AccountError("it has to be an account of its own, neither root nor the worker's")
         if missing := sorted(NEEDED.keys() - _capabilities()):
             raise AccountError(
-                f"the worker lacks {', '.join(missing)}: start it as root, or with these capabilities as "
+                f"the worker lacks {', '.join(missing)}: start it as root, or with these "
+                "capabilities as "
                 "docker/Dockerfile does"
             )
         return cls(name, Path(found.pw_dir))
@@ -60,6 +67,8 @@ def open_to(account: Account | None, *folders: Path) -> None:
 
 def _capabilities() -> set[str]:
     """Those of NEEDED that this process has."""
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    found = re.search(
+        r"^CapEff:\s*([0-9a-f]+)$", Path("/proc/self/status").read_text(), re.MULTILINE
+    )
     bits = int(found[1], 16) if found else 0
     return {name for name, bit in NEEDED.items() if bits >> bit & 1}

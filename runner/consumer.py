@@ -1,8 +1,9 @@
 """Celery's consumer, which outlives RabbitMQ's consumer timeout.
 
-RabbitMQ takes a message back that nobody acknowledged for its `consumer_timeout` (30 minutes), and closes the channel.
-To Celery that is an error beyond repair, and the worker would stop after its job. Here it connects anew; the message
-comes again, waits behind the job that runs, and is answered 409 when its turn comes.
+RabbitMQ takes a message back that nobody acknowledged for its `consumer_timeout` (30 minutes), and
+closes the channel. To Celery that is an error beyond repair, and the worker would stop after its
+job. Here it connects anew; the message comes again, waits behind the job that runs, and is answered
+409 when its turn comes.
 """
 
 import time
@@ -11,7 +12,8 @@ from typing import Any
 from amqp.exceptions import PreconditionFailed  # type: ignore[import-untyped]
 from celery.worker.consumer import Consumer
 
-PAUSE_S = 1.0  # the same code means queues that were declared otherwise, which another try does not change
+# The same code means queues that were declared otherwise, which another try does not change
+PAUSE_S = 1.0
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]  # celery has no types

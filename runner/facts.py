@@ -10,7 +10,9 @@ import psutil
 
 
 def computer() -> dict[str, Any]:
-    """host, cpu (its model), cores (that this process may use), memory_gb (GiB), system, runner_python."""
+    """host, cpu (its model), cores (that this process may use), memory_gb (GiB), system,
+    runner_python.
+    """
     return {
         "host": platform.node(),
         "cpu": _cpu_model(),
@@ -22,7 +24,9 @@ def computer() -> dict[str, Any]:
 
 
 def disk(folder: Path) -> dict[str, float]:
-    """disk_gb and disk_free_gb (10⁹ bytes) of the disk that a folder lies on, or will lie on once it is made."""
+    """disk_gb and disk_free_gb (10⁹ bytes) of the disk that a folder lies on, or will lie on once
+    it is made.
+    """
     there = next(each for each in (folder, *folder.absolute().parents) if each.exists())
     usage = psutil.disk_usage(str(there))
     return {"disk_gb": round(usage.total / 1e9, 1), "disk_free_gb": round(usage.free / 1e9, 1)}

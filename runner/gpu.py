@@ -19,7 +19,9 @@ class DeviceError(Exception):
 
 @dataclass(frozen=True)
 class Device:
-    """kind: cpu or cuda; indices: which of the GPUs that this worker can see; several for jobs that need as many."""
+    """kind: cpu or cuda; indices: which of the GPUs that this worker can see; several for jobs that
+    need as many.
+    """
 
     kind: str
     indices: tuple[int, ...] = (0,)
@@ -39,24 +41,31 @@ class Device:
         return self.kind if self.kind == "cpu" else f"cuda:{','.join(map(str, self.indices))}"
 
     def visible(self, environment: Mapping[str, str]) -> str:
-        """The value of CUDA_VISIBLE_DEVICES that shows this device alone; empty, which hides every GPU, for the CPU.
+        """The value of CUDA_VISIBLE_DEVICES that shows this device alone; empty, which hides every
+        GPU, for the CPU.
 
-        Where the variable is set already (a container, a batch system), the indices count in that list.
+        Where the variable is set already (a container, a batch system), the indices count in that
+        list.
         """
         if self.kind == "cpu":
             return ""
         listed = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
         if listed and max(self.indices) >= len(listed):
-            raise DeviceError(f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: lower it")
+            raise DeviceError(
+                f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: "
+                "lower it"
+            )
         return ",".join(listed[index] if listed else str(index) for index in self.indices)
 
 
 @contextmanager
-def all_locked(lock_dir: Path, names: Iterable[str], tick: Callable[[float], None]) -> Iterator[list[int]]:
+def all_locked(
+    lock_dir: Path, names: Iterable[str], tick: Callable[[float], None]
+) -> Iterator[list[int]]:
     """Hold the locks of several devices, as `locked` does for one.
 
-    Everybody takes them in one order, so that a job for two GPUs and jobs for one of them wait for each other and never
-    both for ever.
+    Everybody takes them in one order, so that a job for two GPUs and jobs for one of them wait for
+    each other and never both for ever.
     """
     with ExitStack() as held:
         yield [held.enter_context(locked(lock_dir, name, tick)) for name in sorted(names)]
@@ -64,10 +73,12 @@ def all_locked(lock_dir: Path, names: Iterable[str], tick: Callable[[float], Non
 
 @contextmanager
 def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator[int]:
-    """Hold the lock of the device `name` (cpu, or the GPU's UUID); yields the lock's file descriptor.
+    """Hold the lock of the device `name` (cpu, or the GPU's UUID); yields the lock's file
+    descriptor.
 
-    Given to the suite's process, the descriptor keeps the device locked for as long as a process of that job lives,
-    even when the worker is killed: the kernel lets go of the lock with the last holder. While another holds it,
+    Given to the suite's process, the descriptor keeps the device locked for as long as a process of
+    that job lives, even when the worker is killed: the kernel lets go of the lock with the last
+    holder. While another holds it,
     `tick(seconds waited)` is called about twice a second; it may raise to give up.
     """
     descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
@@ -75,11 +86,14 @@ def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator
         wait_for_lock(descriptor, tick)
         yield descriptor
     finally:
-        os.close(descriptor)  # not LOCK_UN, which would unlock it under a process of the job that still lives
+        # Not LOCK_UN, which would unlock it under a process of the job that still lives
+        os.close(descriptor)
 
 
 def _open(path: Path) -> int:
-    """Opened without O_CREAT where it exists: in a sticky folder Linux forbids O_CREAT on another user's file."""
+    """Opened without O_CREAT where it exists: in a sticky folder Linux forbids O_CREAT on another
+    user's file.
+    """
     with suppress(FileNotFoundError):
         return os.open(path, os.O_RDONLY)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -108,12 +122,18 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
         finally:
             pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
-        raise DeviceError(f"WORKER_DEVICE is {device}, but NVML says: {error}. Check with `nvidia-smi`") from error
+        raise DeviceError(
+            f"WORKER_DEVICE is {device}, but NVML says: {error}. Check with `nvidia-smi`"
+        ) from error
 
 
 def _ask(nvml: Any, visible: str) -> dict[str, Any]:
     by_index = visible.isdigit()
-    handle = nvml.nvmlDeviceGetHandleByIndex(int(visible)) if by_index else nvml.nvmlDeviceGetHandleByUUID(visible)
+    handle = (
+        nvml.nvmlDeviceGetHandleByIndex(int(visible))
+        if by_index
+        else nvml.nvmlDeviceGetHandleByUUID(visible)
+    )
     return {
         "name": nvml.nvmlDeviceGetName(handle),
         "uuid": nvml.nvmlDeviceGetUUID(handle),

@@ -42,14 +42,19 @@ class Dropped(Exception):
 
 
 def run(worker: Worker, job_id: str, attempt: int) -> str:
-    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where there is none.
+    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where
+    there is none.
 
-    1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and job file
-    5. have its environment, run the suite in it, under heartbeats   6. name the outcome   7. put it into the outbox
+    1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and
+       job file
+    5. have its environment, run the suite in it, under heartbeats   6. name the outcome   7. put it
+       into the outbox
     8. free the device, deliver
     """
     if not JOB_ID.fullmatch(job_id) or attempt < 1:
-        raise ValueError(f"a message names job {job_id!r}, attempt {attempt!r}: the site makes no such ids")
+        raise ValueError(
+            f"a message names job {job_id!r}, attempt {attempt!r}: the site makes no such ids"
+        )
     with structlog.contextvars.bound_contextvars(job=job_id, attempt=attempt):
         try:
             status = _run_on_device(worker, job_id, attempt)
@@ -58,7 +63,9 @@ def run(worker: Worker, job_id: str, attempt: int) -> str:
             return "dropped"
         logger.info("job ended", status=status)
         if problem := worker.outbox.deliver(worker.site, DELIVERY_PATIENCE_S):
-            logger.warning("an outcome waits in the outbox; it is offered again and again", why=problem)
+            logger.warning(
+                "an outcome waits in the outbox; it is offered again and again", why=problem
+            )
         return status
 
 
@@ -76,14 +83,20 @@ def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
 
     with gpu.all_locked(worker.settings.lock_dir, worker.device_ids, waiting_for_device) as locks:
         claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
-        logger.info("job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config"))
+        logger.info(
+            "job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config")
+        )
         folder = worker.jobs / f"{job_id}.{attempt}"
-        return _run_claimed(worker, Ticket(job_id, attempt, claim, folder, locks, JobLog(folder / "log.txt")))
+        return _run_claimed(
+            worker, Ticket(job_id, attempt, claim, folder, locks, JobLog(folder / "log.txt"))
+        )
 
 
 def _run_claimed(worker: Worker, ticket: Ticket) -> str:
     try:
-        with Heartbeat(worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log) as heartbeat:
+        with Heartbeat(
+            worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log
+        ) as heartbeat:
             outcome, result = _measure(worker, ticket, heartbeat)
             content = body(ticket.attempt, outcome, result.document)
             _keep(worker, ticket, heartbeat, content, _artifacts(ticket, result))
@@ -93,7 +106,9 @@ def _run_claimed(worker: Worker, ticket: Ticket) -> str:
 
 
 def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outcome, ResultFile]:
-    """Have the environment, run the suite in it to its end, and name the outcome. Raises Dropped, SiteError."""
+    """Have the environment, run the suite in it to its end, and name the outcome. Raises Dropped,
+    SiteError.
+    """
 
     def why_stop() -> str:
         return heartbeat.verdict or ("stopping" if worker.stopping.is_set() else "")
@@ -109,20 +124,26 @@ def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outc
             return Outcome("fail_to_run", str(reason), log_tail=ticket.log.tail()), ResultFile()
         except OSError as error:
             full = evidence.full_disk(worker.settings.worker_dir)
-            return Outcome("fail_to_run", f"{full}The worker could not start the suite: {error}"), ResultFile()
+            return Outcome(
+                "fail_to_run", f"{full}The worker could not start the suite: {error}"
+            ), ResultFile()
         except Stopped as stopped:
             _unless_dropped(str(stopped))
             return Outcome("cancelled", "Cancelled while its environment was made."), ResultFile()
         return _run_suite(worker, ticket, suite, why_stop)
 
 
-def _run_suite(worker: Worker, ticket: Ticket, suite: Suite, why_stop: Callable[[], str]) -> tuple[Outcome, ResultFile]:
+def _run_suite(
+    worker: Worker, ticket: Ticket, suite: Suite, why_stop: Callable[[], str]
+) -> tuple[Outcome, ResultFile]:
     """Raises Dropped."""
     kills_before = evidence.oom_kills()
     ended = suite.watch(ticket.claim.timeout_s, why_stop)
     _unless_dropped(ended.stopped_for)
     result = read_result(ticket.folder / "result.json")
-    return judge(ended, result, _scene(worker, ticket, ended, kills_before), ticket.log.tail()), result
+    return judge(
+        ended, result, _scene(worker, ticket, ended, kills_before), ticket.log.tail()
+    ), result
 
 
 def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, Any]) -> Suite:
@@ -154,11 +175,15 @@ def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, A
 
 
 def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
-    """The job with the device as its process will see it. Raises Unfit for another kind of device."""
+    """The job with the device as its process will see it. Raises Unfit for another kind of
+    device.
+    """
     device = worker.settings.device
     wanted = str(job.get("device", device.kind))
     if wanted.partition(":")[0] != device.kind:
-        raise Unfit(f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine.")
+        raise Unfit(
+            f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine."
+        )
     # CUDA_VISIBLE_DEVICES shows our GPUs alone: whatever their numbers, they begin with the first
     return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
 
@@ -166,13 +191,19 @@ def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
 def _with_own_models(
     worker: Worker, ticket: Ticket, job: dict[str, Any], why_stop: Callable[[], str]
 ) -> dict[str, Any]:
-    """The job with the folder of its repository, or with the worker's own files. Raises NotFetched, Stopped."""
+    """The job with the folder of its repository, or with the worker's own files. Raises NotFetched,
+    Stopped.
+    """
     if "repository" not in job:
         return {**job, "sources": [*worker.settings.models]} if worker.settings.models else job
     ticket.log.say("phase: own models")
     steps = Steps(
-        ticket.folder / "steps", jobfolder.temporary(ticket.folder), ticket.log, mark_of(ticket.folder), why_stop
-    )  # fmt: skip
+        ticket.folder / "steps",
+        jobfolder.temporary(ticket.folder),
+        ticket.log,
+        mark_of(ticket.folder),
+        why_stop,
+    )
     export(job["repository"], cache_of(worker), ticket.folder / "models", steps)
     return {**job, "sources": [str(ticket.folder / "models")]}
 
@@ -188,7 +219,9 @@ def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str,
 
 
 def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
-    """What goes along: the suite's artifacts, a result that cannot be read, a log longer than its tail."""
+    """What goes along: the suite's artifacts, a result that cannot be read, a log longer than its
+    tail.
+    """
     folder = ticket.folder / "artifacts"
     # a link that the suite made could show us files that we may read and it may not
     files = sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
@@ -198,27 +231,39 @@ def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
     return sendable(files)
 
 
-def _keep(worker: Worker, ticket: Ticket, heartbeat: Heartbeat, content: bytes, artifacts: Sequence[Path]) -> None:
-    """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the lease, say so, and
-    offer it to the site directly."""
+def _keep(
+    worker: Worker, ticket: Ticket, heartbeat: Heartbeat, content: bytes, artifacts: Sequence[Path]
+) -> None:
+    """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the
+    lease, say so, and offer it to the site directly.
+    """
     while True:
         try:
             worker.outbox.put(ticket.job_id, ticket.attempt, content, artifacts)
             return
         except OSError as error:
-            logger.error("the outbox cannot be written: the outcome is held in memory", why=str(error))
+            logger.error(
+                "the outbox cannot be written: the outcome is held in memory", why=str(error)
+            )
             heartbeat.note = "worker cannot write its outbox"
         try:
             worker.site.result(ticket.job_id, gzip.compress(content, mtime=0))
-            logger.warning("the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts))
+            logger.warning(
+                "the outcome was delivered from memory; its artifacts are lost",
+                artifacts=len(artifacts),
+            )
             return
         except (Stale, Refused) as answer:
             raise Dropped(str(answer)) from answer
         except SiteError as error:
-            logger.warning("the outcome could not be delivered from memory either; trying both again", why=str(error))
+            logger.warning(
+                "the outcome could not be delivered from memory either; trying both again",
+                why=str(error),
+            )
         if worker.stopping.wait(DISK_AGAIN_S):
             raise Dropped(
-                "the worker stops, and neither its disk nor the site takes the outcome: it will be measured again"
+                "the worker stops, and neither its disk nor the site takes the outcome: it will "
+                "be measured again"
             )
 
 

@@ -1,7 +1,8 @@
 """A job's folder, WORKER_DIR/jobs/<job>.<attempt>/, and its private folder for temporary files.
 
-A suite that is killed cannot tidy up its temporary files, hundreds of megabytes of compiler caches: the worker does.
-They lie under TMPDIR and not in the job's folder, because the path of a Unix socket must stay under 108 characters.
+A suite that is killed cannot tidy up its temporary files, hundreds of megabytes of compiler caches:
+the worker does. They lie under TMPDIR and not in the job's folder, because the path of a Unix
+socket must stay under 108 characters.
 """
 
 import shutil

@@ -20,7 +20,9 @@ class JobLog:
         self._phase = ""
 
     def open(self) -> int:
-        """A descriptor for the process to write to. O_APPEND: it goes on at the new end after a trim."""
+        """A descriptor for the process to write to. O_APPEND: it goes on at the new end after a
+        trim.
+        """
         return os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 
     def say(self, line: str) -> None:
@@ -32,17 +34,23 @@ class JobLog:
             os.close(descriptor)
 
     def tail(self) -> str:
-        """The last 16 kB as text: what is no UTF-8 replaced, NULs (which Postgres cannot store) left out."""
+        """The last 16 kB as text: what is no UTF-8 replaced, NULs (which Postgres cannot store)
+        left out.
+        """
         text = self._last(TAIL_BYTES).decode(errors="replace").replace("\0", "")
         return text.encode()[-TAIL_BYTES:].decode(errors="ignore")
 
     def phase(self) -> str:
-        """The stage that the suite last said it was in (`phase: <name>`); empty before the first."""
+        """The stage that the suite last said it was in (`phase: <name>`); empty before the
+        first.
+        """
         self._phase = next(reversed(PHASE.findall(self.tail())), self._phase)
         return self._phase
 
     def words(self) -> str:
-        """The last lines that are not about phases: the suite's own message, at most 2,000 characters."""
+        """The last lines that are not about phases: the suite's own message, at most 2,000
+        characters.
+        """
         lines = PHASE.sub("", self.tail()).strip().splitlines()[-WORDS_LINES:]
         return "\n".join(lines)[-2000:]
 
@@ -50,13 +58,16 @@ class JobLog:
         return self.path.exists() and self.path.stat().st_size > TAIL_BYTES
 
     def trim(self) -> None:
-        """Keep the end of a log that grew over the limit, so that a flood of lines does not fill the disk."""
+        """Keep the end of a log that grew over the limit, so that a flood of lines does not fill
+        the disk.
+        """
         with suppress(OSError):  # what cannot be trimmed now is tried again soon
             if self.path.stat().st_size <= LIMIT_BYTES:
                 return
             end = self._last(KEPT_BYTES)
             os.truncate(self.path, 0)
-            with self.path.open("ab") as file:  # appending, as the process does: neither writes over the other
+            # Appending, as the process does: neither writes over the other
+            with self.path.open("ab") as file:
                 file.write(b"[the beginning was cut: the log grew over 16 MiB]\n" + end)
 
     def _last(self, count: int) -> bytes:

@@ -1,4 +1,6 @@
-"""The main process's thread: tells that the worker is alive, pauses and resumes it, delivers what waits."""
+"""The main process's thread: tells that the worker is alive, pauses and resumes it, delivers what
+waits.
+"""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +18,8 @@ logger = structlog.get_logger(__name__)
 class Keeper(threading.Thread):
     """Beats every `heartbeat_s` seconds, also while a job runs.
 
-    consume(True | False): make the worker take messages, or stop taking them; whether that was done.
+    consume(True | False): make the worker take messages, or stop taking them; whether that was
+    done.
     """
 
     def __init__(self, worker: Worker, heartbeat_s: float, consume: Callable[[bool], bool]) -> None:
@@ -49,8 +52,8 @@ class Keeper(threading.Thread):
         self._problem = problem
 
     def _alive(self) -> tuple[bool, list[dict[str, Any]]]:
-        """Whether we are paused, and the repositories of own models. A site that does not know our boot id (its
-        database was restored) gets a hello.
+        """Whether we are paused, and the repositories of own models. A site that does not know our
+        boot id (its database was restored) gets a hello.
         """
         try:
             return self._worker.site.alive(str(self._worker.boot_id))

@@ -1,10 +1,11 @@
-"""Started between the worker and the suite: binds the process to the worker's life, sets limits, becomes the command.
+"""Started between the worker and the suite: binds the process to the worker's life, sets limits,
+becomes the command.
 
     python -I launch.py PARENT_PID ACCOUNT COMMAND [ARGUMENT...]
 
-ACCOUNT: whom the command runs as; "-" is whoever runs this. A program of its own, not a preexec_fn: the worker has
-threads, and Python code between fork and exec may deadlock there. Exits with 127 and a line on stderr when the command
-cannot be started.
+ACCOUNT: whom the command runs as; "-" is whoever runs this. A program of its own, not a preexec_fn:
+the worker has threads, and Python code between fork and exec may deadlock there. Exits with 127 and
+a line on stderr when the command cannot be started.
 """
 
 import ctypes
@@ -23,20 +24,26 @@ CANNOT_START = 127
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel kill this process when `parent`, which started it, dies; at once when it is dead already."""
+    """Have the kernel kill this process when `parent`, which started it, dies; at once when it is
+    dead already.
+    """
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit("the worker is gone")
 
 
 def limit() -> None:
-    """No core dumps, which can fill a disk; and when memory runs out, the kernel takes this process, not the worker."""
+    """No core dumps, which can fill a disk; and when memory runs out, the kernel takes this
+    process, not the worker.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def become(name: str) -> None:
-    """Be the account `name`, with no way to more. Raises OSError, and KeyError where there is no such account."""
+    """Be the account `name`, with no way to more. Raises OSError, and KeyError where there is no
+    such account.
+    """
     account = pwd.getpwnam(name)
     os.initgroups(name, account.pw_gid)
     os.setgid(account.pw_gid)
@@ -58,7 +65,8 @@ def main(parent: str, account: str, *command: str) -> None:
         if account != OURSELVES:
             become(account)
             die_with(int(parent))  # the kernel forgets it with a change of account
-        _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)  # the worker's capabilities: those not ambient end with exec
+        # The worker's capabilities: those not ambient end with exec
+        _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
         os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     except (OSError, KeyError) as error:
         whom = "" if account == OURSELVES else f" as {account}"

@@ -11,7 +11,9 @@ TICK_S = 0.5
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Take the file's lock if nobody holds it (shared: nobody holds it alone); whether we have it."""
+    """Take the file's lock if nobody holds it (shared: nobody holds it alone); whether we have
+    it.
+    """
     try:
         fcntl.flock(descriptor, _kind(shared) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -20,19 +22,23 @@ def try_lock(descriptor: int, *, shared: bool = False) -> bool:
 
 
 def wait_for_lock(descriptor: int, tick: Callable[[float], None], *, shared: bool = False) -> None:
-    """Take the file's lock as soon as its holder lets go, before whoever asks later. shared: together with others.
+    """Take the file's lock as soon as its holder lets go, before whoever asks later. shared:
+    together with others.
 
     A lock of the other kind that the descriptor holds is let go first: others may get in between.
 
-    `tick(seconds waited)` is called at once and then twice a second. It may raise to give up; close the descriptor
-    then: the thread that still waits closes its own as soon as it has the lock, and so lets go of it.
+    `tick(seconds waited)` is called at once and then twice a second. It may raise to give up; close
+        the descriptor
+    then: the thread that still waits closes its own as soon as it has the lock, and so lets go of
+        it.
     """
     if try_lock(descriptor, shared=shared):
         return
     ours, its_own = threading.Event(), os.dup(descriptor)
 
     def wait() -> None:
-        fcntl.flock(its_own, _kind(shared))  # the kernel wakes it: asking again and again could lose every time
+        # The kernel wakes it: asking again and again could lose every time
+        fcntl.flock(its_own, _kind(shared))
         ours.set()
         os.close(its_own)
 
@@ -52,7 +58,8 @@ def alone(path: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            fcntl.flock(lock, fcntl.LOCK_UN)  # closing is not enough: a process forked meanwhile holds it open too
+            # Closing is not enough: a process forked meanwhile holds it open too
+            fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def _kind(shared: bool) -> int:

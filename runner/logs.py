@@ -15,17 +15,25 @@ QUIET = ("httpx", "httpcore", "celery.worker.strategy", "celery.app.trace", "cel
 
 
 def configure(log_format: str) -> None:
-    """Send structlog's and the standard library's records, Celery's too, to stderr as `text` or `json`."""
+    """Send structlog's and the standard library's records, Celery's too, to stderr as `text` or
+    `json`.
+    """
     as_json = log_format == "json"
     renderer = (
-        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)
     )
     remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=SHARED,
-            processors=[remove, *([structlog.processors.format_exc_info] if as_json else []), renderer],
+            processors=[
+                remove,
+                *([structlog.processors.format_exc_info] if as_json else []),
+                renderer,
+            ],
         )
     )
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

@@ -1,8 +1,10 @@
-"""Outcomes wait on disk until the site has taken them: no restart, power cut or outage of the site loses one.
+"""Outcomes wait on disk until the site has taken them: no restart, power cut or outage of the site
+loses one.
 
 outbox/<job>.<attempt>/body.json.gz     the result call's body, sent byte for byte each time
 outbox/<job>.<attempt>/artifacts/       files that go along
-refused/<job>.<attempt>/                what the site will never take, with reason.txt, for a person to look at
+refused/<job>.<attempt>/                what the site will never take, with reason.txt, for a person
+to look at
 """
 
 import gzip
@@ -37,7 +39,9 @@ class Outbox:
             folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, job_id: str, attempt: int, body: bytes, artifacts: Iterable[Path] = ()) -> None:
-        """Store an outcome; the artifacts are moved. On return it is on the disk; OSError when that has no room."""
+        """Store an outcome; the artifacts are moved. On return it is on the disk; OSError when that
+        has no room.
+        """
         final = self.folder / f"{job_id}.{attempt}"
         new = self.folder / f".new-{final.name}"
         shutil.rmtree(new, ignore_errors=True)
@@ -61,7 +65,9 @@ class Outbox:
         return sorted(entries, key=lambda path: path.stat().st_mtime)
 
     def deliver(self, site: Site, patience_s: float = 0) -> str:
-        """Send what waits; `patience_s` seconds for each call. Returns why something still waits, or an empty text."""
+        """Send what waits; `patience_s` seconds for each call. Returns why something still waits,
+        or an empty text.
+        """
         try:
             with alone(self.folder / ".lock"):
                 return self._deliver_all(site, patience_s)
@@ -100,7 +106,9 @@ class Outbox:
         job_id, attempt = entry.name.rsplit(".", 1)
         for artifact in sorted((entry / ARTIFACTS).iterdir()):
             try:
-                site.artifact(job_id, int(attempt), artifact.name, artifact.read_bytes(), patience_s)
+                site.artifact(
+                    job_id, int(attempt), artifact.name, artifact.read_bytes(), patience_s
+                )
                 artifact.unlink()
             except Refused as answer:
                 kept = self.refused / entry.name
@@ -109,14 +117,18 @@ class Outbox:
                 logger.error("artifact refused", job=job_id, kept_in=str(kept), answer=str(answer))
 
     def _put_aside(self, entry: Path, reason: str) -> list[Path]:
-        """Keep what was refused in refused/, and tell the site how the job ended all the same: without the result."""
+        """Keep what was refused in refused/, and tell the site how the job ended all the same:
+        without the result.
+        """
         job_id, attempt = entry.name.rsplit(".", 1)
         body = json.loads(gzip.decompress((entry / BODY).read_bytes()))
         kept = self.refused / (entry.name if body["result"] else f"{entry.name}-without-result")
         shutil.rmtree(kept, ignore_errors=True)
         entry.replace(kept)
         (kept / "reason.txt").write_text(reason + "\n")
-        logger.error("result refused", job=job_id, attempt=int(attempt), kept_in=str(kept), answer=reason)
+        logger.error(
+            "result refused", job=job_id, attempt=int(attempt), kept_in=str(kept), answer=reason
+        )
         if not body["result"]:
             return []
         why = f"The site refused the result, which the worker keeps in {kept}: {reason}"
@@ -129,7 +141,9 @@ def sendable(files: Iterable[Path]) -> list[Path]:
     plain = [path for path in files if path.is_file() and not path.is_symlink()]
     large = [path for path in plain if path.stat().st_size > ARTIFACT_LIMIT_BYTES]
     for path in large:
-        logger.warning("artifact left out: it is over 64 MiB", name=path.name, size_bytes=path.stat().st_size)
+        logger.warning(
+            "artifact left out: it is over 64 MiB", name=path.name, size_bytes=path.stat().st_size
+        )
     return [path for path in plain if path not in large]
 
 

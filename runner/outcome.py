@@ -1,4 +1,6 @@
-"""How a job ended, as seen from outside its process: exit code, signal and result file in, a named outcome out."""
+"""How a job ended, as seen from outside its process: exit code, signal and result file in, a named
+outcome out.
+"""
 
 import json
 import math
@@ -17,7 +19,9 @@ KEPT_CHARACTERS = 4000
 
 @dataclass(frozen=True)
 class Outcome:
-    """The `outcome` of the worker API. status: what was seen from outside; message: why, and what to do."""
+    """The `outcome` of the worker API. status: what was seen from outside; message: why, and what
+    to do.
+    """
 
     status: str
     message: str = ""
@@ -39,7 +43,8 @@ class ResultFile:
 class Scene:
     """What else is known about the end.
 
-    limit_s: its time limit; words: the suite's last lines; phase: where it was; oom, full_disk: evidence, in words.
+    limit_s: its time limit; words: the suite's last lines; phase: where it was; oom, full_disk:
+        evidence, in words.
     """
 
     limit_s: float
@@ -50,14 +55,17 @@ class Scene:
 
 
 def read_result(path: Path) -> ResultFile:
-    """The result document; a `problem` when there is none, it is too large, or it is no JSON object."""
+    """The result document; a `problem` when there is none, it is too large, or it is no JSON
+    object.
+    """
     try:
         if path.is_symlink():
             return ResultFile(problem="its result file is a link, and links are not followed")
         size = path.stat().st_size
         if size > RESULT_LIMIT_BYTES:
             return ResultFile(
-                problem=f"its result file has {size / 1024**2:.0f} MiB, {RESULT_LIMIT_BYTES // 1024**2} are allowed"
+                problem=f"its result file has {size / 1024**2:.0f} MiB, "
+                f"{RESULT_LIMIT_BYTES // 1024**2} are allowed"
             )
         document = json.loads(path.read_bytes(), parse_constant=_finite, parse_float=_finite)
     except FileNotFoundError:
@@ -65,19 +73,25 @@ def read_result(path: Path) -> ResultFile:
     except (OSError, ValueError, RecursionError) as error:
         return ResultFile(problem=f"its result file cannot be read: {error}")
     if not isinstance(document, dict):
-        return ResultFile(problem=f"its result file holds a JSON {type(document).__name__}, not an object")
+        return ResultFile(
+            problem=f"its result file holds a JSON {type(document).__name__}, not an object"
+        )
     return ResultFile(document)
 
 
 def _finite(text: str) -> float:
-    """The number; ValueError for NaN, Infinity and what is too large: neither JSON nor the database has them."""
+    """The number; ValueError for NaN, Infinity and what is too large: neither JSON nor the database
+    has them.
+    """
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is no finite number")
     return number
 
 
 def judge(ended: Ended, result: ResultFile, scene: Scene, log_tail: str) -> Outcome:
-    """The named outcome. A complete result file counts even when its process came to a bad end afterwards."""
+    """The named outcome. A complete result file counts even when its process came to a bad end
+    afterwards.
+    """
     if ended.stopped_for == "cancelled":
         status, message = "cancelled", "Cancelled while it ran."
     elif result.document is not None:
@@ -92,7 +106,9 @@ def judge(ended: Ended, result: ResultFile, scene: Scene, log_tail: str) -> Outc
     else:
         status, message = _exited(ended, result, scene)
     message = (scene.full_disk if status != "pass" else "") + message
-    return Outcome(status, message[:KEPT_CHARACTERS], ended.exit_code, ended.signal, ended.wall_s, log_tail)
+    return Outcome(
+        status, message[:KEPT_CHARACTERS], ended.exit_code, ended.signal, ended.wall_s, log_tail
+    )
 
 
 ADVICE = "Raise the job's timeout_s, lower measure.budget_s, or find out in the log what hangs."
@@ -104,18 +120,29 @@ def _remark(ended: Ended) -> str:
         return f"It wrote its result but did not end, and was stopped after {ended.wall_s:.0f} s."
     if ended.signal:
         return f"It died of {_name(ended.signal)} after it had written its result."
-    return f"It ended with exit code {ended.exit_code} after it had written its result." if ended.exit_code else ""
+    return (
+        f"It ended with exit code {ended.exit_code} after it had written its result."
+        if ended.exit_code
+        else ""
+    )
 
 
 def _killed(ended: Ended, scene: Scene) -> tuple[str, str]:
     if ended.signal == signal.SIGKILL and scene.oom:
         memory = f"its peak resident memory was {ended.peak_memory_gb:.2f} GiB"
         advice = "Use a smaller batch or size, or a machine with more memory."
-        return "oom", f"The kernel killed it for memory{_where(scene)} ({scene.oom}; {memory}). {advice}"
+        return (
+            "oom",
+            f"The kernel killed it for memory{_where(scene)} ({scene.oom}; {memory}). {advice}",
+        )
     if ended.signal == signal.SIGKILL:
         return (
             "crashed",
-            f"Something other than the worker killed it with SIGKILL{_where(scene)}. It was not the kernel for memory.",
+            (
+                f"Something other than the worker killed it with SIGKILL{_where(scene)}. It was "
+                "not "
+                "the kernel for memory."
+            ),
         )
     return "crashed", f"It died of {_name(ended.signal)}{_where(scene)}. {_last_words(scene)}"
 
@@ -130,7 +157,10 @@ def _exited(ended: Ended, result: ResultFile, scene: Scene) -> tuple[str, str]:
         )
     return (
         "crashed",
-        f"It ended with exit code {ended.exit_code}{_where(scene)}, and {result.problem}. {_last_words(scene)}",
+        (
+            f"It ended with exit code {ended.exit_code}{_where(scene)}, and {result.problem}. "
+            f"{_last_words(scene)}"
+        ),
     )
 
 
@@ -153,10 +183,16 @@ def _name(number: int | None) -> str:
 def body(attempt: int, outcome: Outcome, document: dict[str, Any] | None) -> bytes:
     """The result call's body as JSON. A cancelled job brings no document."""
     kept = None if outcome.status == "cancelled" else document
-    return json.dumps({"attempt": attempt, "outcome": asdict(outcome), "result": kept}, allow_nan=False).encode()
+    return json.dumps(
+        {"attempt": attempt, "outcome": asdict(outcome), "result": kept}, allow_nan=False
+    ).encode()
 
 
 def without_result(refused: dict[str, Any], why: str) -> bytes:
-    """The body again, as a crash without a document: what is told about a result that the site refused."""
-    outcome = replace(Outcome(**refused["outcome"]), status="crashed", message=why[:KEPT_CHARACTERS])
+    """The body again, as a crash without a document: what is told about a result that the site
+    refused.
+    """
+    outcome = replace(
+        Outcome(**refused["outcome"]), status="crashed", message=why[:KEPT_CHARACTERS]
+    )
     return body(refused["attempt"], outcome, None)

@@ -1,18 +1,23 @@
-"""Takes packages to a machine that reaches no package index and has a torch: a second release, or the site.
+"""Takes packages to a machine that reaches no package index and has a torch: a second release, or
+the site.
 
-  python -m runner.portable pack PIECES --python 3.12 torch==2.13.0 triton==3.7.1 nvidia-nccl-cu13==2.29.7
-  python -m runner.portable pack PIECES --python 3.12 docker/requirements.txt diffusers==0.42.1
-        downloads these wheels (nothing that they need: the machine has that), leaves out what neither an import nor a
-        compile reads, and writes PIECES/000.tar.xz … of at most --piece-mb each. The first is a second release beside
-        the installed one; the second is what the site and the worker need (docs/offline.md): a file, pinned and with
-        hashes as uv writes them, gives the lines that hold for that Python
-  python -m runner.portable unpack PIECES FOLDER --beside /usr/bin/python3 [--without torchvision ...]
-        on the machine: FOLDER becomes a virtual environment with these wheels in front of all that the installed one
-        has, linked and not copied; --without names what must not be linked, such as a torchvision that fits the
-        other release
+  python -m runner.portable pack PIECES --python 3.12 torch==2.13.0 triton==3.7.1
+  nvidia-nccl-cu13==2.29.7 python -m runner.portable pack PIECES --python 3.12
+  docker/requirements.txt diffusers==0.42.1
+        downloads these wheels (nothing that they need: the machine has that), leaves out what
+        neither an import nor a compile reads, and writes PIECES/000.tar.xz … of at most --piece-mb
+        each. The first is a second release beside the installed one; the second is what the site
+        and the worker need (docs/offline.md): a file, pinned and with hashes as uv writes them,
+        gives the lines that hold for that Python
+  python -m runner.portable unpack PIECES FOLDER --beside /usr/bin/python3 [--without torchvision
+  ...]
+        on the machine: FOLDER becomes a virtual environment with these wheels in front of all that
+        the installed one has, linked and not copied; --without names what must not be linked, such
+        as a torchvision that fits the other release
 
-FOLDER/bin/python with a second release is an environment like any other: give it to the worker as SUITE_PYTHON, or
-run `FOLDER/bin/python -m benchmarks_suite` with it. Pieces may travel one by one; unpack wants all of them.
+FOLDER/bin/python with a second release is an environment like any other: give it to the worker as
+SUITE_PYTHON, or run `FOLDER/bin/python -m benchmarks_suite` with it. Pieces may travel one by one;
+unpack wants all of them.
 """
 
 import argparse
@@ -31,25 +36,43 @@ from pathlib import Path
 
 PIECE_MB = 60
 PRESET = 6  # of xz: some minutes for the wheels of the site
-PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + ["manylinux2014_x86_64", "any"]
+PLATFORMS = [f"manylinux_2_{minor}_x86_64" for minor in range(28, 16, -1)] + [
+    "manylinux2014_x86_64",
+    "any",
+]
 LEFT_OUT = (  # neither an import nor a compile reads these
-    "*.a", "*.pyi", "torch/bin/protoc*", "torch/bin/test_*", "torch/share/*", "triton/instrumentation/*",
-    "triton/backends/nvidia/bin/ptxas-blackwell", "triton/backends/nvidia/lib/cupti/*_static.a",
-    "*.data/scripts/*", "*.data/data/*", "*.data/headers/*",
-)  # fmt: skip
+    "*.a",
+    "*.pyi",
+    "torch/bin/protoc*",
+    "torch/bin/test_*",
+    "torch/share/*",
+    "triton/instrumentation/*",
+    "triton/backends/nvidia/bin/ptxas-blackwell",
+    "triton/backends/nvidia/lib/cupti/*_static.a",
+    "*.data/scripts/*",
+    "*.data/data/*",
+    "*.data/headers/*",
+)
 MODULES = re.compile(r"^[^/]+\.data/(purelib|platlib)/")  # a wheel may keep its modules there
 NAMESPACES = {"nvidia"}  # folders that many wheels share
 
 
 class CannotPack(Exception):
-    """The wheels could not be had, or the pieces do not fit; the text says which, and what to do."""
+    """The wheels could not be had, or the pieces do not fit; the text says which, and what to
+    do.
+    """
 
 
-def pack(requirements: Sequence[str], python: str, pieces: Path, piece_mb: int = PIECE_MB) -> list[Path]:
-    """Write the wheels of `requirements` for `python` ("3.12") on x86-64 Linux as pieces of at most `piece_mb` MiB.
+def pack(
+    requirements: Sequence[str], python: str, pieces: Path, piece_mb: int = PIECE_MB
+) -> list[Path]:
+    """Write the wheels of `requirements` for `python` ("3.12") on x86-64 Linux as pieces of at most
+    `piece_mb` MiB.
 
-    requirements: as pip takes them, and names of locked files (*.txt). Each piece is a whole .xz file, so that they
-    are packed and unpacked in parallel; their contents, one after the other, are one tar file. Raises CannotPack.
+    requirements: as pip takes them, and names of locked files (*.txt). Each piece is a whole .xz
+        file, so that they
+    are packed and unpacked in parallel; their contents, one after the other, are one tar file.
+    Raises CannotPack.
     """
     pieces.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +90,9 @@ def pack(requirements: Sequence[str], python: str, pieces: Path, piece_mb: int =
 
 
 def _meant_for(python: str, file: Path) -> Iterator[str]:
-    """The lines of a locked file whose markers hold for `python`: pip asks markers of the Python that runs it."""
+    """The lines of a locked file whose markers hold for `python`: pip asks markers of the Python
+    that runs it.
+    """
     from packaging.requirements import Requirement  # the machine that unpacks may lack it
 
     target = {"python_version": python, "python_full_version": f"{python}.0"}
@@ -83,39 +108,67 @@ def _lines(file: Path) -> list[str]:
         text = file.read_text().replace("\\\n", " ")
     except OSError as error:
         raise CannotPack(f"the requirements {file} cannot be read: {error.strerror}") from error
-    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return [
+        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
+    ]
 
 
 def _download(requirements: Sequence[str], python: str, folder: Path) -> None:
     platforms = [word for name in PLATFORMS for word in ("--platform", name)]
     command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(folder),
-        "--python-version", python, *platforms, *requirements,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--dest",
+        str(folder),
+        "--python-version",
+        python,
+        *platforms,
+        *requirements,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CannotPack(f"pip cannot download {' '.join(requirements)} for Python {python}:\n{done.stderr.strip()}")
+        raise CannotPack(
+            f"pip cannot download {' '.join(requirements)} for Python "
+            f"{python}:\n{done.stderr.strip()}"
+        )
 
 
 def _add_wheel(archive: tarfile.TarFile, wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as content:
         for entry in content.infolist():
-            if entry.is_dir() or any(fnmatch.fnmatch(entry.filename, pattern) for pattern in LEFT_OUT):
+            if entry.is_dir() or any(
+                fnmatch.fnmatch(entry.filename, pattern) for pattern in LEFT_OUT
+            ):
                 continue
             described = tarfile.TarInfo(MODULES.sub("", entry.filename))
             described.size = entry.file_size
-            described.mode = 0o755 if entry.external_attr >> 16 & 0o111 else 0o644  # ptxas and torch_shm_manager run
+            # Ptxas and torch_shm_manager run
+            described.mode = 0o755 if entry.external_attr >> 16 & 0o111 else 0o644
             with content.open(entry) as file:
                 archive.addfile(described, file)
 
 
 def _compress(tar: Path, pieces: Path, limit: int) -> list[Path]:
-    """Cut the tar file into parts of twice the limit, compress each, and halve what stays above the limit."""
+    """Cut the tar file into parts of twice the limit, compress each, and halve what stays above the
+    limit.
+    """
     size, part = tar.stat().st_size, 2 * limit
     spans = [(start, min(start + part, size)) for start in range(0, size, part)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        compressed = [each for found in pool.map(lambda span: _compressed(tar, span, limit), spans) for each in found]
-    return [_written(pieces / f"{number:03d}.tar.xz", content) for number, content in enumerate(compressed)]
+        compressed = [
+            each
+            for found in pool.map(lambda span: _compressed(tar, span, limit), spans)
+            for each in found
+        ]
+    return [
+        _written(pieces / f"{number:03d}.tar.xz", content)
+        for number, content in enumerate(compressed)
+    ]
 
 
 def _compressed(tar: Path, span: tuple[int, int], limit: int) -> list[bytes]:
@@ -135,14 +188,20 @@ def _written(path: Path, content: bytes) -> Path:
 
 
 def unpack(pieces: Path, folder: Path, beside: str, without: Iterable[str] = ()) -> Path:
-    """Make `folder` a virtual environment of the interpreter `beside` with the packed wheels; its interpreter.
+    """Make `folder` a virtual environment of the interpreter `beside` with the packed wheels; its
+    interpreter.
 
     Everything else that the interpreter's own torch stands among is linked. Raises CannotPack.
     """
     found = sorted(pieces.glob("*.tar.xz"))
     if not found:
         raise CannotPack(f"no pieces (*.tar.xz) lie in {pieces}")
-    own = Path(_answer(beside, "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])"))
+    own = Path(
+        _answer(
+            beside,
+            "import importlib.util as u; print(u.find_spec('torch').submodule_search_locations[0])",
+        )
+    )
     base = _answer(beside, "import sys; print(sys._base_executable)")
     subprocess.run([base, "-m", "venv", "--without-pip", "--clear", str(folder)], check=True)
     python = folder / "bin" / "python"
@@ -161,21 +220,29 @@ def unpack(pieces: Path, folder: Path, beside: str, without: Iterable[str] = ())
 def _answer(python: str, program: str) -> str:
     done = subprocess.run([python, "-c", program], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise CannotPack(f"{python} cannot be asked for its torch: {done.stderr.strip().splitlines()[-1]}")
+        raise CannotPack(
+            f"{python} cannot be asked for its torch: {done.stderr.strip().splitlines()[-1]}"
+        )
     return done.stdout.strip()
 
 
 def _link(installed: Path, site: Path, without: Iterable[str]) -> None:
-    """Link what is installed and neither packed nor unwanted; of a namespace package such as `nvidia` its parts.
+    """Link what is installed and neither packed nor unwanted; of a namespace package such as
+    `nvidia` its parts.
 
-    A wheel's *.dist-info goes where its package goes: a release's metadata never tells of another one's files.
+    A wheel's *.dist-info goes where its package goes: a release's metadata never tells of another
+    one's files.
     """
     hidden = {_name(entry.name) for entry in site.iterdir()} - NAMESPACES | set(without)
     for entry in installed.iterdir():
         if entry.name in NAMESPACES:
             (site / entry.name).mkdir(exist_ok=True)
             _link(entry, site / entry.name, ())
-        elif _name(entry.name) not in hidden and entry.suffix != ".pth" and entry.name != "__pycache__":
+        elif (
+            _name(entry.name) not in hidden
+            and entry.suffix != ".pth"
+            and entry.name != "__pycache__"
+        ):
             (site / entry.name).symlink_to(entry)
 
 
@@ -186,24 +253,38 @@ def _name(entry: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m runner.portable", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m runner.portable",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(dest="command", required=True)
     packing = commands.add_parser("pack", help="where there is a package index")
     packing.add_argument("pieces", type=Path)
-    packing.add_argument("requirements", nargs="+", help="as pip takes them, or a locked file: *.txt")
-    packing.add_argument("--python", required=True, help="the Python of the other machine, such as 3.12")
-    packing.add_argument("--piece-mb", type=int, default=PIECE_MB, help="largest piece in MiB (default: %(default)s)")
+    packing.add_argument(
+        "requirements", nargs="+", help="as pip takes them, or a locked file: *.txt"
+    )
+    packing.add_argument(
+        "--python", required=True, help="the Python of the other machine, such as 3.12"
+    )
+    packing.add_argument(
+        "--piece-mb", type=int, default=PIECE_MB, help="largest piece in MiB (default: %(default)s)"
+    )
     unpacking = commands.add_parser("unpack", help="where there is none")
     unpacking.add_argument("pieces", type=Path)
     unpacking.add_argument("folder", type=Path)
-    unpacking.add_argument("--beside", default=sys.executable, help="the interpreter that has a torch")
-    unpacking.add_argument("--without", nargs="*", default=[], help="what must not be linked, by its folder's name")
+    unpacking.add_argument(
+        "--beside", default=sys.executable, help="the interpreter that has a torch"
+    )
+    unpacking.add_argument(
+        "--without", nargs="*", default=[], help="what must not be linked, by its folder's name"
+    )
     given = parser.parse_args(arguments)
     try:
         if given.command == "pack":
             written = pack(given.requirements, given.python, given.pieces, given.piece_mb)
-            answer = f"{len(written)} pieces, {sum(path.stat().st_size for path in written) >> 20} MiB"
+            answer = (
+                f"{len(written)} pieces, {sum(path.stat().st_size for path in written) >> 20} MiB"
+            )
         else:
             answer = str(unpack(given.pieces, given.folder, given.beside, given.without))
     except CannotPack as error:

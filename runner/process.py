@@ -1,4 +1,6 @@
-"""The suite's process: started apart from the worker, watched, and ended together with everything it started."""
+"""The suite's process: started apart from the worker, watched, and ended together with everything
+it started.
+"""
 
 import json
 import os
@@ -19,16 +21,37 @@ from runner import launch
 from runner.account import Account, open_to
 from runner.joblog import JobLog
 
-MARK = "COMPILEWATCH_JOB"  # in the environment of every process of a job: finds those that left the process group
-RECORD = "process.json"  # in the job's folder: finds the group when the worker that started it was killed
+# In the environment of every process of a job: finds those that left the process group
+MARK = "COMPILEWATCH_JOB"
+# In the job's folder: finds the group when the worker that started it was killed
+RECORD = "process.json"
 GRACE_S = 5.0  # between SIGTERM and SIGKILL
 DEATH_S = 30.0  # how long a process may take to die of SIGKILL (a GPU driver tidies up first)
 WATCH_S = 0.5
 INHERITED = {
-    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "LD_PRELOAD",
-    "CC", "CXX", "CUDA_HOME", "CUDA_PATH", "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "PYTHONPATH",
-    "PYTHONDONTWRITEBYTECODE", "XDG_CACHE_HOME", "COMPILEWATCH_CACHE", "SSL_CERT_FILE",
-}  # fmt: skip
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "CC",
+    "CXX",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE",
+    "XDG_CACHE_HOME",
+    "COMPILEWATCH_CACHE",
+    "SSL_CERT_FILE",
+}
 
 logger = structlog.get_logger(__name__)
 
@@ -37,8 +60,9 @@ logger = structlog.get_logger(__name__)
 class Ended:
     """How the process ended.
 
-    exit_code or signal: the one that it ended with. stopped_for: why the worker stopped it; empty when it ended by
-    itself. wall_s: its life; peak_memory_gb: the largest resident set of it or a child it waited for, in GiB.
+    exit_code or signal: the one that it ended with. stopped_for: why the worker stopped it; empty
+    when it ended by itself. wall_s: its life; peak_memory_gb: the largest resident set of it or a
+    child it waited for, in GiB.
     """
 
     exit_code: int | None
@@ -48,7 +72,9 @@ class Ended:
     stopped_for: str = ""
 
 
-def environment(inherited: Mapping[str, str], marker: str, extra: Mapping[str, str]) -> dict[str, str]:
+def environment(
+    inherited: Mapping[str, str], marker: str, extra: Mapping[str, str]
+) -> dict[str, str]:
     """What the suite's process may know: the allow-listed variables, its job's mark, and `extra`.
 
     No token, no broker or database address: what a model's code could read it could also send away.
@@ -58,7 +84,9 @@ def environment(inherited: Mapping[str, str], marker: str, extra: Mapping[str, s
 
 
 def mark_of(folder: Path) -> str:
-    """The mark of the job that has this folder: another worker on this machine may have a job of the same name."""
+    """The mark of the job that has this folder: another worker on this machine may have a job of
+    the same name.
+    """
     return str(folder.resolve())
 
 
@@ -75,7 +103,8 @@ class Suite:
         keep_open: Sequence[int] = (),
         account: Account | None = None,
     ) -> None:
-        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it inherits.
+        """Start `command` in the empty folder `folder`/work. keep_open: descriptors that it
+        inherits.
 
         account: whose process it becomes; None: ours.
         """
@@ -89,9 +118,14 @@ class Suite:
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", launch.__file__, str(os.getpid()), whom, *command],
-                cwd=folder / "work", env=dict(variables), start_new_session=True, pass_fds=keep_open,
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            )  # fmt: skip
+                cwd=folder / "work",
+                env=dict(variables),
+                start_new_session=True,
+                pass_fds=keep_open,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
         finally:
             os.close(output)
         self.pid = self._process.pid
@@ -100,7 +134,8 @@ class Suite:
             (folder / RECORD).write_text(json.dumps(record))
 
     def watch(self, limit_s: float, why_stop: Callable[[], str]) -> Ended:
-        """Wait for the end, or bring it about: after `limit_s` seconds, or when `why_stop()` gives a reason.
+        """Wait for the end, or bring it about: after `limit_s` seconds, or when `why_stop()` gives
+        a reason.
 
         No process of the job is left when this returns.
         """
@@ -108,12 +143,17 @@ class Suite:
         exit_seen = os.pidfd_open(self.pid)
         try:
             while not stopped_for and not select.select([exit_seen], [], [], WATCH_S)[0]:
-                stopped_for = "timeout" if time.monotonic() - self._started > limit_s else why_stop()
+                stopped_for = (
+                    "timeout" if time.monotonic() - self._started > limit_s else why_stop()
+                )
                 self._log.trim()
         finally:
             os.close(exit_seen)
             if not end(self._marker, self.pid, GRACE_S if stopped_for else 0):
-                logger.error("a process of the job does not die of SIGKILL; the device stays locked until it does")
+                logger.error(
+                    "a process of the job does not die of SIGKILL; the device stays locked "
+                    "until it does"
+                )
         return self._reap(stopped_for)
 
     def _reap(self, stopped_for: str) -> Ended:
@@ -130,7 +170,9 @@ class Suite:
 
 
 def end(marker: str, group: int | None, grace_s: float) -> bool:
-    """End every process of a job: SIGTERM, `grace_s` seconds, SIGKILL. False when one will not die."""
+    """End every process of a job: SIGTERM, `grace_s` seconds, SIGKILL. False when one will not
+    die.
+    """
     if grace_s:
         _signal(living(marker, group), signal.SIGTERM)
         _wait_for_none(marker, group, grace_s, send=0)
@@ -138,7 +180,9 @@ def end(marker: str, group: int | None, grace_s: float) -> bool:
 
 
 def _wait_for_none(marker: str, group: int | None, seconds: float, *, send: int) -> bool:
-    """Send the signal to each again and again (0 does nothing), for it may have been forking; whether all are gone."""
+    """Send the signal to each again and again (0 does nothing), for it may have been forking;
+    whether all are gone.
+    """
     deadline = time.monotonic() + seconds
     while processes := list(living(marker, group)):
         if time.monotonic() > deadline:
@@ -149,7 +193,9 @@ def _wait_for_none(marker: str, group: int | None, seconds: float, *, send: int)
 
 
 def living(marker: str, group: int | None) -> Iterator[psutil.Process]:
-    """The processes of a job: those of its process group, and those that left it but carry its mark."""
+    """The processes of a job: those of its process group, and those that left it but carry its
+    mark.
+    """
     for process in psutil.process_iter():
         with suppress(psutil.Error, ProcessLookupError):
             if process.status() == psutil.STATUS_ZOMBIE:
@@ -165,12 +211,16 @@ def _signal(processes: Iterator[psutil.Process] | list[psutil.Process], number: 
 
 
 def end_leftover(folder: Path) -> bool:
-    """End what is left of a job whose worker was killed: see mark_of. False when one will not die."""
+    """End what is left of a job whose worker was killed: see mark_of. False when one will not
+    die.
+    """
     return end(mark_of(folder), _recorded_group(folder), 0)
 
 
 def _recorded_group(folder: Path) -> int | None:
-    """The process group written in the folder, if its leader still lives; a number that was given anew is another's."""
+    """The process group written in the folder, if its leader still lives; a number that was given
+    anew is another's.
+    """
     try:
         record = json.loads((folder / RECORD).read_text())
         leader = psutil.Process(int(record["group"]))

@@ -1,4 +1,6 @@
-"""The worker's settings: read once, from the environment and, where a variable is not set, from VAR_DIR/local.env."""
+"""The worker's settings: read once, from the environment and, where a variable is not set, from
+VAR_DIR/local.env.
+"""
 
 import math
 import os
@@ -12,7 +14,8 @@ from urllib.parse import urlsplit
 from runner.account import Account, AccountError
 from runner.gpu import Device
 
-PROJECT = Path(__file__).resolve().parent.parent  # what PYTHONPATH needs so that `-m benchmarks_suite` is found
+# What PYTHONPATH needs so that `-m benchmarks_suite` is found
+PROJECT = Path(__file__).resolve().parent.parent
 BROKERS = ("redis", "rediss", "redis+socket", "amqp", "amqps")
 
 
@@ -26,11 +29,12 @@ class Settings:
 
     worker_dir: its own folder: outbox, jobs, logs; two workers never share one.
     lock_dir: where device locks lie; the same for all workers of one computer.
-    environments_dir: where environments are made; workers of one computer may share it. environments_gb: the disk that
-    they may take. suite_pythons: further interpreters that have torch. package_index_url, torch_index_url: where
-    packages come from, and torch where a build names no index; empty: what pip is configured with. suite_account: who
-    runs the suite; None: who runs the worker. models: files and folders of own models. alive_file: touched at every
-    heartbeat, for health checks.
+    environments_dir: where environments are made; workers of one computer may share it.
+        environments_gb: the disk that
+    they may take. suite_pythons: further interpreters that have torch. package_index_url,
+    torch_index_url: where packages come from, and torch where a build names no index; empty: what
+    pip is configured with. suite_account: who runs the suite; None: who runs the worker. models:
+    files and folders of own models. alive_file: touched at every heartbeat, for health checks.
     """
 
     site_url: str
@@ -52,10 +56,15 @@ class Settings:
 
 
 def read(environment: Mapping[str, str] | None = None) -> Settings:
-    """The settings; SettingsError names every variable that is missing or the first that is wrong."""
+    """The settings; SettingsError names every variable that is missing or the first that is
+    wrong.
+    """
     given = os.environ if environment is None else environment
     var_dir = Path(given.get("VAR_DIR") or PROJECT / "var").absolute()
-    values = {**_local_env(var_dir / "local.env"), **{name: value for name, value in given.items() if value}}
+    values = {
+        **_local_env(var_dir / "local.env"),
+        **{name: value for name, value in given.items() if value},
+    }
     missing = [f"{name}: {remedy}" for name, remedy in REQUIRED.items() if not values.get(name)]
     if missing:
         start = f"or start everything with `make up`, which writes {var_dir / 'local.env'}"
@@ -70,9 +79,15 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
         device=_device(values.get("WORKER_DEVICE") or "cpu"),
         suite_python=_interpreter("SUITE_PYTHON", values.get("SUITE_PYTHON") or sys.executable),
         log_format=_choice("LOG_FORMAT", values.get("LOG_FORMAT") or "text", ("text", "json")),
-        environments_dir=Path(values.get("WORKER_ENVIRONMENTS_DIR") or worker_dir / "environments").absolute(),
-        environments_gb=_positive("WORKER_ENVIRONMENTS_GB", values.get("WORKER_ENVIRONMENTS_GB") or "50"),
-        suite_pythons=tuple(_interpreter("SUITE_PYTHONS", path) for path in _listed(values.get("SUITE_PYTHONS", ""))),
+        environments_dir=Path(
+            values.get("WORKER_ENVIRONMENTS_DIR") or worker_dir / "environments"
+        ).absolute(),
+        environments_gb=_positive(
+            "WORKER_ENVIRONMENTS_GB", values.get("WORKER_ENVIRONMENTS_GB") or "50"
+        ),
+        suite_pythons=tuple(
+            _interpreter("SUITE_PYTHONS", path) for path in _listed(values.get("SUITE_PYTHONS", ""))
+        ),
         package_index_url=_index("PACKAGE_INDEX_URL", values),
         torch_index_url=_index("TORCH_INDEX_URL", values),
         suite_account=_account(values.get("SUITE_USER", "")),
@@ -83,20 +98,27 @@ def read(environment: Mapping[str, str] | None = None) -> Settings:
 
 REQUIRED = {
     "SITE_URL": "set it to the site's address, such as http://127.0.0.1:8000",
-    "WORKER_TOKEN": "set it to this worker's token, which the site shows once, when the worker is added",
+    "WORKER_TOKEN": "set it to this worker's token, which the site shows once, when the worker "
+    "is added",
     "BROKER_URL": "set it to the broker that the site uses, such as redis://host:6379/0",
 }
 
 
 def _local_env(path: Path) -> dict[str, str]:
-    """The NAME=value lines of a file, quotes undone as a shell would; empty where there is no such file."""
+    """The NAME=value lines of a file, quotes undone as a shell would; empty where there is no such
+    file.
+    """
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror}. Run the worker as the user who owns it") from error
-    pairs = (line.partition("=") for line in lines if line.strip() and not line.lstrip().startswith("#"))
+        raise SettingsError(
+            f"cannot read {path}: {error.strerror}. Run the worker as the user who owns it"
+        ) from error
+    pairs = (
+        line.partition("=") for line in lines if line.strip() and not line.lstrip().startswith("#")
+    )
     return {name.strip(): " ".join(shlex.split(value)) for name, _, value in pairs}
 
 
@@ -105,7 +127,8 @@ def _url(name: str, values: Mapping[str, str], schemes: tuple[str, ...]) -> str:
     parts = urlsplit(url)
     if parts.scheme not in schemes or not (parts.hostname or parts.path):
         raise SettingsError(
-            f"{name} begins with {parts.scheme!r}: it has to be an address of one of {', '.join(schemes)}"
+            f"{name} begins with {parts.scheme!r}: it has to be an address of one of "
+            f"{', '.join(schemes)}"
         )
     return url
 
@@ -114,7 +137,9 @@ def _device(name: str) -> Device:
     try:
         return Device.parse(name)
     except ValueError as error:
-        raise SettingsError(f"WORKER_DEVICE is {name!r}: set it to cpu or to cuda:0, cuda:1, …") from error
+        raise SettingsError(
+            f"WORKER_DEVICE is {name!r}: set it to cpu or to cuda:0, cuda:1, …"
+        ) from error
 
 
 def _account(name: str) -> Account | None:
@@ -126,13 +151,17 @@ def _account(name: str) -> Account | None:
 
 def _interpreter(name: str, path: str) -> str:
     if not os.access(path, os.X_OK) or not Path(path).is_file():
-        raise SettingsError(f"{name} is {path!r}, which cannot be run: set it to a Python that has torch")
+        raise SettingsError(
+            f"{name} is {path!r}, which cannot be run: set it to a Python that has torch"
+        )
     return str(Path(path).absolute())
 
 
 def _models(path: str) -> str:
     if not Path(path).exists():
-        raise SettingsError(f"WORKER_MODELS names {path!r}, which is not there: name files or folders of own models")
+        raise SettingsError(
+            f"WORKER_MODELS names {path!r}, which is not there: name files or folders of own models"
+        )
     return str(Path(path).absolute())
 
 
@@ -163,4 +192,5 @@ def _choice(name: str, value: str, allowed: tuple[str, ...]) -> str:
 
 def _shared_lock_dir() -> Path:
     """/run/lock, which every user of a Debian may write to, or the folder for temporary files."""
-    return next((folder for folder in (Path("/run/lock"), Path("/tmp")) if os.access(folder, os.W_OK)), Path("/tmp"))  # noqa: S108
+    shared = Path("/run/lock")
+    return shared if os.access(shared, os.W_OK) else Path("/tmp")  # noqa: S108

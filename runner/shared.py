@@ -1,4 +1,6 @@
-"""Values shared by a process and the children that it forks, in memory that no killed process can leave locked."""
+"""Values shared by a process and the children that it forks, in memory that no killed process can
+leave locked.
+"""
 
 import mmap
 import time
@@ -26,7 +28,9 @@ class Flag:
 
 
 class BootId:
-    """The random id of the process that runs jobs. A new one tells the site that the old process died."""
+    """The random id of the process that runs jobs. A new one tells the site that the old process
+    died.
+    """
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 32)

@@ -1,8 +1,9 @@
 """The site, as the worker sees it: one function per call of the worker API (docs/architecture.md).
 
-What the site answers is an exception where it is not "yes": Stale (409) means drop it, Refused (other 4xx) means never
-send it again, NotAllowed (401, 403, a redirect) means that a setting is wrong. 5xx, 429 and a connection that fails are
-tried again, with exponential backoff and full jitter, for as long as the call has patience; then it is Unreachable.
+What the site answers is an exception where it is not "yes": Stale (409) means drop it, Refused
+(other 4xx) means never send it again, NotAllowed (401, 403, a redirect) means that a setting is
+wrong. 5xx, 429 and a connection that fails are tried again, with exponential backoff and full
+jitter, for as long as the call has patience; then it is Unreachable.
 """
 
 import random
@@ -69,7 +70,8 @@ class Greeting:
 class Wanted:
     """The environment that a job needs.
 
-    build: the label of its torch build; libraries: the versions that somebody asked for; requirements: the pinned set,
+    build: the label of its torch build; libraries: the versions that somebody asked for;
+        requirements: the pinned set,
     where one was resolved before, a `name==version` a line; packages: what to resolve otherwise.
     """
 
@@ -94,8 +96,9 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds; environment: None where
-    the site is older than environments."""
+    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds;
+    environment: None where the site is older than environments.
+    """
 
     job: dict[str, Any]
     heartbeat_s: float
@@ -106,11 +109,15 @@ class Claim:
     def read(cls, answer: dict[str, Any]) -> Self:
         told = answer.get("environment")
         wanted = Wanted.read(told) if told else None
-        return cls(dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]), wanted)
+        return cls(
+            dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]), wanted
+        )
 
 
 class Site:
-    """A client with one connection pool. A forked process makes its own: connections cannot be shared."""
+    """A client with one connection pool. A forked process makes its own: connections cannot be
+    shared.
+    """
 
     def __init__(self, url: str, token: str, stopping: Flag) -> None:
         self.url = url
@@ -120,7 +127,8 @@ class Site:
             base_url=url + API,
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx.Timeout(10.0, connect=5.0),
-            trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},  # no proxy for this computer
+            # No proxy for this computer
+            trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},
         )
 
     def anew(self) -> "Site":
@@ -131,13 +139,22 @@ class Site:
         return _read(Greeting.read, self._ask("POST", "hello", patience_s, json=introduction))
 
     def alive(self, boot_id: str) -> tuple[bool, list[dict[str, Any]]]:
-        """The idle heartbeat; whether a person has paused this worker, and the repositories of own models."""
+        """The idle heartbeat; whether a person has paused this worker, and the repositories of own
+        models.
+        """
         answer = self._ask("POST", "alive", 0, json={"boot_id": boot_id})
         return bool(answer.get("paused")), list(answer.get("repositories", []))
 
-    def repository(self, key: str, revision: int, benchmarks: list[dict[str, Any]], problem: str) -> None:
+    def repository(
+        self, key: str, revision: int, benchmarks: list[dict[str, Any]], problem: str
+    ) -> None:
         """Tell what a repository of own models offers, and what is wrong with it."""
-        body = {"key": key, "revision": revision, "benchmarks": benchmarks, "problem": problem[-20_000:]}
+        body = {
+            "key": key,
+            "revision": revision,
+            "benchmarks": benchmarks,
+            "problem": problem[-20_000:],
+        }
         self._ask("POST", "repositories", 0, json=body)
 
     def claim(self, job_id: str, attempt: int, boot_id: str) -> Claim:
@@ -150,7 +167,9 @@ class Site:
         body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
         return bool(self._ask("POST", _job(job_id, "heartbeat"), 0, json=body).get("cancel"))
 
-    def requirements(self, job_id: str, attempt: int, platform: str, text: str, patience_s: float = 0) -> str:
+    def requirements(
+        self, job_id: str, attempt: int, platform: str, text: str, patience_s: float = 0
+    ) -> str:
         """Tell the pinned set that was resolved for a job; the answer is the one that counts."""
         body = {"attempt": attempt, "platform": platform, "text": text}
         answer = self._ask("POST", _job(job_id, "requirements"), patience_s, json=body)
@@ -164,15 +183,30 @@ class Site:
         """Deliver a gzipped result body; the state in which the job is then."""
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
         answer = self._ask(
-            "POST", _job(job_id, "result"), patience_s, content=packed, headers=headers, timeout=UPLOAD_S
+            "POST",
+            _job(job_id, "result"),
+            patience_s,
+            content=packed,
+            headers=headers,
+            timeout=UPLOAD_S,
         )
         return str(answer.get("state", ""))
 
-    def artifact(self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0) -> None:
+    def artifact(
+        self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0
+    ) -> None:
         headers = {"Content-Type": "application/octet-stream"}
         path = _job(job_id, f"artifacts/{quote(name, safe='')}")
         parameters = {"attempt": attempt}
-        self._ask("PUT", path, patience_s, params=parameters, content=content, headers=headers, timeout=UPLOAD_S)
+        self._ask(
+            "PUT",
+            path,
+            patience_s,
+            params=parameters,
+            content=content,
+            headers=headers,
+            timeout=UPLOAD_S,
+        )
 
     def _ask(self, method: str, path: str, patience_s: float, **request: Any) -> dict[str, Any]:
         deadline = time.monotonic() + patience_s
@@ -181,7 +215,8 @@ class Site:
             try:
                 return self._once(method, path, **request)
             except Unreachable:
-                if time.monotonic() >= deadline or self._stopping.wait(random.uniform(0.05, longest)):  # noqa: S311
+                pause_s = random.uniform(0.05, longest)  # noqa: S311
+                if time.monotonic() >= deadline or self._stopping.wait(pause_s):
                     raise
                 longest = min(longest * 2, LONGEST_PAUSE_S)
 
@@ -189,7 +224,9 @@ class Site:
         try:
             response = self._client.request(method, path, **request)
         except httpx.HTTPError as error:
-            raise Unreachable(f"{method} {self.url}{API}/{path}: {error or type(error).__name__}") from error
+            raise Unreachable(
+                f"{method} {self.url}{API}/{path}: {error or type(error).__name__}"
+            ) from error
         if response.status_code != 200:
             raise _refusal(response)
         try:
@@ -197,7 +234,10 @@ class Site:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            raise Unreachable(f"{response.url} answered 200 without JSON: is SITE_URL the address of Compilewatch?")
+            raise Unreachable(
+                f"{response.url} answered 200 without JSON: is SITE_URL the address of "
+                "Compilewatch?"
+            )
         return answer
 
 
@@ -221,7 +261,9 @@ def _refusal(response: httpx.Response) -> SiteError:
     if response.is_redirect:
         return NotAllowed(f"{said}. Set SITE_URL to the address that it names")
     if status in {401, 403}:
-        return NotAllowed(f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one")
+        return NotAllowed(
+            f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one"
+        )
     if status == 409:
         return Stale(said)
     if status >= 500 or status in TRY_AGAIN:

@@ -1,4 +1,6 @@
-"""What one worker is made of, and what it does when it, or the process that runs its jobs, starts."""
+"""What one worker is made of, and what it does when it, or the process that runs its jobs,
+starts.
+"""
 
 import os
 import threading
@@ -29,7 +31,8 @@ logger = structlog.get_logger(__name__)
 class Worker:
     """One worker: made in the main process, inherited by the forked process that runs the jobs.
 
-    environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS. stopping: set when the worker is told to stop;
+    environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS. stopping: set when the worker is
+        told to stop;
     greeted: set when the site knows this process's boot id.
     """
 
@@ -57,7 +60,9 @@ class Worker:
 
     @property
     def device_ids(self) -> list[str]:
-        """What its locks are named after: workers that call one GPU by different numbers share its lock."""
+        """What its locks are named after: workers that call one GPU by different numbers share its
+        lock.
+        """
         return list(self.gpu["uuids"]) if self.gpu else ["cpu"]
 
     def introduction(self) -> dict[str, Any]:
@@ -71,7 +76,9 @@ class Worker:
             "environments_gb": self.settings.environments_gb,
             **facts.disk(self.settings.environments_dir),
         }
-        made = [of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()]
+        made = [
+            of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()
+        ]
         return {
             "boot_id": str(self.boot_id),
             "device": str(self.settings.device),
@@ -82,15 +89,22 @@ class Worker:
         }
 
     def tell_environment(self, key: str, state: str, record: Record, message: str = "") -> None:
-        """Tell the site what has become of an environment. It is no harm if that does not arrive: hello tells all."""
+        """Tell the site what has become of an environment. It is no harm if that does not arrive:
+        hello tells all.
+        """
         try:
-            self.site.environments([of_made(key, record, state=state, message=message)], TELL_PATIENCE_S)
+            self.site.environments(
+                [of_made(key, record, state=state, message=message)], TELL_PATIENCE_S
+            )
         except SiteError as error:
-            logger.warning("the site was not told of an environment", key=key, state=state, why=str(error))
+            logger.warning(
+                "the site was not told of an environment", key=key, state=state, why=str(error)
+            )
 
     def greet(self) -> Greeting:
-        """Say hello until the site answers. What a killed predecessor left in the outbox goes first: hello with a new
-        boot id voids the claims that those results belong to."""
+        """Say hello until the site answers. What a killed predecessor left in the outbox goes
+        first: hello with a new boot id voids the claims that those results belong to.
+        """
         while True:
             try:
                 self.outbox.deliver(self.site)
@@ -104,7 +118,9 @@ class Worker:
                 return greeting
 
     def begin_process(self) -> None:
-        """The first act of a newly forked process that runs jobs: its predecessor, if there was one, was killed."""
+        """The first act of a newly forked process that runs jobs: its predecessor, if there was
+        one, was killed.
+        """
         self.site = self.site.anew()
         self.greeted = threading.Event()
         end_leftovers(self.settings.worker_dir)
@@ -122,5 +138,7 @@ def end_leftovers(worker_dir: Path) -> None:
     """End the processes, and remove the folders, of jobs whose worker process was killed."""
     for folder in jobs_folder(worker_dir).glob("*"):
         ended = end_leftover(folder)
-        logger.warning("cleaned up after a killed worker", job=folder.name, every_process_ended=ended)
+        logger.warning(
+            "cleaned up after a killed worker", job=folder.name, every_process_ended=ended
+        )
         jobfolder.remove(folder)

@@ -1,7 +1,8 @@
 """What every test of the site stands on: one real Postgres for each process of tests.
 
-With DATABASE_URL set, its server is used (in a database `test_...` of its own); otherwise the embedded one is started
-when the first test asks for a database, so that tests of the suite and the runner do not pay for it.
+With DATABASE_URL set, its server is used (in a database `test_...` of its own); otherwise the
+embedded one is started when the first test asks for a database, so that tests of the suite and the
+runner do not pay for it.
 """
 
 import importlib.util
@@ -17,22 +18,26 @@ import pytest
 from dashboard.local.embedded_broker import EmbeddedBroker
 
 EMBEDDED = "DATABASE_URL" not in os.environ
-MOST_PROCESSES = 4  # each has a Postgres, a browser and torch; with more the longest file alone says how long all takes
+# Each has a Postgres, a browser and torch; with more the longest file alone says how long all takes
+MOST_PROCESSES = 4
 LONGEST = ("end_to_end", "suite", "runner")
 VAR = Path(tempfile.mkdtemp(prefix="compilewatch-tests-"))
 VAR.chmod(0o711)  # under root, Postgres runs as another account, which has to get in
 os.environ["VAR_DIR"] = str(VAR)  # never the developer's own data, nor its local.env
 os.environ["TIME_ZONE"] = "UTC"
-os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url  # down, until a test asks for `broker`
+# Down, until a test asks for `broker`
+os.environ["BROKER_URL"] = EmbeddedBroker(VAR / "broker").url
 
 
-(VAR / "static").mkdir()  # where collectstatic would put files; whitenoise warns when there is no such folder
+# Where collectstatic would put files; whitenoise warns when there is no such folder
+(VAR / "static").mkdir()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Tests of the suite also run where nothing but torch and pytest is installed.
 
-    Of several processes the first runs no test; with Django set up there the others would inherit what settings set.
+    Of several processes the first runs no test; with Django set up there the others would inherit
+    what settings set.
     """
     if importlib.util.find_spec("django") and config.getoption("dist", "no") == "no":
         import django
@@ -43,7 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """A process for each core where the whole suite runs; a part of it is done sooner than several have started."""
+    """A process for each core where the whole suite runs; a part of it is done sooner than several
+    have started.
+    """
     cores = len(os.sched_getaffinity(0))
     is_part = config.option.keyword or config.args_source is pytest.Config.ArgsSource.ARGS
     return 0 if is_part or cores == 1 else min(cores, MOST_PROCESSES)
@@ -51,12 +58,18 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The folders whose files take longest come first, so that several processes end together."""
-    items.sort(key=lambda item: LONGEST.index(folder) if (folder := item.path.parent.name) in LONGEST else len(LONGEST))
+    items.sort(
+        key=lambda item: (
+            LONGEST.index(folder) if (folder := item.path.parent.name) in LONGEST else len(LONGEST)
+        )
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Playwright's event loop runs in the thread of the tests, where Django would refuse to use the database."""
+    """Playwright's event loop runs in the thread of the tests, where Django would refuse to use the
+    database.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("browser"):
             patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

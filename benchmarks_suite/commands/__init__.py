@@ -1,10 +1,22 @@
-"""The commands of ``python -m benchmarks_suite``: one file each, with what it declares and what it does."""
+"""The commands of ``python -m benchmarks_suite``: one file each, with what it declares and what it
+does.
+"""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks_suite.commands import batch, ceilings, compare, coverage, interleave, listing, lists, noise, run
+from benchmarks_suite.commands import (
+    batch,
+    ceilings,
+    compare,
+    coverage,
+    interleave,
+    listing,
+    lists,
+    noise,
+    run,
+)
 
 
 @dataclass(frozen=True)
@@ -20,10 +32,22 @@ COMMANDS = {
     "list": Command("what can be measured, and with which configs", listing.declare, listing.run),
     "run": Command("measure one case", run.declare, run.run),
     "batch": Command("measure a list of cases, unattended and resumable", batch.declare, batch.run),
-    "interleave": Command("measure a list of cases in several builds, in turn", interleave.declare, interleave.run),
-    "compare": Command("two results, or two folders of them, case by case", compare.declare, compare.run),
-    "coverage": Command("every benchmark x config with its status, from result files", coverage.declare, coverage.run),
+    "interleave": Command(
+        "measure a list of cases in several builds, in turn", interleave.declare, interleave.run
+    ),
+    "compare": Command(
+        "two results, or two folders of them, case by case", compare.declare, compare.run
+    ),
+    "coverage": Command(
+        "every benchmark x config with its status, from result files",
+        coverage.declare,
+        coverage.run,
+    ),
     "lists": Command("what the next session on a GPU should measure", lists.declare, lists.run),
-    "noise": Command("how much each metric differs between fresh processes", noise.declare, noise.run),
-    "ceilings": Command("this machine's own matmul rate and copy bandwidth", ceilings.declare, ceilings.run),
+    "noise": Command(
+        "how much each metric differs between fresh processes", noise.declare, noise.run
+    ),
+    "ceilings": Command(
+        "this machine's own matmul rate and copy bandwidth", ceilings.declare, ceilings.run
+    ),
 }

@@ -1,4 +1,5 @@
-"""What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each in a process of its own.
+"""What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each in a
+process of its own.
 
 harness/ahead.py tells what the jobs find there, and what not.
 """
@@ -23,7 +24,8 @@ Arm: TypeAlias = tuple[Job, Path, str]  # of which case, the folder of its cache
 def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float) -> None:
     """Leaves the caches of each case in ``folder``, and names it to the jobs of this process.
 
-    deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left to its job.
+    deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left
+        to its job.
     """
     os.environ[ahead.SWITCH] = str(folder.absolute())
     longest_first = sorted(filter(can_compile_ahead, jobs), key=lambda job: -job.timeout_s)
@@ -40,14 +42,19 @@ def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: flo
 
 
 def can_compile_ahead(job: Job) -> bool:
-    """Whether the job would find what it needs: nothing that is timed beside others, and no start that must be cold."""
+    """Whether the job would find what it needs: nothing that is timed beside others, and no start
+    that must be cold.
+    """
     if job.measure.starts or ranks.spans_processes(job) or not preload.needs_toolchain(job):
         return False
-    return not _timed_into_the_graph(job) and job.config.target != "aot_inductor"  # which every process exports anew
+    # Which every process exports anew
+    return not _timed_into_the_graph(job) and job.config.target != "aot_inductor"
 
 
 def _timed_into_the_graph(job: Job) -> bool:
-    """Whether kernels are chosen by their time while a graph is made: beside other work the choice would be another."""
+    """Whether kernels are chosen by their time while a graph is made: beside other work the choice
+    would be another.
+    """
     modes = (job.config.compile_mode, *job.config.part_modes, *job.config.inductor, *job.inductor)
     return any("autotune" in mode for mode in modes if mode)
 
@@ -72,4 +79,6 @@ def _compile(job: Job, folder: Path, arm: str, deadline: float) -> None:
         how = ahead.status(folder) or f"exit code {code}"
     except TimeoutError:
         how = "timeout"
-    progress.note(f"{time.monotonic() - began:6.1f} s  compiled ahead, {arm}: {how}  {folder.parent.name}")
+    progress.note(
+        f"{time.monotonic() - began:6.1f} s  compiled ahead, {arm}: {how}  {folder.parent.name}"
+    )

@@ -1,4 +1,6 @@
-"""``ceilings``: this machine's own matmul rate and copy bandwidth; jobs then tell which share of them they reach."""
+"""``ceilings``: this machine's own matmul rate and copy bandwidth; jobs then tell which share of
+them they reach.
+"""
 
 import json
 from argparse import ArgumentParser, Namespace
@@ -13,7 +15,9 @@ OK, NO_DEVICE = 0, 2
 def declare(parser: ArgumentParser) -> None:
     parser.add_argument("result_file", nargs="?", type=Path, help="also write them here, as JSON")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (default: cpu)")
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads, as the jobs have them (default: 1)")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="CPU threads, as the jobs have them (default: 1)"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -23,7 +27,10 @@ def run(options: Namespace) -> int:
 
     device = torch.device("cuda:0" if options.device == "cuda" else options.device)
     if device.type == "cuda" and not torch.cuda.is_available():
-        progress.note(f"benchmarks_suite: torch {torch.__version__} sees no GPU: check the driver with nvidia-smi")
+        progress.note(
+            f"benchmarks_suite: torch {torch.__version__} sees no GPU: check the driver with "
+            "nvidia-smi"
+        )
         return NO_DEVICE
     torch.set_num_threads(options.threads)
     found = ceilings.measure(device)

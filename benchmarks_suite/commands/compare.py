@@ -1,8 +1,8 @@
 """``compare``: two results, or two folders of results, case by case; matched cases only.
 
-A folder may hold several processes of a case, as `interleave` leaves them: then the median of each side is compared,
-and what lies between its least and its greatest value is its interval. A median over several builds would say nothing
-of any: such a folder is refused.
+A folder may hold several processes of a case, as `interleave` leaves them: then the median of each
+side is compared, and what lies between its least and its greatest value is its interval. A median
+over several builds would say nothing of any: such a folder is refused.
 """
 
 import json
@@ -33,7 +33,10 @@ def run(options: Namespace) -> int:
         before, after = read(options.before), read(options.after)
         matched = sorted(before.keys() & after.keys())
         if not matched:
-            raise ValueError(f"{options.before} and {options.after} have no case (benchmark and config) in common")
+            raise ValueError(
+                f"{options.before} and {options.after} have no case (benchmark and config) in "
+                "common"
+            )
     except ValueError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
@@ -46,8 +49,8 @@ def run(options: Namespace) -> int:
 
 
 def read(path: Path) -> Results:
-    """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming the file, and for a
-    case of several builds.
+    """The results at ``path`` by (benchmark, config). Raises ValueError for what is not one, naming
+    the file, and for a case of several builds.
     """
     found: dict[recorded.Case, list[recorded.Document]] = defaultdict(list)
     for document in recorded.read(path):
@@ -78,18 +81,25 @@ def _case(case: recorded.Case, before: Processes, after: Processes) -> Iterator[
     for key in dict.fromkeys(key for each in before for key in each["metrics"]):
         old, new = entry(before, key), entry(after, key)
         if old and new and key not in NOT_COMPARED:
-            yield _metric(key, old, new, "the intervals within the processes" if within else "the processes")
+            yield _metric(
+                key, old, new, "the intervals within the processes" if within else "the processes"
+            )
 
 
 def _statuses(processes: Processes) -> str:
     """ "pass", or of several processes "pass ×2, oom ×1"."""
     if len(processes) == 1:
         return str(processes[0]["status"])
-    return ", ".join(f"{status} ×{count}" for status, count in Counter(one["status"] for one in processes).items())
+    return ", ".join(
+        f"{status} ×{count}"
+        for status, count in Counter(one["status"] for one in processes).items()
+    )
 
 
 def entry(processes: Processes, key: str) -> dict[str, Any] | None:
-    """A metric of one process as it is; of several their median, with the least and the greatest as its interval."""
+    """A metric of one process as it is; of several their median, with the least and the greatest as
+    its interval.
+    """
     entries = [one["metrics"][key] for one in processes if key in one["metrics"]]
     if len(entries) < 2:
         return entries[0] if entries else None
@@ -106,15 +116,24 @@ def _metric(key: str, before: dict[str, Any], after: dict[str, Any], what: str) 
 
 def intervals_apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
     """Whether both have an interval and these do not touch."""
-    ends = [entry[end] for entry in (before, after) for end in ("low", "high") if entry.get(end) is not None]
+    ends = [
+        entry[end]
+        for entry in (before, after)
+        for end in ("low", "high")
+        if entry.get(end) is not None
+    ]
     if len(ends) < 4:
         return False
     low, high, other_low, other_high = ends
     return bool(high < other_low or other_high < low)
 
 
-def differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """(name, before, after) of each value of two environments that differs, the fingerprint apart."""
+def differences(
+    before: dict[str, Any], after: dict[str, Any], prefix: str = ""
+) -> Iterator[tuple[str, Any, Any]]:
+    """(name, before, after) of each value of two environments that differs, the fingerprint
+    apart.
+    """
     for key in sorted(before.keys() | after.keys()):
         old, new = before.get(key), after.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
@@ -124,7 +143,9 @@ def differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "")
 
 
 def _geomeans(matched: list[recorded.Case], before: Results, after: Results) -> Iterator[str]:
-    """The geometric mean of after / before over the matched cases, for what is above zero in both."""
+    """The geometric mean of after / before over the matched cases, for what is above zero in
+    both.
+    """
     if len(matched) < 2:
         return
     yield f"geometric mean over {len(matched)} matched cases, after / before"

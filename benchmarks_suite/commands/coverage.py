@@ -1,6 +1,8 @@
-"""``coverage``: every benchmark × config with its status, on a CPU at smoke size and on a GPU at standard size.
+"""``coverage``: every benchmark × config with its status, on a CPU at smoke size and on a GPU at
+standard size.
 
-The answer is docs/coverage.md, made from result files alone: what is not in them was not run. Imports no torch.
+The answer is docs/coverage.md, made from result files alone: what is not in them was not run.
+Imports no torch.
 """
 
 import json
@@ -56,7 +58,9 @@ def declare(parser: ArgumentParser) -> None:
         metavar="DEVICE",
         help="instead of the page: what was not run on cpu, cuda or cuda:N, as a list for batch",
     )
-    parser.add_argument("--keep", type=Path, metavar="FILE", help="also write what was used here, as .jsonl.gz")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FILE", help="also write what was used here, as .jsonl.gz"
+    )
 
 
 def run(options: Namespace) -> int:
@@ -64,7 +68,9 @@ def run(options: Namespace) -> int:
     if documents is None:
         return WRONG_INPUT
     if options.keep:
-        recorded.keep([*newest(documents, CPU).values(), *newest(documents, GPU).values()], options.keep)
+        recorded.keep(
+            [*newest(documents, CPU).values(), *newest(documents, GPU).values()], options.keep
+        )
     answer = (
         page(documents, " ".join(map(str, options.results)))
         if not options.missing
@@ -78,24 +84,42 @@ def listed(documents: list[recorded.Document], device: str) -> str:
     """What was not run on ``device``, one line of JSON a job, as ``batch`` reads it."""
     place = CPU if device == CPU.device else GPU
     cases = missing(newest(documents, place), place.size)
-    return "\n".join(json.dumps({"benchmark": name, "config": config, "device": device}) for name, config in cases)
+    return "\n".join(
+        json.dumps({"benchmark": name, "config": config, "device": device})
+        for name, config in cases
+    )
 
 
 def newest(documents: Iterable[recorded.Document], place: Place) -> Results:
-    """The last result of each case of this place, in the order of the registry and of configs; none of a variant."""
+    """The last result of each case of this place, in the order of the registry and of configs; none
+    of a variant.
+    """
     found: Results = {}
     plain = (document for document in documents if not document["job"].get("variant"))
     for document in sorted(plain, key=lambda document: str(document["finished_at"])):
         name = document["benchmark"]["name"]
-        here = document["job"]["device"].startswith(place.device) and document["benchmark"]["size"] == place.size
-        if here and name in BENCHMARKS and BENCHMARKS[name].version == document["benchmark"]["version"]:
+        here = (
+            document["job"]["device"].startswith(place.device)
+            and document["benchmark"]["size"] == place.size
+        )
+        if (
+            here
+            and name in BENCHMARKS
+            and BENCHMARKS[name].version == document["benchmark"]["version"]
+        ):
             found[recorded.case(document)] = document
     benchmarks, configs = list(BENCHMARKS), list(CONFIGS)
-    return dict(sorted(found.items(), key=lambda item: (benchmarks.index(item[0][0]), _place_of(item[0][1], configs))))
+    return dict(
+        sorted(
+            found.items(),
+            key=lambda item: (benchmarks.index(item[0][0]), _place_of(item[0][1], configs)),
+        )
+    )
 
 
 def _place_of(config: str, configs: list[str]) -> int:
-    return configs.index(config) if config in configs else len(configs)  # backend_<name> is in no table
+    # Backend_<name> is in no table
+    return configs.index(config) if config in configs else len(configs)
 
 
 def page(documents: list[recorded.Document], sources: str) -> str:
@@ -113,7 +137,14 @@ def page(documents: list[recorded.Document], sources: str) -> str:
         *_configs(halves),
     ]
     for place, results in halves.items():
-        lines += ["", f"## {place.label}, {place.size} size", "", *_told(place, results), "", *_matrix(place, results)]
+        lines += [
+            "",
+            f"## {place.label}, {place.size} size",
+            "",
+            *_told(place, results),
+            "",
+            *_matrix(place, results),
+        ]
     return "\n".join([*lines, "", "## What did not pass", "", *_failures(halves)])
 
 
@@ -122,8 +153,14 @@ def _legend() -> list[str]:
     return [
         f"Marks: {words}, `{NOT_RUN}` not run,",
         f"`{NOT_FOR_IT}` the config is not for this mode, shape profile or device.",
-        "Not judged: measured, but without a reference for its accuracy. Nothing compiled: dynamo skipped every frame",
-        "(Triton's interpreter on a CPU), so both arms ran in eager. `eager` counts as run where it was the control of",
+        (
+            "Not judged: measured, but without a reference for its accuracy. Nothing compiled: "
+            "dynamo skipped every frame"
+        ),
+        (
+            "(Triton's interpreter on a CPU), so both arms ran in eager. `eager` counts as run "
+            "where it was the control of"
+        ),
         "another config.",
     ]
 
@@ -140,9 +177,14 @@ def _configs(halves: dict[Place, Results]) -> Iterator[str]:
 def _counted(place: Place, config: str, results: Results) -> str:
     """How many cases of the config ended how: ``12 pass, 1 timeout``."""
     words = {mark: status for status, mark in MARKS.items()}
-    marks = (mark_of(place, benchmark, CONFIGS[config], results) for benchmark in BENCHMARKS.values())
+    marks = (
+        mark_of(place, benchmark, CONFIGS[config], results) for benchmark in BENCHMARKS.values()
+    )
     counts = Counter(words[mark] for mark in marks if mark in words)
-    return ", ".join(f"{counts[status]} {status}" for status in MARKS if counts[status]) or f"not run on {place.label}"
+    return (
+        ", ".join(f"{counts[status]} {status}" for status in MARKS if counts[status])
+        or f"not run on {place.label}"
+    )
 
 
 def mark_of(place: Place, benchmark: Benchmark, config: Config, results: Results) -> str:
@@ -185,9 +227,14 @@ def _machine(document: recorded.Document) -> str:
 
 
 def _matrix(place: Place, results: Results) -> Iterator[str]:
-    """Benchmarks down, configs across by their numbers; then eager's time and Inductor's speedup."""
+    """Benchmarks down, configs across by their numbers; then eager's time and Inductor's
+    speedup.
+    """
     benchmarks = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == place.size]
-    width, numbers = max(len(benchmark.name) for benchmark in benchmarks), range(1, len(CONFIGS) + 1)
+    width, numbers = (
+        max(len(benchmark.name) for benchmark in benchmarks),
+        range(1, len(CONFIGS) + 1),
+    )
     yield "```"
     yield f"{'':<{width}}  {''.join(str(number // 10 or ' ') for number in numbers)}   eager ms"
     yield f"{'':<{width}}  {''.join(str(number % 10) for number in numbers)}   or status  inductor"
@@ -201,7 +248,9 @@ def _figures(place: Place, benchmark: Benchmark, results: Results) -> str:
     if not any(name == benchmark.name for name, _ in results):
         return f" not run on {place.label}"
     eager_ms, inductor = _eager_ms(benchmark, results), results.get((benchmark.name, "inductor"))
-    eager = f"{eager_ms:9.4g}" if eager_ms is not None else f"{_eager_status(benchmark, results):>9}"
+    eager = (
+        f"{eager_ms:9.4g}" if eager_ms is not None else f"{_eager_status(benchmark, results):>9}"
+    )
     speedup = inductor["metrics"].get("speedup") if inductor else None
     return f"{eager}  {speedup['value']:8.3f}x" if speedup else eager
 
@@ -216,14 +265,22 @@ def _eager_ms(benchmark: Benchmark, results: Results) -> float | None:
 
 
 def _eager_status(benchmark: Benchmark, results: Results) -> str:
-    arms = [result.get("arms", {}).get("eager") for (name, _), result in results.items() if name == benchmark.name]
+    arms = [
+        result.get("arms", {}).get("eager")
+        for (name, _), result in results.items()
+        if name == benchmark.name
+    ]
     return next((arm["status"] for arm in arms if arm), "–")
 
 
 def _failures(halves: dict[Place, Results]) -> Iterator[str]:
     """One row for each case that did not pass, with its reason."""
     rows = [row for place, results in halves.items() for row in _failing(place, results)]
-    yield from ("| benchmark | config | where | status | reason |", "|---|---|---|---|---|") if rows else ("Nothing.",)
+    yield from (
+        ("| benchmark | config | where | status | reason |", "|---|---|---|---|---|")
+        if rows
+        else ("Nothing.",)
+    )
     yield from rows
 
 

@@ -1,9 +1,11 @@
-"""``interleave``: a list of jobs in several torch builds on one device, in turn: A B A B, each job in its own process.
+"""``interleave``: a list of jobs in several torch builds on one device, in turn: A B A B, each job
+in its own process.
 
-What drifts over minutes, a GPU's temperature or a neighbour, then meets all builds alike. The list is as for ``batch``;
-a line that stands there twice is measured twice. A build may be a variant: an interpreter with environment variables
-or Inductor settings that go into each of its jobs. Each build has its own interpreter, which serves ``batch -``, and
-its own folder of results, OUT/LABEL; the same command after an interruption goes on where it was.
+What drifts over minutes, a GPU's temperature or a neighbour, then meets all builds alike. The list
+is as for ``batch``; a line that stands there twice is measured twice. A build may be a variant: an
+interpreter with environment variables or Inductor settings that go into each of its jobs. Each
+build has its own interpreter, which serves ``batch -``, and its own folder of results, OUT/LABEL;
+the same command after an interruption goes on where it was.
 """
 
 import json
@@ -21,7 +23,9 @@ OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 
 @dataclass(frozen=True)
 class Build:
-    """label: names its folder of results. python: an interpreter that has this torch. variant: as in a job file."""
+    """label: names its folder of results. python: an interpreter that has this torch. variant: as
+    in a job file.
+    """
 
     label: str
     python: str
@@ -36,19 +40,35 @@ def declare(parser: ArgumentParser) -> None:
     parser.add_argument("list", type=Path, help="JSON Lines: one job a line, ordered by value")
     parser.add_argument("out", type=Path, help="folder of the results, one folder a build")
     parser.add_argument(
-        "--build", dest="builds", metavar="LABEL=PYTHON", type=_build, action="append", required=True,
-        help="a torch build and an interpreter that has it; once for each, in the order of the turns",
-    )  # fmt: skip
+        "--build",
+        dest="builds",
+        metavar="LABEL=PYTHON",
+        type=_build,
+        action="append",
+        required=True,
+        help="a torch build and an interpreter that has it; once for each, in the order of the "
+        "turns",
+    )
     parser.add_argument(
-        "--variant", dest="variants", metavar="LABEL=JSON", type=_variant, action="append", default=[],
-        help='what the build of this label sets: LABEL={"inductor": {"epilogue_fusion": false}} or {"env": {…}}',
-    )  # fmt: skip
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no job after this long")
+        "--variant",
+        dest="variants",
+        metavar="LABEL=JSON",
+        type=_variant,
+        action="append",
+        default=[],
+        help='what the build of this label sets: LABEL={"inductor": {"epilogue_fusion": false}} '
+        'or {"env": {…}}',
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no job after this long"
+    )
 
 
 def run(options: Namespace) -> int:
     try:
-        lines = [line for line in options.list.read_text(encoding="utf-8").splitlines() if line.strip()]
+        lines = [
+            line for line in options.list.read_text(encoding="utf-8").splitlines() if line.strip()
+        ]
     except OSError as error:
         progress.note(f"benchmarks_suite: cannot read the list {options.list}: {error.strerror}")
         return WRONG_INPUT
@@ -58,7 +78,9 @@ def run(options: Namespace) -> int:
         return WRONG_INPUT
     builds = [replace(build, variant=variants.get(build.label, {})) for build in options.builds]
     with ExitStack() as ended:
-        batches = [ended.enter_context(Batch(build, options.out, options.minutes)) for build in builds]
+        batches = [
+            ended.enter_context(Batch(build, options.out, options.minutes)) for build in builds
+        ]
         return max((batch.exit_code(line) for line in lines for batch in batches), default=OK)
 
 
@@ -69,9 +91,22 @@ class Batch:
         self._build = build
         folder = out / build.label
         folder.mkdir(parents=True, exist_ok=True)
-        command = [build.python, "-m", "benchmarks_suite", "batch", "-", str(folder), "--minutes", str(minutes)]
+        command = [
+            build.python,
+            "-m",
+            "benchmarks_suite",
+            "batch",
+            "-",
+            str(folder),
+            "--minutes",
+            str(minutes),
+        ]
         self._process = subprocess.Popen(
-            command, env=caches.child_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            env=caches.child_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def __enter__(self) -> "Batch":
@@ -82,7 +117,9 @@ class Batch:
             self._process.communicate()  # it ends when its list does
 
     def exit_code(self, line: str) -> int:
-        """Measures one line, or finds that it has been; says how it ended where that is not yet known."""
+        """Measures one line, or finds that it has been; says how it ended where that is not yet
+        known.
+        """
         try:
             answer = self._answer(self._build.job(line))
         except ValueError as error:
@@ -101,7 +138,10 @@ class Batch:
             self._process.stdin.flush()
             said = self._process.stdout.readline()
         if not said:
-            return {"error": f"its interpreter ended with exit code {self._process.wait()}; its last words are above"}
+            return {
+                "error": f"its interpreter ended with exit code {self._process.wait()}; its "
+                "last words are above"
+            }
         found: dict[str, Any] = json.loads(said)
         return found
 
@@ -109,7 +149,9 @@ class Batch:
 def _build(text: str) -> Build:
     label, _, python = text.partition("=")
     if not (label and python) or "/" in label:
-        raise ArgumentTypeError(f"{text!r} is not LABEL=PYTHON, such as 2.13.0=/opt/torch213/bin/python")
+        raise ArgumentTypeError(
+            f"{text!r} is not LABEL=PYTHON, such as 2.13.0=/opt/torch213/bin/python"
+        )
     return Build(label, python)
 
 

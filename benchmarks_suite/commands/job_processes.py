@@ -1,6 +1,8 @@
-"""The processes that a batch's jobs run in: forked from one that has imported, or fresh where that cannot be.
+"""The processes that a batch's jobs run in: forked from one that has imported, or fresh where that
+cannot be.
 
-Either way a job has a process group of its own, a log, a time limit, and takes with it whatever it started.
+Either way a job has a process group of its own, a log, a time limit, and takes with it whatever it
+started.
 """
 
 import os
@@ -26,7 +28,9 @@ _Key = tuple[frozenset[tuple[str, str]], str | None]
 
 
 class Unfit(Exception):
-    """The process that was asked must not be forked; the text says why. of_model: only what this model imported."""
+    """The process that was asked must not be forked; the text says why. of_model: only what this
+    model imported.
+    """
 
     def __init__(self, why: str, of_model: bool) -> None:
         super().__init__(why)
@@ -82,22 +86,29 @@ class JobProcesses:
 
     def __init__(self, log: Path) -> None:
         self._log = log
-        self._preloaded: dict[_Key, Preloaded | None] = {}  # None: such a process is not fit to be forked
-        self._unfit_models: set[str] = set()  # whose libraries touch the device when they are imported
+        # None: such a process is not fit to be forked
+        self._preloaded: dict[_Key, Preloaded | None] = {}
+        # Whose libraries touch the device when they are imported
+        self._unfit_models: set[str] = set()
 
     def run(self, job: Job, folder: Path, limit_s: float) -> outcome.Outcome | None:
         """Runs folder/job.json; how it ended where it left no result by itself."""
         if preload.needs_toolchain(job):
             with suppress(caches.ToolchainError):  # the job tries again, and tells it in its result
-                caches.base(job.device, preload.wrapper(job))  # made once for the machine: no job's time
+                # Made once for the machine: no job's time
+                caches.base(job.device, preload.wrapper(job))
         try:
             code = self._forked(job, folder, limit_s)
             return _outcome(in_fresh_process(_RUN, folder, limit_s) if code is None else code)
         except TimeoutError:
-            return outcome.Outcome("timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less")
+            return outcome.Outcome(
+                "timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less"
+            )
 
     def preload(self, job: Job) -> Preloaded | None:
-        """The process that jobs like this one are forked from; None where such a process is not fit for it."""
+        """The process that jobs like this one are forked from; None where such a process is not fit
+        for it.
+        """
         key = _key(job)
         if key not in self._preloaded:
             self._end_the_oldest()
@@ -109,9 +120,15 @@ class JobProcesses:
             process.close()
 
     def _forked(self, job: Job, folder: Path, limit_s: float) -> int | None:
-        """The exit code of a job in a forked process; None where it has to be a fresh one. Raises TimeoutError."""
+        """The exit code of a job in a forked process; None where it has to be a fresh one. Raises
+        TimeoutError.
+        """
         model = job.benchmark.module
-        if ranks.spans_processes(job) or model in self._unfit_models or os.environ.get(forks.SWITCH) == "fresh":
+        if (
+            ranks.spans_processes(job)
+            or model in self._unfit_models
+            or os.environ.get(forks.SWITCH) == "fresh"
+        ):
             return None
         process = self.preload(job)
         try:
@@ -139,12 +156,16 @@ class JobProcesses:
 
 
 def _key(job: Job) -> _Key:
-    """What jobs must share to be forked from one process: what is set, and what is imported, before any of them."""
+    """What jobs must share to be forked from one process: what is set, and what is imported, before
+    any of them.
+    """
     return frozenset(preload.variables(job).items()), preload.compiler(job)
 
 
 def in_fresh_process(arguments: Sequence[str], folder: Path, limit_s: float) -> int:
-    """The exit code of ``python -m ...`` in ``folder``, in a process that imports by itself. Raises TimeoutError."""
+    """The exit code of ``python -m ...`` in ``folder``, in a process that imports by itself. Raises
+    TimeoutError.
+    """
     command = [sys.executable, "-m", *arguments]
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
@@ -174,12 +195,20 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 def _outcome(code: int) -> outcome.Outcome | None:
     if code < 0:
         name = signal.Signals(-code).name
-        return outcome.Outcome("oom" if code == -signal.SIGKILL else "crashed", f"ended by {name}; see log.txt")
-    return outcome.Outcome("crashed", f"exit code {code} and no result; see log.txt") if code else None
+        return outcome.Outcome(
+            "oom" if code == -signal.SIGKILL else "crashed", f"ended by {name}; see log.txt"
+        )
+    return (
+        outcome.Outcome("crashed", f"exit code {code} and no result; see log.txt") if code else None
+    )
 
 
-def asked(requests: Connection, request: dict[str, Any], limit_s: float | None = None) -> dict[str, Any]:
-    """The answer of the process at the other end; GONE where it ended, or took longer than ``limit_s``."""
+def asked(
+    requests: Connection, request: dict[str, Any], limit_s: float | None = None
+) -> dict[str, Any]:
+    """The answer of the process at the other end; GONE where it ended, or took longer than
+    ``limit_s``.
+    """
     try:
         requests.send(request)
         answer: dict[str, Any] = requests.recv() if requests.poll(limit_s) else GONE

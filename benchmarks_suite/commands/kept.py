@@ -7,7 +7,9 @@ from benchmarks_suite.harness import progress, recorded
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders")
+    parser.add_argument(
+        "results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders"
+    )
 
 
 def read(options: Namespace) -> list[recorded.Document] | None:

@@ -1,6 +1,7 @@
 """``list``: every benchmark and config. Imports no torch.
 
-Own models are read, not run; each of their files is then imported once, in a process of its own, to show what fails.
+Own models are read, not run; each of their files is then imported once, in a process of its own, to
+show what fails.
 """
 
 import json
@@ -13,11 +14,26 @@ from benchmarks_suite import __version__, configs, own
 from benchmarks_suite.commands.run import declare_sources
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
-_FIELDS = ("name", "model", "family", "size", "mode", "dtype", "shapes", "batch_size", "version", "item")
+_FIELDS = (
+    "name",
+    "model",
+    "family",
+    "size",
+    "mode",
+    "dtype",
+    "shapes",
+    "batch_size",
+    "version",
+    "item",
+)
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for machines: benchmarks, configs, suite_version, sources")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="for machines: benchmarks, configs, suite_version, sources",
+    )
     parser.add_argument("--out", type=Path, help="write it to this file")
     declare_sources(parser)
 
@@ -60,19 +76,37 @@ def _entry(benchmark: Benchmark, position: int) -> dict[str, Any]:
 
 
 def _text(sources: Sequence[own.Source]) -> str:
-    lines = [f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default configs", ""]
+    lines = [
+        (
+            f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default "
+            "configs"
+        ),
+        "",
+    ]
     lines += _table(list(BENCHMARKS.values()))
     for source in sources:
         lines += ["", f"{len(source.benchmarks)} own benchmarks in {source.module}", ""]
         lines += _table(source.benchmarks)
-        lines += [f"  problem: {line}" for problem in source.problems for line in problem.splitlines()]
-    lines += ["", f"{len(configs.CONFIGS)} configs, and backend_<name> for any other registered backend", ""]
+        lines += [
+            f"  problem: {line}" for problem in source.problems for line in problem.splitlines()
+        ]
+    lines += [
+        "",
+        f"{len(configs.CONFIGS)} configs, and backend_<name> for any other registered backend",
+        "",
+    ]
     width = max(map(len, configs.CONFIGS))
-    return "\n".join([*lines, *(f"  {config.name:<{width}}  {config.about}" for config in configs.CONFIGS.values())])
+    return "\n".join(
+        [
+            *lines,
+            *(f"  {config.name:<{width}}  {config.about}" for config in configs.CONFIGS.values()),
+        ]
+    )
 
 
 def _table(benchmarks: Sequence[Benchmark]) -> list[str]:
     width = max((len(benchmark.name) for benchmark in benchmarks), default=0)
     return [
-        f"  {each.name:<{width}}  {each.family:<12} {', '.join(each.default_configs)}".rstrip() for each in benchmarks
+        f"  {each.name:<{width}}  {each.family:<12} {', '.join(each.default_configs)}".rstrip()
+        for each in benchmarks
     ]

@@ -1,7 +1,8 @@
-"""What has not been run yet: each benchmark with Inductor, and each config on one benchmark that fits it.
+"""What has not been run yet: each benchmark with Inductor, and each config on one benchmark that
+fits it.
 
-The lines are a list for ``batch``: benchmarks in the order of the registry, the most telling first; then configs; then
-what spans several devices.
+The lines are a list for ``batch``: benchmarks in the order of the registry, the most telling first;
+then configs; then what spans several devices.
 """
 
 from collections.abc import Collection, Iterator
@@ -26,9 +27,17 @@ _FITTING = {  # config -> model, mode, shapes; what is not here: _usual
 def missing(run: Collection[Case], size: str) -> Iterator[Case]:
     """The cases of ``size`` that ``run`` lacks."""
     benchmarks = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == size]
-    wanted = [(benchmark.name, _always(benchmark)) for benchmark in benchmarks if benchmark.family != "distributed"]
+    wanted = [
+        (benchmark.name, _always(benchmark))
+        for benchmark in benchmarks
+        if benchmark.family != "distributed"
+    ]
     wanted += [(fitting(config, size).name, config.name) for config in _not_run(run, size)]
-    wanted += [(benchmark.name, "inductor") for benchmark in benchmarks if benchmark.family == "distributed"]
+    wanted += [
+        (benchmark.name, "inductor")
+        for benchmark in benchmarks
+        if benchmark.family == "distributed"
+    ]
     return (case for case in dict.fromkeys(wanted) if case not in run)
 
 
@@ -48,7 +57,8 @@ def fitting(config: Config, size: str) -> Benchmark:
     return next(
         benchmark
         for benchmark in BENCHMARKS.values()
-        if (benchmark.model, benchmark.size, benchmark.mode, benchmark.shapes) == (model, size, mode, shapes)
+        if (benchmark.model, benchmark.size, benchmark.mode, benchmark.shapes)
+        == (model, size, mode, shapes)
     )
 
 

@@ -15,12 +15,15 @@ from benchmarks_suite.commands import run as run_command
 from benchmarks_suite.harness import caches, job, progress, table
 
 OK, FAILED, WRONG_INPUT = 0, 1, 2
-WITHIN = ("latency_ms", "eager_latency_ms", "speedup", "throughput_per_s")  # metrics with an interval of their own
+# Metrics with an interval of their own
+WITHIN = ("latency_ms", "eager_latency_ms", "speedup", "throughput_per_s")
 
 
 def declare(parser: ArgumentParser) -> None:
     run_command.declare_case(parser)
-    parser.add_argument("--processes", type=int, default=5, help="how many fresh processes (default: 5)")
+    parser.add_argument(
+        "--processes", type=int, default=5, help="how many fresh processes (default: 5)"
+    )
     parser.add_argument("--out", type=Path, help="write the spreads here, as JSON")
 
 
@@ -33,15 +36,20 @@ def run(options: Namespace) -> int:
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
-    results = [result for index in range(options.processes) if (result := _measured(document, index))]
+    results = [
+        result for index in range(options.processes) if (result := _measured(document, index))
+    ]
     if len(results) < 2:
-        progress.note("benchmarks_suite: fewer than two processes gave a result; the log above says why")
+        progress.note(
+            "benchmarks_suite: fewer than two processes gave a result; the log above says why"
+        )
         return FAILED
     found = spreads(results)
     print(rendered(document, found, results))  # noqa: T201 - the answer to the person who asked
     if options.out:
         options.out.write_text(
-            json.dumps({"job": document, "processes": len(results), "spreads": found}, indent=1) + "\n"
+            json.dumps({"job": document, "processes": len(results), "spreads": found}, indent=1)
+            + "\n"
         )
     return OK
 
@@ -61,7 +69,9 @@ def _measured(document: dict[str, Any], index: int) -> dict[str, Any] | None:
 
 
 def spreads(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Metric -> mean, coefficient of variation and range between processes (percent), median half width within one."""
+    """Metric -> mean, coefficient of variation and range between processes (percent), median half
+    width within one.
+    """
     values: dict[str, list[float]] = defaultdict(list)
     widths: dict[str, list[float]] = defaultdict(list)
     for result in results:
@@ -85,19 +95,32 @@ def _spread(values: list[float], widths: list[float]) -> dict[str, Any]:
     }
 
 
-def rendered(document: dict[str, Any], found: dict[str, dict[str, Any]], results: list[dict[str, Any]]) -> str:
+def rendered(
+    document: dict[str, Any], found: dict[str, dict[str, Any]], results: list[dict[str, Any]]
+) -> str:
     """The spreads as a table, and whether the generated code was the same each time."""
     lines = [
         f"{document['benchmark']}  {document['config']}: {len(results)} fresh processes",
         f"  {'metric':<26} {'mean':>10} {'between (cv)':>13} {'range':>9} {'within (±)':>11}",
     ]
     for key, spread in found.items():
-        shown = [_percent(spread[name]) for name in ("between_percent", "range_percent", "within_percent")]
-        lines.append(f"  {key:<26} {table.number(spread['mean']):>10} {shown[0]:>13} {shown[1]:>9} {shown[2]:>11}")
-    codes = {json.dumps(result["compile"]["fingerprints"], sort_keys=True) for result in results if "compile" in result}
+        shown = [
+            _percent(spread[name])
+            for name in ("between_percent", "range_percent", "within_percent")
+        ]
+        lines.append(
+            f"  {key:<26} {table.number(spread['mean']):>10} {shown[0]:>13} {shown[1]:>9} "
+            f"{shown[2]:>11}"
+        )
+    codes = {
+        json.dumps(result["compile"]["fingerprints"], sort_keys=True)
+        for result in results
+        if "compile" in result
+    }
     if codes:
         lines.append(
-            f"generated code: {'the same each time' if len(codes) == 1 else f'{len(codes)} different ones: unstable'}"
+            "generated code: "
+            f"{'the same each time' if len(codes) == 1 else f'{len(codes)} different ones: unstable'}"
         )
     return "\n".join(lines)
 

@@ -1,13 +1,16 @@
-"""A process that has imported torch and the compiler, and forks jobs: ``… commands.preloaded DESCRIPTOR``.
+"""A process that has imported torch and the compiler, and forks jobs: ``… commands.preloaded
+DESCRIPTOR``.
 
-One of them serves every job with the same variables and the same backend; job_processes.py starts it and asks it. For
-each model it forks a branch, which imports that model's libraries once, and forks the jobs. So a job's process has
-imported what one that runs alone would have imported, and nothing else:
+One of them serves every job with the same variables and the same backend; job_processes.py starts
+it and asks it. For each model it forks a branch, which imports that model's libraries once, and
+forks the jobs. So a job's process has imported what one that runs alone would have imported, and
+nothing else:
 
     batch ── preloaded: torch, compiler ── branch: transformers, gpt2 ── job ── its starts
                                         └─ branch: diffusers, sd_unet ── job ── its starts
 
-Requests and answers are small dictionaries on a pipe. A branch lives as long as it is one of the latest BRANCHES.
+Requests and answers are small dictionaries on a pipe. A branch lives as long as it is one of the
+latest BRANCHES.
 """
 
 import multiprocessing
@@ -62,14 +65,18 @@ def _ended(request: dict[str, Any], requests: Connection) -> dict[str, Any]:
     if why:  # the trunk was fit: it is what the model's libraries did
         return {"unfit": why, "of_model": True}
     try:
-        code = forks.run(partial(_job, Path(request["folder"]), requests), request["limit_s"], own_group=True)
+        code = forks.run(
+            partial(_job, Path(request["folder"]), requests), request["limit_s"], own_group=True
+        )
     except TimeoutError:
         return {"code": None}
     return {"code": code}
 
 
 def _job(folder: Path, requests: Connection) -> int:
-    """One job, as ``run job.json result.json`` does it in its folder; its words go to log.txt there. The exit code."""
+    """One job, as ``run job.json result.json`` does it in its folder; its words go to log.txt
+    there. The exit code.
+    """
     requests.close()
     os.chdir(folder)
     log = os.open("log.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

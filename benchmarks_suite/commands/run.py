@@ -14,9 +14,16 @@ OK, FAILED_TO_WRITE, WRONG_INPUT = 0, 1, 2
 
 
 def declare(parser: ArgumentParser) -> None:
-    parser.add_argument("job_file", nargs="?", type=Path, help="a job file; leave it out to give the case by options")
+    parser.add_argument(
+        "job_file",
+        nargs="?",
+        type=Path,
+        help="a job file; leave it out to give the case by options",
+    )
     parser.add_argument("result_file", nargs="?", type=Path, help="where the result goes")
-    parser.add_argument("--out", type=Path, help="also write the result file here, and the generated code beside it")
+    parser.add_argument(
+        "--out", type=Path, help="also write the result file here, and the generated code beside it"
+    )
     declare_case(parser)
 
 
@@ -34,8 +41,14 @@ def declare_case(parser: ArgumentParser) -> None:
         help="an attribute of torch._inductor.config; repeatable",
     )
     for name, rule in _measure_fields().items():
-        kind = str if rule["type"] in ("array", "boolean") else {"integer": int, "number": float}[rule["type"]]
-        shown = ",".join(rule["default"]) if rule["type"] == "array" else json.dumps(rule["default"])
+        kind = (
+            str
+            if rule["type"] in ("array", "boolean")
+            else {"integer": int, "number": float}[rule["type"]]
+        )
+        shown = (
+            ",".join(rule["default"]) if rule["type"] == "array" else json.dumps(rule["default"])
+        )
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             type=kind,
@@ -74,7 +87,9 @@ def run(options: Namespace) -> int:
 def of_files(job_file: Path, result_file: Path) -> int:
     """Measures the job of a job file; returns the exit code."""
     result_file = result_file.absolute()
-    return _written(measure(job.read(job_file), result_file.parent / "artifacts").document(), result_file)
+    return _written(
+        measure(job.read(job_file), result_file.parent / "artifacts").document(), result_file
+    )
 
 
 def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
@@ -83,7 +98,8 @@ def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
         return job.read(options.job_file), options.result_file.absolute()
     if options.job_file or not (options.benchmark and options.config):
         raise job.JobError(
-            f"give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME; {job.WHERE_NAMES_ARE}"
+            "give either JOB_FILE RESULT_FILE, or --benchmark NAME --config NAME; "
+            f"{job.WHERE_NAMES_ARE}"
         )
     return job.parse(document(options)), options.out.absolute() if options.out else None
 
@@ -92,7 +108,11 @@ def document(options: Namespace) -> dict[str, Any]:
     """The job document that the options mean. Raises JobError."""
     if not (options.benchmark and options.config):
         raise job.JobError(f"give --benchmark NAME and --config NAME; {job.WHERE_NAMES_ARE}")
-    given = {name: getattr(options, name) for name in _measure_fields() if getattr(options, name) is not None}
+    given = {
+        name: getattr(options, name)
+        for name in _measure_fields()
+        if getattr(options, name) is not None
+    }
     if "starts" in given:
         given["starts"] = [word for word in given["starts"].split(",") if word]
     if "keep_code" in given:
@@ -115,19 +135,31 @@ def _setting(text: str) -> tuple[str, Any]:
     try:
         return key, contract.read_json(value)
     except ValueError as error:
-        raise job.JobError(f"--inductor {text}: write KEY=JSON, for example shape_padding=true") from error
+        raise job.JobError(
+            f"--inductor {text}: write KEY=JSON, for example shape_padding=true"
+        ) from error
 
 
 def _written(document: dict[str, Any], path: Path) -> int:
-    """Writes the result; on a full disk what fits: the same without what takes room, and with the reason."""
+    """Writes the result; on a full disk what fits: the same without what takes room, and with the
+    reason.
+    """
     try:
         result.write(document, path)
         return OK
     except OSError as error:
-        reason = f"the result could not be written to {path}: {error.strerror}; free some space there"
+        reason = (
+            f"the result could not be written to {path}: {error.strerror}; free some space there"
+        )
     progress.note(f"benchmarks_suite: {reason}")
     shutil.rmtree(path.parent / "artifacts", ignore_errors=True)
-    kept = {**document, "samples": {}, "status": "fail_to_run", "stage": "write", "message": reason[:4000]}
+    kept = {
+        **document,
+        "samples": {},
+        "status": "fail_to_run",
+        "stage": "write",
+        "message": reason[:4000],
+    }
     for section in ("compile", "starts", "ablation"):
         kept.pop(section, None)
     try:
@@ -138,5 +170,7 @@ def _written(document: dict[str, Any], path: Path) -> int:
 
 
 def _measure_fields() -> dict[str, dict[str, Any]]:
-    fields: dict[str, dict[str, Any]] = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    fields: dict[str, dict[str, Any]] = contract.schema("job.v1")["properties"]["measure"][
+        "properties"
+    ]
     return fields

@@ -1,4 +1,6 @@
-"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in a fresh process."""
+"""Which stage of the compiler fails or drifts: the same case with one stage more each time, each in
+a fresh process.
+"""
 
 import gc
 import json
@@ -19,9 +21,11 @@ _STAGES = {"dynamo_only": "dynamo", "aot_eager": "AOTAutograd", "inductor": "Ind
 
 
 def run(job: Job, result: Result, folder: Path, deadline: float) -> None:
-    """Adds the ablation to a result that failed to compile or drifted: config -> status and message, and the stage.
+    """Adds the ablation to a result that failed to compile or drifted: config -> status and
+    message, and the stage.
 
-    deadline: time.monotonic() by which it must be done; what there is no time for is not looked for.
+    deadline: time.monotonic() by which it must be done; what there is no time for is not looked
+        for.
     """
     if result.status not in EXPLAINED or not job.config.compiles:
         return
@@ -44,7 +48,11 @@ def _stage(job: Job, found: dict[str, Any]) -> str:
     failing = next((name for name in found if found[name]["status"] != "pass"), None)
     if failing is None:
         return f"what {job.config.name} adds to inductor"
-    return "not found in the time that was left" if found[failing]["status"] == "timeout" else _STAGES[failing]
+    return (
+        "not found in the time that was left"
+        if found[failing]["status"] == "timeout"
+        else _STAGES[failing]
+    )
 
 
 def _free_device() -> None:
@@ -56,7 +64,9 @@ def _free_device() -> None:
 
 
 def _measured(job: Job, config: str, folder: Path, left_s: float) -> dict[str, str]:
-    """Status and message of the case with another config: a job without starts, and next to no sampling."""
+    """Status and message of the case with another config: a job without starts, and next to no
+    sampling.
+    """
     if left_s < LEAST_S:
         return {"status": "timeout", "message": "not begun: the job's time limit is near"}
     measure = {
@@ -67,7 +77,10 @@ def _measured(job: Job, config: str, folder: Path, left_s: float) -> dict[str, s
         "keep_code": False,
     }
     document = {**job.document, "config": config, "measure": measure}
-    job_file, result_file = folder / f"ablation-{config}.json", folder / f"ablation-{config}.result.json"
+    job_file, result_file = (
+        folder / f"ablation-{config}.json",
+        folder / f"ablation-{config}.result.json",
+    )
     job_file.write_text(json.dumps(document))
     command = [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result_file)]
     try:

@@ -1,20 +1,20 @@
 """Drift and accuracy by our own fixed definition, the same in every torch release.
 
-Reference: the same weights and inputs in float64, in eager, on the same device; what a model casts to a
-narrower type by hand is kept at float64 too. Each arm gets the same restored state, dropout 0, and the matmul
-precision of the timing.
+Reference: the same weights and inputs in float64, in eager, on the same device; what a model casts
+to a narrower type by hand is kept at float64 too. Each arm gets the same restored state, dropout 0,
+and the matmul precision of the timing.
 
-Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest error in
-units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass; in training the
-gradients of the first step (over all parameters together, and for the worst single one), and the loss after k
-steps.
+Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest
+error in units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass; in
+training the gradients of the first step (over all parameters together, and for the worst single
+one), and the loss after k steps.
 
-Rule: an arm passes where its relative L2 is at most 3 times eager's own (what the dtype alone costs), or
-at most a floor of the dtype (eager can be closer to float64 by luck, and is, where it is one exact operation).
-A config that multiplies in float8 may be as much further as float8 is coarser. These numbers were chosen so that
-another order of summation, or one rounding to the benchmark's own dtype more, passes, and a dropped term, a stale
-input, or a rounding to a narrower dtype than is meant fails: tests/suite/test_harness_accuracy.py compiles such wrong
-functions.
+Rule: an arm passes where its relative L2 is at most 3 times eager's own (what the dtype alone
+costs), or at most a floor of the dtype (eager can be closer to float64 by luck, and is, where it is
+one exact operation). A config that multiplies in float8 may be as much further as float8 is
+coarser. These numbers were chosen so that another order of summation, or one rounding to the
+benchmark's own dtype more, passes, and a dropped term, a stale input, or a rounding to a narrower
+dtype than is meant fails: tests/suite/test_harness_accuracy.py compiles such wrong functions.
 """
 
 import math
@@ -30,20 +30,24 @@ from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.prepared import Prepared
 from benchmarks_suite.workload import Inputs
 
-WORST_FLOOR = 10  # a single parameter's gradient is a short sum, and so noisier than all of them together
+# a single parameter's gradient is a short sum, and so noisier than all of them together
+WORST_FLOOR = 10
 WORST_AT_MOST = 0.5  # one that is missing is 1 away
-NEGLIGIBLE = 1e-3  # a gradient below this share of the whole is judged against that share, not its own size
+# a gradient below this share of the whole is judged against that share, not its own size
+NEGLIGIBLE = 1e-3
 RULE = (
-    "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor (float32 4e-6, float16 1e-3, "
-    "bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; one parameter's gradient 10 x that, at most 0.5); of a config in float8 "
+    "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor (float32 "
+    "4e-6, float16 1e-3, "
+    "bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; one parameter's gradient 10 x that, at most 0.5); of "
+    "a config in float8 "
     "0.125, loss 0.1, or eager's own times eps of float8 / eps of its dtype"
 )
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an arm may be from the reference: relative L2 of ``floor`` (the loss: ``loss``), or of ``ratio`` times
-    eager's own.
+    """How far an arm may be from the reference: relative L2 of ``floor`` (the loss: ``loss``), or
+    of ``ratio`` times eager's own.
     """
 
     floor: float
@@ -69,15 +73,22 @@ _FLOAT8_EPS = 0.125  # of e4m3, in which torchao multiplies
 
 
 def tolerance(dtype: torch.dtype, in_float8: bool = False) -> Tolerance:
-    """The rule for a benchmark of ``dtype``; in_float8: under a config that multiplies in float8, unlike eager."""
-    return Tolerance(_FLOAT8_EPS, 0.1, _FLOAT8_EPS / torch.finfo(dtype).eps) if in_float8 else _TOLERANCES[dtype]
+    """The rule for a benchmark of ``dtype``; in_float8: under a config that multiplies in float8,
+    unlike eager.
+    """
+    return (
+        Tolerance(_FLOAT8_EPS, 0.1, _FLOAT8_EPS / torch.finfo(dtype).eps)
+        if in_float8
+        else _TOLERANCES[dtype]
+    )
 
 
 @dataclass(frozen=True)
 class Observed:
     """What one arm computed from the restored state.
 
-    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the first
+    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the
+        first
     step, by parameter;
     losses: of each of k training steps; both empty for inference.
     """
@@ -89,12 +100,14 @@ class Observed:
     @property
     def finite(self) -> bool:
         tensors = [*self.gradients.values(), *([self.output] if self.output is not None else [])]
-        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors) and all(map(math.isfinite, self.losses))
+        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors) and all(
+            map(math.isfinite, self.losses)
+        )
 
 
 def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
-    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps after which
-    losses are compared.
+    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps
+    after which losses are compared.
     """
     with restored_state(arm):
         output = None
@@ -110,9 +123,13 @@ def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int)
 
 
 def _gradients(module: nn.Module) -> dict[str, Tensor]:
-    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name that it has unwrapped."""
+    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name that it
+    has unwrapped.
+    """
     found = {
-        name: parameter.grad.detach() for name, parameter in module.named_parameters() if parameter.grad is not None
+        name: parameter.grad.detach()
+        for name, parameter in module.named_parameters()
+        if parameter.grad is not None
     }
     whole = {
         name: gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
@@ -127,7 +144,9 @@ def _unwrapped(name: str) -> str:
 
 
 def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:
-    """The same in a wider ``dtype`` and eager. Raises what torch raises where that has no room or no operator."""
+    """The same in a wider ``dtype`` and eager. Raises what torch raises where that has no room or
+    no operator.
+    """
     wide = prepared.widened(dtype)
     with WideEverywhere(dtype):
         return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
@@ -135,30 +154,47 @@ def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Obs
 
 @dataclass(frozen=True)
 class Verdict:
-    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures: what broke the rule."""
+    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures:
+    what broke the rule.
+    """
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
 
 
-def judge(observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance) -> Verdict:
+def judge(
+    observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
+) -> Verdict:
     """Compares ``observed`` with the reference; ``eager`` None: the floor alone decides."""
     tensors: dict[str, dict[str, Any]] = {}
     failures: list[str] = []
 
-    def compare(name: str, drift: float, eager_drift: float | None, floor: float, **details: Any) -> None:
+    def compare(
+        name: str, drift: float, eager_drift: float | None, floor: float, **details: Any
+    ) -> None:
         tensors[name] = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
         allowed = tolerance.allows(eager_drift, floor)
         if not drift <= allowed:
-            failures.append(f"{name}: {drift:.2g}, eager {_shown(eager_drift)}, allowed {allowed:.2g}")
+            failures.append(
+                f"{name}: {drift:.2g}, eager {_shown(eager_drift)}, allowed {allowed:.2g}"
+            )
 
     if observed.output is not None and reference.output is not None:
         found = distances(observed.output, reference.output)
-        eager_drift = relative_l2(eager.output, reference.output) if eager and eager.output is not None else None
+        eager_drift = (
+            relative_l2(eager.output, reference.output)
+            if eager and eager.output is not None
+            else None
+        )
         compare("outputs", found.pop("relative_l2"), eager_drift, tolerance.floor, **found)
     if reference.gradients:
         of_eager = gradient_distance(eager.gradients, reference.gradients) if eager else None
-        compare("gradients", gradient_distance(observed.gradients, reference.gradients), of_eager, tolerance.floor)
+        compare(
+            "gradients",
+            gradient_distance(observed.gradients, reference.gradients),
+            of_eager,
+            tolerance.floor,
+        )
         worst = _worst_gradient(observed, eager, reference, tolerance.ratio)
         compare("worst_gradient", **worst, floor=tolerance.worst)
     if reference.losses:
@@ -174,12 +210,16 @@ def judge(observed: Observed, eager: Observed | None, reference: Observed, toler
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
-    """How far two runs of the same arm are apart, where that is more than the dtype's floor; else empty."""
+    """How far two runs of the same arm are apart, where that is more than the dtype's floor; else
+    empty.
+    """
     verdict = judge(second, None, first, tolerance(dtype))
     return "; ".join(verdict.failures)
 
 
-def _worst_gradient(observed: Observed, eager: Observed | None, reference: Observed, ratio: float) -> dict[str, Any]:
+def _worst_gradient(
+    observed: Observed, eager: Observed | None, reference: Observed, ratio: float
+) -> dict[str, Any]:
     """The parameter whose gradient is furthest from what the rule allows it."""
     of_eager = gradient_distances(eager.gradients, reference.gradients) if eager else {}
     drifts = gradient_distances(observed.gradients, reference.gradients)
@@ -198,7 +238,9 @@ def _shown(drift: float | None) -> str:
 
 
 class WideEverywhere(TorchFunctionMode):
-    """Keeps a reference run wide where the model asks for a narrower type by hand (norms, softmax, rotary)."""
+    """Keeps a reference run wide where the model asks for a narrower type by hand (norms, softmax,
+    rotary).
+    """
 
     _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
     _CASTS = frozenset({torch.Tensor.float, torch.Tensor.half, torch.Tensor.bfloat16})
@@ -207,10 +249,15 @@ class WideEverywhere(TorchFunctionMode):
         super().__init__()
         self._dtype = dtype
 
-    def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
         if func in self._CASTS:
             return args[0].to(self._dtype)
-        return func(*map(self._wide, args), **{key: self._wide(value) for key, value in (kwargs or {}).items()})
+        return func(
+            *map(self._wide, args),
+            **{key: self._wide(value) for key, value in (kwargs or {}).items()},
+        )
 
     def _wide(self, value: Any) -> Any:
         return self._dtype if isinstance(value, torch.dtype) and value in self._NARROW else value
@@ -245,23 +292,39 @@ def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, T
     return math.sqrt(sum(error**2 for error in errors)) / (_whole_norm(reference) or 1.0)
 
 
-def gradient_distances(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
-    """Relative L2 of each parameter's gradient; a negligible one is measured against NEGLIGIBLE of the whole."""
+def gradient_distances(
+    gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]
+) -> dict[str, float]:
+    """Relative L2 of each parameter's gradient; a negligible one is measured against NEGLIGIBLE of
+    the whole.
+    """
     least = NEGLIGIBLE * _whole_norm(reference) or 1.0
     errors = _errors(gradients, reference)
-    return {name: error / max(float(reference[name].norm()), least) for name, error in errors.items()}
+    return {
+        name: error / max(float(reference[name].norm()), least) for name, error in errors.items()
+    }
 
 
 def _errors(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
     """|gradient - reference| of each parameter that the reference has a gradient for."""
-    found = {name: gradients.get(name, torch.zeros_like(expected)) for name, expected in reference.items()}
-    return {name: float((gradient.to(torch.float64) - reference[name]).norm()) for name, gradient in found.items()}
+    found = {
+        name: gradients.get(name, torch.zeros_like(expected))
+        for name, expected in reference.items()
+    }
+    return {
+        name: float((gradient.to(torch.float64) - reference[name]).norm())
+        for name, gradient in found.items()
+    }
 
 
 def _whole_norm(tensors: Mapping[str, Tensor]) -> float:
-    return math.sqrt(sum(float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values()))
+    return math.sqrt(
+        sum(float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values())
+    )
 
 
 def matmul_precision() -> str:
-    """The precision of float32 matmuls in every arm; torch's default unless the variant sets another."""
+    """The precision of float32 matmuls in every arm; torch's default unless the variant sets
+    another.
+    """
     return str(torch.get_float32_matmul_precision())

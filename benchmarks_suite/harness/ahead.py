@@ -1,16 +1,18 @@
-"""Compiling ahead: a case is compiled in a process of its own, beside others, and its caches are kept for its job.
+"""Compiling ahead: a case is compiled in a process of its own, beside others, and its caches are
+kept for its job.
 
-While a case is compiled the GPU waits, and most of a compilation keeps one core busy. So a batch may compile the cases
-of its list beforehand, several at a time (commands/ahead.py). A job that asks for no start then begins on what that
-left in FOLDER, which the variable COMPILEWATCH_AHEAD names.
+While a case is compiled the GPU waits, and most of a compilation keeps one core busy. So a batch
+may compile the cases of its list beforehand, several at a time (commands/ahead.py). A job that asks
+for no start then begins on what that left in FOLDER, which the variable COMPILEWATCH_AHEAD names.
 
-Beside other work no time means anything: none becomes a metric, and what Inductor chose by timing (how a kernel is
-launched) is forgotten, so that the job, which has the device to itself, chooses. What does not depend on who runs
-beside is kept: graphs, breaks, recompiles, generated code, the memory of the compiled arm.
+Beside other work no time means anything: none becomes a metric, and what Inductor chose by timing
+(how a kernel is launched) is forgotten, so that the job, which has the device to itself, chooses.
+What does not depend on who runs beside is kept: graphs, breaks, recompiles, generated code, the
+memory of the compiled arm.
 
-A case with dropout compiles twice, once for the arm that is timed and once for the one whose accuracy is checked: in
-two processes, each with caches of its own, which ``gather`` makes one. Their entries do not know their folder, which
-torch.compiler.load_cache_artifacts relies on, too.
+A case with dropout compiles twice, once for the arm that is timed and once for the one whose
+accuracy is checked: in two processes, each with caches of its own, which ``gather`` makes one.
+Their entries do not know their folder, which torch.compiler.load_cache_artifacts relies on, too.
 
     python -m benchmarks_suite.harness.ahead JOB_FILE FOLDER timed|checked
 """
@@ -35,7 +37,9 @@ _CHOSEN_BY_TIMING = "*.best_config"  # of torch._inductor.runtime.autotune_cache
 
 
 def place(job: jobs.Job, folder: Path) -> Path:
-    """Where the case's caches are in ``folder``: for this torch build and device, with this variant."""
+    """Where the case's caches are in ``folder``: for this torch build and device, with this
+    variant.
+    """
     build = caches.place(job.device, os.environ | job.env, preload.wrapper(job)).folder.name
     variant = json.dumps([job.document["variant"], job.measure.seed], sort_keys=True)
     digest = hashlib.sha256(variant.encode()).hexdigest()[:12]
@@ -43,8 +47,8 @@ def place(job: jobs.Job, folder: Path) -> Path:
 
 
 def found(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
-    """The caches of this job's case, and what start.py answered when they were filled; None where there are none, and
-    for a job that measures starts: a cold one must be cold.
+    """The caches of this job's case, and what start.py answered when they were filled; None where
+    there are none, and for a job that measures starts: a cold one must be cold.
     """
     named = os.environ.get(SWITCH)
     if not named or job.measure.starts or not preload.needs_toolchain(job):
@@ -61,8 +65,8 @@ def arms(job: jobs.Job) -> tuple[str, ...]:
 
 
 def fill(job: jobs.Job, folder: Path, arm: str) -> None:
-    """Compiles one arm of the case with caches that are kept in ``folder``; of the timed one with the steps of a start.
-    Whatever goes wrong is in the answer, and the job will compile by itself.
+    """Compiles one arm of the case with caches that are kept in ``folder``; of the timed one with
+    the steps of a start. Whatever goes wrong is in the answer, and the job will compile by itself.
     """
     preload.set_variables(job)
     base = caches.base(job.device, preload.wrapper(job))
@@ -71,7 +75,11 @@ def fill(job: jobs.Job, folder: Path, arm: str) -> None:
         (folder / _ANSWER).write_text(json.dumps(_without_dropout(job)))
         return
     spec = folder / "spec.json"
-    spec.write_text(json.dumps({"job": job.document, "artifacts_in": None, "artifacts_out": None, "code_out": None}))
+    spec.write_text(
+        json.dumps(
+            {"job": job.document, "artifacts_in": None, "artifacts_out": None, "code_out": None}
+        )
+    )
     start.answer(spec, folder / _ANSWER)
 
 
@@ -82,7 +90,9 @@ def status(folder: Path) -> str | None:
 
 
 def gather(folder: Path) -> None:
-    """Makes the caches of both arms of a case one, and removes from them what was chosen by timing."""
+    """Makes the caches of both arms of a case one, and removes from them what was chosen by
+    timing.
+    """
     for name in ("inductor", "triton"):
         if (folder / CHECKED / name).exists():
             shutil.copytree(folder / CHECKED / name, folder / TIMED / name, dirs_exist_ok=True)

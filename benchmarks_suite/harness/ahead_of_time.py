@@ -1,4 +1,6 @@
-"""AOTInductor: exported with its first inputs, compiled into a package, loaded, called like the module."""
+"""AOTInductor: exported with its first inputs, compiled into a package, loaded, called like the
+module.
+"""
 
 import os
 import tempfile
@@ -13,7 +15,9 @@ from benchmarks_suite.workload import Unsupported
 
 
 class Packaged:
-    """Stands in for ``module``; the first call compiles, as with torch.compile, so a start measures it."""
+    """Stands in for ``module``; the first call compiles, as with torch.compile, so a start measures
+    it.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         self._module = module
@@ -36,7 +40,9 @@ def _compiled(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Path) -> str:
-    """Exports and compiles; the path of the package, in ``folder``. Raises Unsupported where loading it would crash."""
+    """Exports and compiles; the path of the package, in ``folder``. Raises Unsupported where
+    loading it would crash.
+    """
     from torch._inductor import aoti_compile_and_package
 
     exported = torch.export.export(module, args, kwargs, strict=False)
@@ -44,16 +50,20 @@ def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fo
     if has_own_runtime(path):
         compiler = os.environ.get("CXX", "g++")
         raise Unsupported(
-            f"the C++ compiler {compiler} links its runtime library into what it makes: a package of AOTInductor then"
-            " crashes while it is loaded (std::regex finds two of them). Set CXX to one that does not"
+            f"the C++ compiler {compiler} links its runtime library into what it makes: a "
+            "package of AOTInductor then"
+            " crashes while it is loaded (std::regex finds two of them). Set CXX to one that "
+            "does not"
         )
     return str(path)
 
 
 def has_own_runtime(package: Path) -> bool:
-    """Whether a library in the package brings the C++ runtime along, instead of asking for the process's: each shared
-    library that asks for it names it.
+    """Whether a library in the package brings the C++ runtime along, instead of asking for the
+    process's: each shared library that asks for it names it.
     """
     with zipfile.ZipFile(package) as archive:
         libraries = [archive.read(name) for name in archive.namelist() if name.endswith(".so")]
-    return any(b"libstdc++.so" not in library and b"libc++.so" not in library for library in libraries)
+    return any(
+        b"libstdc++.so" not in library and b"libc++.so" not in library for library in libraries
+    )

@@ -20,9 +20,9 @@ class Arm:
     """One side of a comparison.
 
     module: the module object whose weights a step uses; never the compiled wrapper around it.
-    step: one step on a batch. In inference a forward pass without gradients; in training zeroed gradients,
-        forward pass, loss, backward, optimizer; it returns the loss, and the gradients stay until the next
-        step.
+    step: one step on a batch. In inference a forward pass without gradients; in training zeroed
+        gradients, forward pass, loss, backward, optimizer; it returns the loss, and the gradients
+        stay until the next step.
     forward: the forward pass as ``step`` runs it; None where it cannot be had apart from the step.
     forget: sets the optimizer's state to zero, in place.
     """
@@ -41,8 +41,8 @@ def eager_arm(prepared: Prepared, dropout: bool = True) -> Arm:
 
 
 def new_optimizer(prepared: Prepared, module: nn.Module) -> torch.optim.Optimizer | None:
-    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its step changes
-    its flags.
+    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its
+    step changes its flags.
     """
     return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if prepared.training else None
 
@@ -78,7 +78,9 @@ def _forward(prepared: Prepared, callee: Any) -> Step:
     return forward
 
 
-def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]) -> Step:
+def training_step(
+    prepared: Prepared, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
+) -> Step:
     """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
     parameters, loss_of = list(module.parameters()), prepared.workload.loss
     assert loss_of is not None  # checked when the workload was prepared
@@ -96,7 +98,9 @@ def training_step(prepared: Prepared, module: nn.Module, forward: Step, optimize
 
 
 def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
-    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change its structure."""
+    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change
+    its structure.
+    """
     for state in optimizer.state.values() if optimizer else ():
         for value in state.values():
             if isinstance(value, Tensor):
@@ -105,9 +109,11 @@ def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
 
 @contextmanager
 def restored_state(arm: Arm) -> Iterator[int]:
-    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the block ends.
+    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the
+    block ends.
 
-    Gives the bytes of the copy that this needs meanwhile, on the arm's device: no memory of the arm's own.
+    Gives the bytes of the copy that this needs meanwhile, on the arm's device: no memory of the
+    arm's own.
     """
     kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
     try:
@@ -121,7 +127,9 @@ def restored_state(arm: Arm) -> Iterator[int]:
 
 
 def _bytes(tensor: Tensor) -> int:
-    """What a tensor holds here: of a quantized one its parts, of one that is spread over ranks this rank's."""
+    """What a tensor holds here: of a quantized one its parts, of one that is spread over ranks this
+    rank's.
+    """
     if hasattr(tensor, "__tensor_flatten__"):
         return sum(_bytes(getattr(tensor, part)) for part in tensor.__tensor_flatten__()[0])
     return tensor.nbytes

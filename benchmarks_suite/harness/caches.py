@@ -1,9 +1,10 @@
 """Folders of one job: private compiler caches, each begun as a copy of a prepared base.
 
-The first compilation on a machine also pays for one-time checks of the toolchain (which vector instructions
-compile, the precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once, here, and every start
-gets the same copy, or they would drown the model's own compile time. The precompiled header lies under the
-temporary folder, which therefore is the base's for every process that compiles.
+The first compilation on a machine also pays for one-time checks of the toolchain (which vector
+instructions compile, the precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once,
+here, and every start gets the same copy, or they would drown the model's own compile time. The
+precompiled header lies under the temporary folder, which therefore is the base's for every process
+that compiles.
 """
 
 import hashlib
@@ -29,7 +30,9 @@ _MARK = "toolchain.json"
 
 
 class ToolchainError(RuntimeError):
-    """The compilers on this machine do not work; the text is what they said, the last line first."""
+    """The compilers on this machine do not work; the text is what they said, the last line
+    first.
+    """
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,9 @@ class CompilerCaches:
 
 @dataclass(frozen=True)
 class Base:
-    """The prepared base of one torch build on one machine: made once, by the first job that needs it, and kept."""
+    """The prepared base of one torch build on one machine: made once, by the first job that needs
+    it, and kept.
+    """
 
     folder: Path
 
@@ -82,9 +87,11 @@ class Base:
 
 
 def base(device: str, wrapper: str = "python") -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises ToolchainError.
+    """The base for this interpreter's torch, made now if it is the first time. Raises
+    ToolchainError.
 
-    wrapper: what the compiler writes the kernels' calls in, "python", "cpp" or "aot": each precompiles other headers.
+    wrapper: what the compiler writes the kernels' calls in, "python", "cpp" or "aot": each
+        precompiles other headers.
     """
     found = place(device, os.environ, wrapper)
     if not found.is_made:
@@ -95,23 +102,33 @@ def base(device: str, wrapper: str = "python") -> Base:
 
 
 def place(device: str, variables: Mapping[str, str], wrapper: str) -> Base:
-    """Where that base is, or will be, for a process with these environment variables. Its temporary folder exists."""
+    """Where that base is, or will be, for a process with these environment variables. Its temporary
+    folder exists.
+    """
     found = Base(cache_home() / f"toolchain-{_key(device, variables, wrapper)}")
     found.temporary_folder.mkdir(parents=True, exist_ok=True)
     return found
 
 
 def _make(folder: Path, device: str, wrapper: str) -> None:
-    """Prepares in place, because the header keeps its path; the mark of completeness is written last."""
+    """Prepares in place, because the header keeps its path; the mark of completeness is written
+    last.
+    """
     for name in ("inductor", "triton", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    environment = {**child_environment(), **CompilerCaches(folder).environment, "TMPDIR": str(folder / "tmp")}
+    environment = {
+        **child_environment(),
+        **CompilerCaches(folder).environment,
+        "TMPDIR": str(folder / "tmp"),
+    }
     command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device, wrapper]
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines()[-20:]
         if done.returncode < 0:  # no exception, which would be the last line
-            said.append(f"the compilers' check was ended by {signal.Signals(-done.returncode).name}")
+            said.append(
+                f"the compilers' check was ended by {signal.Signals(-done.returncode).name}"
+            )
         raise ToolchainError("\n".join(reversed(said)) or f"exit code {done.returncode}")
     partial = folder / f"toolchain.{os.getpid()}.partial"
     partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
@@ -119,7 +136,9 @@ def _make(folder: Path, device: str, wrapper: str) -> None:
 
 
 def _forget_unused() -> None:
-    """Removes what no job has used for long: each build leaves a base, on a CPU of 150 MB and more."""
+    """Removes what no job has used for long: each build leaves a base, on a CPU of 150 MB and
+    more.
+    """
     oldest = time.time() - UNUSED_DAYS * 24 * 3600
     for mark in cache_home().glob(f"toolchain-*/{_MARK}"):
         with suppress(FileNotFoundError):  # another process was quicker
@@ -135,15 +154,17 @@ def empty(folder: Path) -> CompilerCaches:
 
 
 def child_environment() -> dict[str, str]:
-    """This process's variables, with which a child finds this package wherever it is started, hashes as its siblings
-    do, and says where it was when it crashes.
+    """This process's variables, with which a child finds this package wherever it is started,
+    hashes as its siblings do, and says where it was when it crashes.
     """
     path = os.pathsep.join(filter(None, [PACKAGE_PARENT, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
 
 
 def cache_home() -> Path:
-    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that can be written."""
+    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that
+    can be written.
+    """
     home = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
     places = [Path(home)] if home else []
     places += [Path.home() / ".cache"] if os.environ.get("HOME") else []
@@ -159,12 +180,17 @@ def cache_home() -> Path:
 
 
 def _key(device: str, variables: Mapping[str, str], wrapper: str) -> str:
-    """Names what the checks depend on: the torch build, the interpreter, the processor and its flags, the compiler, and
-    what it writes.
+    """Names what the checks depend on: the torch build, the interpreter, the processor and its
+    flags, the compiler, and what it writes.
     """
     try:
         processor = next(
-            (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), ""
+            (
+                line
+                for line in Path("/proc/cpuinfo").read_text().splitlines()
+                if line.startswith("flags")
+            ),
+            "",
         )
     except OSError:
         processor = platform.processor()

@@ -1,6 +1,8 @@
-"""What this machine can do at most: its own matmul rate and copy bandwidth. The canary, and the yardstick of shares.
+"""What this machine can do at most: its own matmul rate and copy bandwidth. The canary, and the
+yardstick of shares.
 
-A ceiling is measured with torch itself, with the job's number of threads, as the median over samples of at least
+A ceiling is measured with torch itself, with the job's number of threads, as the median over
+samples of at least
 20 ms. It is kept beside the prepared caches, where the jobs of this machine find it.
 """
 
@@ -25,13 +27,17 @@ COPY_BYTES = {"cpu": 1 << 28, "cuda": 1 << 30}  # beyond every cache
 
 
 def measure(device: torch.device) -> dict[str, Interval]:
-    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s (bytes read and written), each with its 95 % interval."""
+    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s (bytes read and written), each with its 95
+    % interval.
+    """
     found = {f"matmul.{name}": _matmul_tflops(device, dtype) for name, dtype in DTYPES.items()}
     return found | {"copy": _copy_gb_s(device)}
 
 
 def save(found: dict[str, Interval], device: torch.device) -> Path:
-    """Keeps the ceilings for the jobs of this machine: of each the best so far, as load and heat only lower them."""
+    """Keeps the ceilings for the jobs of this machine: of each the best so far, as load and heat
+    only lower them.
+    """
     path, before = _path(device), known(device)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
@@ -41,7 +47,9 @@ def save(found: dict[str, Interval], device: torch.device) -> Path:
 
 
 def known(device: torch.device) -> dict[str, float]:
-    """The ceilings that were measured here with this torch and as many threads; empty: none were."""
+    """The ceilings that were measured here with this torch and as many threads; empty: none
+    were.
+    """
     try:
         found: dict[str, float] = json.loads(_path(device).read_text())
     except OSError:
@@ -51,8 +59,12 @@ def known(device: torch.device) -> dict[str, float]:
 
 def _matmul_tflops(device: torch.device, dtype: torch.dtype) -> Interval:
     size = MATRIX[device.type]
-    a, b = torch.empty(size, size, device=device, dtype=dtype), torch.empty(size, size, device=device, dtype=dtype)
-    for stream, matrix in enumerate((a, b)):  # not constants: a GPU draws less power for those, and clocks higher
+    a, b = (
+        torch.empty(size, size, device=device, dtype=dtype),
+        torch.empty(size, size, device=device, dtype=dtype),
+    )
+    # Not constants: a GPU draws less power for those, and clocks higher
+    for stream, matrix in enumerate((a, b)):
         generator.fill_normal(matrix, stream, 1.0)
     out = torch.empty_like(a)
     seconds = _seconds(lambda: torch.mm(a, b, out=out), device)
@@ -67,11 +79,15 @@ def _copy_gb_s(device: torch.device) -> Interval:
 
 
 def _seconds(action: Callable[[], Any], device: torch.device) -> Interval:
-    """Seconds of one call: the median over SAMPLES samples, after as many untimed calls as one sample has."""
+    """Seconds of one call: the median over SAMPLES samples, after as many untimed calls as one
+    sample has.
+    """
     inner = 1
     while _timed(action, device, inner) < SAMPLE_S:
         inner *= 2
-    return statistics.median_interval([_timed(action, device, inner) / inner for _ in range(SAMPLES)])
+    return statistics.median_interval(
+        [_timed(action, device, inner) / inner for _ in range(SAMPLES)]
+    )
 
 
 def _timed(action: Callable[[], Any], device: torch.device, inner: int) -> float:
@@ -89,8 +105,14 @@ def _synchronize(device: torch.device) -> None:
 
 
 def _path(device: torch.device) -> Path:
-    """One file for each device, torch and number of threads: on a GPU by its name, on a CPU by the processor's."""
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"{cpu_name()}, {torch.get_num_threads()}"
+    """One file for each device, torch and number of threads: on a GPU by its name, on a CPU by the
+    processor's.
+    """
+    name = (
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{cpu_name()}, {torch.get_num_threads()}"
+    )
     precision = torch.get_float32_matmul_precision()
     digest = hashlib.sha256(f"{name}\n{torch.__version__}\n{precision}".encode()).hexdigest()[:12]
     return caches.cache_home() / f"ceilings-{device.type}-{digest}.json"

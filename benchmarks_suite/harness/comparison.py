@@ -1,4 +1,6 @@
-"""What happens in the measuring process itself: stages 4 to 9 of measure.py, each a method, in that order."""
+"""What happens in the measuring process itself: stages 4 to 9 of measure.py, each a method, in that
+order.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Comparison:
         self._device = torch.device(job.device)
         self._workload = registry.load(job.benchmark)
         if job.config.compiles or job.benchmark.mode == "training":
-            torch_versions.import_compiler(job.config.backend)  # eager's optimizer needs it: both arms count alike
+            # Eager's optimizer needs it: both arms count alike
+            torch_versions.import_compiler(job.config.backend)
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
@@ -61,8 +64,8 @@ class Comparison:
         }
 
     def run_eager(self) -> None:
-        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out of memory
-        is survived.
+        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out
+        of memory is survived.
         """
         try:
             self._run_eager()
@@ -87,18 +90,24 @@ class Comparison:
         self._eager_seen = self._observe(self._without_dropout(self._eager))
         if not self._eager_seen.finite:
             raise ValueError(
-                "the output, the loss or a gradient is not finite in eager: nothing can be compared with it"
+                "the output, the loss or a gradient is not finite in eager: nothing can be "
+                "compared with it"
             )
         second = self._observe(self._without_dropout(self._eager))
-        report.two_runs(self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype))
+        report.two_runs(
+            self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype)
+        )
 
     def run_reference(self) -> None:
-        """6. The same in float64. Where that cannot be had (memory, an operator), half types take float32 instead.
+        """6. The same in float64. Where that cannot be had (memory, an operator), half types take
+        float32 instead.
 
         Where neither can be had there is no verdict, and the reason is told.
         """
         reasons = []
-        for dtype in (torch.float64,) if self._dtype == torch.float32 else (torch.float64, torch.float32):
+        for dtype in (
+            (torch.float64,) if self._dtype == torch.float32 else (torch.float64, torch.float32)
+        ):
             reasons.append(self._reference_in(dtype))
             if self._reference is not None:
                 return
@@ -113,7 +122,9 @@ class Comparison:
         except Exception as error:
             return f"{name} could not be had: {outcome.of(error, 'reference').message}"
         if not found.finite:
-            return f"the {name} run itself is not finite: the benchmark overflows or divides by zero"
+            return (
+                f"the {name} run itself is not finite: the benchmark overflows or divides by zero"
+            )
         self._reference, self._reference_name = found, name
         return ""
 
@@ -148,7 +159,9 @@ class Comparison:
         pairs_s = timing.pairs_budget_s(measure.budget_s, measure.single_steps, step_ms)
         start = time.perf_counter()
         with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
-            taken, stop = timing.sample(self._stopwatch, arms, pairs_s, measure.target_percent, measure.seed)
+            taken, stop = timing.sample(
+                self._stopwatch, arms, pairs_s, measure.target_percent, measure.seed
+            )
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
         report.sampling(self._job, self._result, taken, stop, self._items_per_step)
@@ -170,20 +183,31 @@ class Comparison:
         if not known or self._eager is None:
             report.no_shares(
                 self._result,
-                "no benchmark `ceilings` has run on this machine" if not known else "there is no eager arm",
+                "no benchmark `ceilings` has run on this machine"
+                if not known
+                else "there is no eager arm",
             )
             return
         try:
             flops = shares.flops_of(self._prepared, self._eager)
-        except Exception as error:  # an operator that the counter cannot enter is no reason to lose the case
+        except (
+            Exception
+        ) as error:  # an operator that the counter cannot enter is no reason to lose the case
             report.no_shares(self._result, f"the step's operations cannot be counted: {error}")
             return
         rate = known[self._matmul]
         moved = None if self._prepared.training else shares.least_bytes(self._prepared)
-        report.shares(self._result, latency_ms, flops / rate / 1e12, moved / known["copy"] / 1e9 if moved else None)
+        report.shares(
+            self._result,
+            latency_ms,
+            flops / rate / 1e12,
+            moved / known["copy"] / 1e9 if moved else None,
+        )
 
     def _observe(self, arm: Arm) -> accuracy.Observed:
-        return accuracy.observe(self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps)
+        return accuracy.observe(
+            self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps
+        )
 
     def _without_dropout(self, arm: Arm) -> Arm:
         return eager_arm(self._prepared, dropout=False) if self._prepared.has_dropout else arm

@@ -1,7 +1,9 @@
-"""How each config is applied: from a prepared workload and a row of configs.py to an arm that runs compiled.
+"""How each config is applied: from a prepared workload and a row of configs.py to an arm that runs
+compiled.
 
-What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before anything
-is compiled. Nothing is compiled here: that happens in the arm's first step, which is what a start measures.
+What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before
+anything is compiled. Nothing is compiled here: that happens in the arm's first step, which is what
+a start measures.
 """
 
 from collections.abc import Callable
@@ -21,7 +23,9 @@ GRAPHS_MODES = ("reduce-overhead", "max-autotune")  # these record CUDA graphs
 
 
 def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Arm:
-    """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to 0."""
+    """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to
+    0.
+    """
     check_supported(prepared, config)
     for area in ("inductor", "dynamo", "functorch"):
         torch_versions.set_options(area, getattr(config, area))
@@ -32,7 +36,9 @@ def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Ar
         block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](prepared, module, config)
     if config.compile_mode in GRAPHS_MODES and prepared.device.type == "cuda":
-        arm = replace(arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None)
+        arm = replace(
+            arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None
+        )
     return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
 
 
@@ -41,24 +47,34 @@ def check_supported(prepared: Prepared, config: Config) -> None:
     benchmark, blocks, parts = prepared.benchmark, prepared.workload.blocks, prepared.workload.parts
     if torch_versions.release() < config.since:
         since = ".".join(map(str, config.since))
-        raise Unsupported(f"{config.name} needs torch {since} or newer; this is {torch.__version__}")
+        raise Unsupported(
+            f"{config.name} needs torch {since} or newer; this is {torch.__version__}"
+        )
     if config.modes and benchmark.mode not in config.modes:
-        raise Unsupported(f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}")
+        raise Unsupported(
+            f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}"
+        )
     if config.shapes and benchmark.shapes not in config.shapes:
-        raise Unsupported(f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}")
+        raise Unsupported(
+            f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
+        )
     if config.gpu_only and prepared.device.type != "cuda":
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     if (config.target == "blocks" or config.disable_blocks) and not blocks:
         raise Unsupported(f"{config.name} needs repeated blocks, and {benchmark.module} names none")
     if config.target == "parts" and len(parts) != len(config.part_modes):
         raise Unsupported(
-            f"{config.name} needs {len(config.part_modes)} parts, and {benchmark.module} names {len(parts)}"
+            f"{config.name} needs {len(config.part_modes)} parts, and {benchmark.module} names "
+            f"{len(parts)}"
         )
     if config.target == "aot_inductor" and benchmark.shapes != "static":
-        raise Unsupported(f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary")
+        raise Unsupported(
+            f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary"
+        )
     if config.compiles and config.target != "aot_inductor" and config.backend not in _backends():
         raise Unsupported(
-            f"torch {torch.__version__} has no backend {config.backend!r}; it has {', '.join(_backends())}"
+            f"torch {torch.__version__} has no backend {config.backend!r}; it has "
+            f"{', '.join(_backends())}"
         )
 
 
@@ -77,12 +93,16 @@ def compile_arguments(config: Config) -> dict[str, Any]:
 
 
 def mark_varying_sizes(prepared: Prepared) -> None:
-    """Marks the sizes that differ between batches; with one batch, the first size of each tensor (the batch's)."""
+    """Marks the sizes that differ between batches; with one batch, the first size of each tensor
+    (the batch's).
+    """
     for name, example in prepared.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
         shapes = {batch[name].shape for batch in prepared.batches}
-        varying = [axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1]
+        varying = [
+            axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1
+        ]
         for batch in prepared.batches:
             for axis in varying or [0]:
                 if batch[name].shape[axis] > 1:
@@ -109,7 +129,11 @@ def _each_block(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
 
 def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
     for path, mode in zip(prepared.workload.parts.values(), config.part_modes, strict=True):
-        _compile_forward(module.get_submodule(path), **compile_arguments(config), **({"mode": mode} if mode else {}))
+        _compile_forward(
+            module.get_submodule(path),
+            **compile_arguments(config),
+            **({"mode": mode} if mode else {}),
+        )
     return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
 
 
@@ -131,7 +155,9 @@ def _module_and_foreach_map(prepared: Prepared, module: nn.Module, config: Confi
 
     adam = ForeachMapAdam(list(module.parameters()), LEARNING_RATE)
     compiled = torch.compile(module, **compile_arguments(config))
-    arm = arm_around("compiled", prepared, module, compiled, new_optimizer(prepared, module), adam.step)
+    arm = arm_around(
+        "compiled", prepared, module, compiled, new_optimizer(prepared, module), adam.step
+    )
     return replace(arm, forget=adam.forget)
 
 
@@ -155,13 +181,20 @@ def _float8(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     converted = convert_to_float8_training(module, module_filter_fn=fits_float8)
     if not any(type(child).__module__.startswith("torchao") for child in converted.modules()):
-        raise Unsupported(f"{config.name}: {prepared.benchmark.module} has no Linear whose sizes are multiples of 16")
+        raise Unsupported(
+            f"{config.name}: {prepared.benchmark.module} has no Linear whose sizes are "
+            "multiples of 16"
+        )
     return _whole_module(prepared, converted, config)
 
 
 def fits_float8(module: nn.Module, _: str) -> bool:
-    """Whether a module can multiply in float8: scaled matmuls want multiples of 16, which a small head is not."""
-    return isinstance(module, nn.Linear) and not (module.in_features % 16 or module.out_features % 16)
+    """Whether a module can multiply in float8: scaled matmuls want multiples of 16, which a small
+    head is not.
+    """
+    return isinstance(module, nn.Linear) and not (
+        module.in_features % 16 or module.out_features % 16
+    )
 
 
 _TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
@@ -180,8 +213,9 @@ _TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
 def _compile_forward(module: nn.Module, **arguments: Any) -> None:
     """Compiles a submodule in its place.
 
-    Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers (nn.Linear); equal
-    blocks share one graph either way, because they share the code of ``forward``.
+    Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers
+    (nn.Linear); equal blocks share one graph either way, because they share the code of
+    ``forward``.
     """
     module.forward = torch.compile(module.forward, **arguments)
 
@@ -191,7 +225,9 @@ def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
 
 
 def _marked(step: Step) -> Step:
-    """Tells the CUDA graphs that what the last step returned is no longer used: they may write over it."""
+    """Tells the CUDA graphs that what the last step returned is no longer used: they may write over
+    it.
+    """
 
     def marked(batch: Inputs) -> Any:
         torch.compiler.cudagraph_mark_step_begin()
@@ -201,7 +237,9 @@ def _marked(step: Step) -> Step:
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:
-    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else after two passes."""
+    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else
+    after two passes.
+    """
     if not config.stance:
         return step
     remaining = 1 if config.stance.get("stance") == "fail_on_recompile" else 2 * batches

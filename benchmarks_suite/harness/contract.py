@@ -1,8 +1,8 @@
 """Checks a document against one of our two schemas, with the standard library alone.
 
-It reads the subset of JSON Schema (draft 2020-12) that schema/*.json use and refuses a schema that uses more,
-so that it can never silently accept what the schema forbids. ``format`` is an annotation there and is not
-checked here either.
+It reads the subset of JSON Schema (draft 2020-12) that schema/*.json use and refuses a schema that
+uses more, so that it can never silently accept what the schema forbids. ``format`` is an annotation
+there and is not checked here either.
 """
 
 import json
@@ -21,7 +21,8 @@ _TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
     "integer": lambda value: (
-        not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+        not isinstance(value, bool)
+        and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
     ),
 }
 _ANNOTATIONS = frozenset({"$schema", "$id", "title", "default", "format"})
@@ -34,7 +35,9 @@ class ContractError(ValueError):
 @lru_cache
 def schema(name: str) -> dict[str, Any]:
     """The schema ``name`` (``job.v1`` or ``result.v1``)."""
-    document: dict[str, Any] = json.loads((SCHEMA_FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(
+        (SCHEMA_FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    )
     return document
 
 
@@ -48,19 +51,29 @@ def read_json(text: str) -> Any:
 
 
 def check(document: Any, name: str) -> None:
-    """Raises ContractError naming up to ten fields of ``document`` that break the schema ``name``."""
-    problems = [f"{path or 'document'}: {text}" for path, text in _problems(document, schema(name), "")]
+    """Raises ContractError naming up to ten fields of ``document`` that break the schema
+    ``name``.
+    """
+    problems = [
+        f"{path or 'document'}: {text}" for path, text in _problems(document, schema(name), "")
+    ]
     if problems:
         raise ContractError("; ".join(problems[:10]))
 
 
 def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a valid ``document`` in which every field that has a default in ``rules`` is present."""
+    """A copy of a valid ``document`` in which every field that has a default in ``rules`` is
+    present.
+    """
     filled = dict(document)
     for key, rule in rules.get("properties", {}).items():
         if "default" in rule:
             filled.setdefault(key, rule["default"])
-        elif rule.get("type") == "object" and "properties" in rule and (key in filled or "required" not in rule):
+        elif (
+            rule.get("type") == "object"
+            and "properties" in rule
+            and (key in filled or "required" not in rule)
+        ):
             filled[key] = with_defaults(filled.get(key, {}), rule)
     return filled
 
@@ -70,7 +83,9 @@ Problem = tuple[str, str]
 
 def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]:
     kinds = rules.get("type")
-    if kinds and not any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+    if kinds and not any(
+        _TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)
+    ):
         yield path, f"must be {_words(kinds)}, not {_shown(value)}"
         return
     for keyword, rule in rules.items():
@@ -78,7 +93,8 @@ def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]
             yield from _KEYWORDS[keyword](value, rule, rules, path)
         elif keyword not in _ANNOTATIONS and keyword != "type":
             raise NotImplementedError(
-                f"schema keyword {keyword!r} at {path or 'document'}: teach it to harness/contract.py"
+                f"schema keyword {keyword!r} at {path or 'document'}: teach it to "
+                "harness/contract.py"
             )
 
 
@@ -118,7 +134,11 @@ def _items(value: Any, rule: Any, rules: Any, path: str) -> Iterator[Problem]:
 
 
 def _unique(value: Any, rule: Any, rules: Any, path: str) -> Iterator[Problem]:
-    if isinstance(value, list) and rule and any(item in value[:index] for index, item in enumerate(value)):
+    if (
+        isinstance(value, list)
+        and rule
+        and any(item in value[:index] for index, item in enumerate(value))
+    ):
         yield path, "must not hold the same thing twice"
 
 
@@ -128,7 +148,10 @@ def _pattern(value: Any, pattern: str, rules: Any, path: str) -> Iterator[Proble
 
 
 def _one_of(value: Any, allowed: list[Any], rules: Any, path: str) -> Iterator[Problem]:
-    if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in allowed):
+    if not any(
+        value == choice and isinstance(value, bool) == isinstance(choice, bool)
+        for choice in allowed
+    ):
         yield path, f"must be {' or '.join(map(str, allowed))}, not {_shown(value)}"
 
 
@@ -141,9 +164,9 @@ def _limit(
     """A keyword that bounds a number or a length."""
 
     def keyword(value: Any, bound: float, rules: Any, path: str) -> Iterator[Problem]:
-        if any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)) and not holds(
-            measured(value), bound
-        ):
+        if any(
+            _TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)
+        ) and not holds(measured(value), bound):
             yield path, f"{words} {bound}, not {_shown(value)}"
 
     return keyword
@@ -161,11 +184,21 @@ _KEYWORDS: dict[str, Callable[[Any, Any, Any, str], Iterator[Problem]]] = {
     "const": lambda value, rule, rules, path: _one_of(value, [rule], rules, path),
     "minimum": _limit("number", lambda v: v, lambda v, bound: v >= bound, "must be at least"),
     "maximum": _limit("number", lambda v: v, lambda v, bound: v <= bound, "must be at most"),
-    "exclusiveMinimum": _limit("number", lambda v: v, lambda v, bound: v > bound, "must be more than"),
-    "minLength": _limit("string", len, lambda v, bound: v >= bound, "must have a length of at least"),
-    "maxLength": _limit("string", len, lambda v, bound: v <= bound, "must have a length of at most"),
-    "maxItems": _limit("array", len, lambda v, bound: v <= bound, "must have a number of items of at most"),
-    "maxProperties": _limit("object", len, lambda v, bound: v <= bound, "must have a number of fields of at most"),
+    "exclusiveMinimum": _limit(
+        "number", lambda v: v, lambda v, bound: v > bound, "must be more than"
+    ),
+    "minLength": _limit(
+        "string", len, lambda v, bound: v >= bound, "must have a length of at least"
+    ),
+    "maxLength": _limit(
+        "string", len, lambda v, bound: v <= bound, "must have a length of at most"
+    ),
+    "maxItems": _limit(
+        "array", len, lambda v, bound: v <= bound, "must have a number of items of at most"
+    ),
+    "maxProperties": _limit(
+        "object", len, lambda v, bound: v <= bound, "must have a number of fields of at most"
+    ),
 }
 
 

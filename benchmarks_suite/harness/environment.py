@@ -1,4 +1,6 @@
-"""What a job runs on: torch, libraries, machine, settings; and the fingerprint that tells equal ones."""
+"""What a job runs on: torch, libraries, machine, settings; and the fingerprint that tells equal
+ones.
+"""
 
 import hashlib
 import importlib.metadata
@@ -19,13 +21,14 @@ SHOWN_VARIABLES = re.compile(
     r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"
 )
 OF_ONE_JOB = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})
-OF_ONE_DEVICE = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})  # a class of machines has several
+# a class of machines has several
+OF_ONE_DEVICE = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
 _OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
 
 
 def describe(job: Job) -> dict[str, Any]:
-    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a failure
-    tells it too.
+    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a
+    failure tells it too.
     """
     document: dict[str, Any] = {
         "torch": _torch(),
@@ -38,14 +41,20 @@ def describe(job: Job) -> dict[str, Any]:
 
 
 def fingerprint(document: dict[str, Any]) -> str:
-    """SHA-256 (first 16 hex digits) of the environment without the names of the single machine and device."""
-    machine = {key: value for key, value in document["machine"].items() if key not in _OF_ONE_MACHINE}
+    """SHA-256 (first 16 hex digits) of the environment without the names of the single machine and
+    device.
+    """
+    machine = {
+        key: value for key, value in document["machine"].items() if key not in _OF_ONE_MACHINE
+    }
     stable = {**document, "machine": machine}
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def package_version(name: str) -> str | None:
-    """The installed version of a distribution, without importing it; None where it is not installed."""
+    """The installed version of a distribution, without importing it; None where it is not
+    installed.
+    """
     try:
         return importlib.metadata.version(name)[:80]
     except importlib.metadata.PackageNotFoundError:
@@ -78,7 +87,9 @@ def _machine(job: Job) -> dict[str, Any]:
 
 
 def _gpu(index: int) -> dict[str, Any]:
-    """What torch and NVML say of the device; nothing where torch sees none (the case then ends ``unsupported``)."""
+    """What torch and NVML say of the device; nothing where torch sees none (the case then ends
+    ``unsupported``).
+    """
     try:
         import torch
 
@@ -105,7 +116,9 @@ def cpu_name() -> str:
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    """Flags that matter: threads, precision, the variant, and the variables that torch and its libraries read."""
+    """Flags that matter: threads, precision, the variant, and the variables that torch and its
+    libraries read.
+    """
     settings: dict[str, Any] = {
         "threads": job.measure.threads,
         "compile_threads": job.measure.compile_threads,
@@ -123,4 +136,7 @@ def _settings(job: Job) -> dict[str, Any]:
 
 
 def _shown(variable: str) -> bool:
-    return variable not in OF_ONE_JOB | OF_ONE_DEVICE and SHOWN_VARIABLES.fullmatch(variable) is not None
+    return (
+        variable not in OF_ONE_JOB | OF_ONE_DEVICE
+        and SHOWN_VARIABLES.fullmatch(variable) is not None
+    )

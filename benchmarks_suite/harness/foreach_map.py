@@ -1,4 +1,6 @@
-"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses (torch 2.7)."""
+"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses (torch
+2.7).
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +11,8 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class ForeachMapAdam:
-    """The same update as torch.optim.Adam with its defaults: D. Kingma and J. Ba, "Adam", ICLR 2015,
-    algorithm 1.
+    """The same update as torch.optim.Adam with its defaults: D. Kingma and J. Ba, "Adam", ICLR
+    2015, algorithm 1.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], learning_rate: float) -> None:
@@ -23,7 +25,9 @@ class ForeachMapAdam:
 
     def step(self) -> None:
         """One update from the parameters' gradients; a parameter without one is not touched."""
-        used = [index for index, parameter in enumerate(self._parameters) if parameter.grad is not None]
+        used = [
+            index for index, parameter in enumerate(self._parameters) if parameter.grad is not None
+        ]
         with torch.no_grad():
             self._update(
                 *(
@@ -57,9 +61,14 @@ class ForeachMapAdam:
             mean = mean.lerp(gradient, 1 - BETA1)
             square = square * BETA2 + (1 - BETA2) * gradient * gradient
             scale = (1 - BETA2**step).sqrt()
-            parameter = parameter - learning_rate / (1 - BETA1**step) * mean / (square.sqrt() / scale + EPSILON)
+            parameter = parameter - learning_rate / (1 - BETA1**step) * mean / (
+                square.sqrt() / scale + EPSILON
+            )
             return parameter, mean, square, step
 
-        updated = foreach_map(update, parameters, means, squares, steps, gradients)  # one tuple for each parameter
-        for old, new in zip((parameters, means, squares, steps), zip(*updated, strict=True), strict=True):
+        # One tuple for each parameter
+        updated = foreach_map(update, parameters, means, squares, steps, gradients)
+        for old, new in zip(
+            (parameters, means, squares, steps), zip(*updated, strict=True), strict=True
+        ):
             torch._foreach_copy_(old, list(new))

@@ -1,10 +1,11 @@
 """Work in a forked child: a process of its own that need not import everything again.
 
-A start or a job wants a fresh process: empty caches, nothing compiled, the device untouched. Importing torch, the
-compiler and a model's libraries takes most of the time that such a process costs, and is the same each time. So a
-process that has imported them, and has done nothing else, is forked; the child is as fresh as one that has just
-finished its imports. ``why_unfit`` says when that would not hold; the work then gets a process that imports by itself.
-docs/measuring.md tells what is shared and what is not.
+A start or a job wants a fresh process: empty caches, nothing compiled, the device untouched.
+Importing torch, the compiler and a model's libraries takes most of the time that such a process
+costs, and is the same each time. So a process that has imported them, and has done nothing else, is
+forked; the child is as fresh as one that has just finished its imports. ``why_unfit`` says when
+that would not hold; the work then gets a process that imports by itself. docs/measuring.md tells
+what is shared and what is not.
 """
 
 import ctypes
@@ -19,21 +20,25 @@ from typing import NoReturn
 
 SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
-# Threads that no child misses: jemalloc, pyarrow's allocator, starts its own in each forked child; NVML's waits for
-# events that nobody asked for (CUDA's has the same name, and is known by the file that it opens).
+# Threads that no child misses: jemalloc, pyarrow's allocator, starts its own in each forked child;
+# NVML's waits for events that nobody asked for (CUDA's has the same name, and is known by the file
+# that it opens).
 _HARMLESS_THREADS = ("jemalloc_bg_thd", "cuda0")
-_OPENED_BY_CUDA = "/dev/nvidia-uvm"  # cuInit opens it; NVML, which may be asked before a fork, does not
+# CuInit opens it; NVML, which may be asked before a fork, does not
+_OPENED_BY_CUDA = "/dev/nvidia-uvm"
 
 
 def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False) -> int:
-    """Does ``work`` in a forked child; returns its exit code as subprocess does: what work returned (None: 0), negative
-    for a signal.
+    """Does ``work`` in a forked child; returns its exit code as subprocess does: what work returned
+    (None: 0), negative for a signal.
 
-    Raises TimeoutError after ``limit_s`` seconds; the child and what it started are then ended, as they are when
-    this process is interrupted. own_group: the child leads a session of its own, and whatever is left of that when
-    the child has ended is ended too.
+    Raises TimeoutError after ``limit_s`` seconds; the child and what it started are then ended, as
+    they are when this process is interrupted. own_group: the child leads a session of its own, and
+    whatever is left of that when the child has ended is ended too.
     """
-    child = multiprocessing.get_context("fork").Process(target=_begun, args=(work, os.getpid(), own_group))
+    child = multiprocessing.get_context("fork").Process(
+        target=_begun, args=(work, os.getpid(), own_group)
+    )
     child.start()
     assert child.pid is not None  # it was started
     try:
@@ -52,8 +57,8 @@ def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False)
 
 
 def with_fixed_hashes() -> None:
-    """Begins this program anew with PYTHONHASHSEED=0, unless it has that: a forked child hashes as its parent does, and
-    code that is generated in another order is other code.
+    """Begins this program anew with PYTHONHASHSEED=0, unless it has that: a forked child hashes as
+    its parent does, and code that is generated in another order is other code.
     """
     if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
         arguments = [sys.executable, *sys.orig_argv[1:]]
@@ -61,18 +66,25 @@ def with_fixed_hashes() -> None:
 
 
 def end_with_parent(parent: int) -> None:
-    """The kernel ends this process when ``parent``, which started it, is gone, however that came."""
+    """The kernel ends this process when ``parent``, which started it, is gone, however that
+    came.
+    """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # gone already
         os._exit(1)
 
 
 def why_unfit() -> str:
-    """Why this process must not be forked for work that wants a fresh one; empty where it may be."""
+    """Why this process must not be forked for work that wants a fresh one; empty where it may
+    be.
+    """
     if os.environ.get(SWITCH) == "fresh":
         return f"{SWITCH} asks for fresh processes"
     if sys.flags.hash_randomization:
-        return "its hashes are random (PYTHONHASHSEED is not 0), and the children's would differ from other processes'"
+        return (
+            "its hashes are random (PYTHONHASHSEED is not 0), and the children's would "
+            "differ from other processes'"
+        )
     try:
         return _why_busy() or _why_used()
     except OSError as error:
@@ -97,8 +109,9 @@ def children(process: int) -> list[int]:
 def end_at_once(code: int = 0) -> NoReturn:
     """Ends this process, whose work is done, with what it started.
 
-    The farewells of its libraries would cost the device seconds: Inductor's (seen in 2.13) waits until the compile
-    workers have begun, only to end them. Before that release it left them, and they began while others were measured.
+    The farewells of its libraries would cost the device seconds: Inductor's (seen in 2.13) waits
+    until the compile workers have begun, only to end them. Before that release it left them, and
+    they began while others were measured.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -133,7 +146,8 @@ def _why_busy() -> str:
     lost = {name for name in names if not name.startswith(_HARMLESS_THREADS)}
     if lost:
         return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
-    known = {child.pid for child in multiprocessing.active_children()}  # asked first: it buries those that have ended
+    # Asked first: it buries those that have ended
+    known = {child.pid for child in multiprocessing.active_children()}
     started = set(children(os.getpid())) - known
     processes = f"{len(started)} process{'es' * (len(started) > 1)}"
     return f"its imports started {processes}, which no child can use" if started else ""
@@ -142,7 +156,10 @@ def _why_busy() -> str:
 def _why_used() -> str:
     """What has been done beyond imports. Raises OSError."""
     if _OPENED_BY_CUDA in _open_files():
-        return f"its imports touched the GPU ({_OPENED_BY_CUDA} is open), and CUDA does not survive a fork"
+        return (
+            f"its imports touched the GPU ({_OPENED_BY_CUDA} is open), and CUDA does not "
+            "survive a fork"
+        )
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         return "it has initialized CUDA, which does not survive a fork"

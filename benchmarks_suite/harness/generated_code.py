@@ -1,8 +1,9 @@
 """The code that the compiler generated: its fingerprints, and the artifact that keeps it.
 
-Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told apart,
-because a change of one alone says who changed. Names, paths, hashes and debug sections are taken out first: they
-differ between two compilations of the same thing, whose caches lie in other folders.
+Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told
+apart, because a change of one alone says who changed. Names, paths, hashes and debug sections are
+taken out first: they differ between two compilations of the same thing, whose caches lie in other
+folders.
 """
 
 import hashlib
@@ -20,7 +21,8 @@ _KINDS = ("wrapper", "kernels", "ptx", "cubin")
 _PYTHON_COMMENT = re.compile(r"^\s*#.*$", re.M)  # in C++ such a line is code
 _NOISE = (
     (re.compile(r"^\s*//.*$", re.M), ""),  # comments: source nodes, AOT ids, paths
-    (re.compile(r"\.section\s+\.debug_\w+\s*\{.*?\}", re.S), ""),  # of PTX: the source's path, byte by byte
+    # Of PTX: the source's path, byte by byte
+    (re.compile(r"\.section\s+\.debug_\w+\s*\{.*?\}", re.S), ""),
     (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),
     (re.compile(r"/[\w.+-]+(?:/[\w.+-]+)+"), "PATH"),
     (re.compile(r"\bc[a-z2-7]{51}\b|\b[0-9a-fA-F]{32,64}\b|\b[A-Z2-7]{52}\b"), "HASH"),
@@ -28,7 +30,8 @@ _NOISE = (
     (re.compile(r"\s+$", re.M), ""),
 )
 _NO_CONTENT = 8  # SHT_NOBITS of elf(5)
-_QUOTED_SOURCE = re.compile(r"'''.*?'''", re.S)  # in a wrapper: the kernels' source, which is counted as theirs
+# In a wrapper: the kernels' source, which is counted as theirs
+_QUOTED_SOURCE = re.compile(r"'''.*?'''", re.S)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,9 @@ class GeneratedCode:
         self._before = {path for folder in folders for path in folder.rglob("*")}
 
     def files(self) -> list[CodeFile]:
-        """The generated files, by kind, in the order of their normalized contents, so that names do not matter."""
+        """The generated files, by kind, in the order of their normalized contents, so that names do
+        not matter.
+        """
         found = [CodeFile(kind, path, "") for path in self._new() if (kind := _kind(path))]
         found.sort(key=lambda file: (_KINDS.index(file.kind), _digest(file)))
         return [
@@ -55,7 +60,9 @@ class GeneratedCode:
         ]
 
     def fingerprints(self) -> dict[str, str | None]:
-        """Kind -> SHA-256 (first 16 hex digits) of its files, each normalized; None where there are none."""
+        """Kind -> SHA-256 (first 16 hex digits) of its files, each normalized; None where there are
+        none.
+        """
         digests: dict[str, list[str]] = {kind: [] for kind in _KINDS}
         for file in self.files():
             digests[file.kind].append(_digest(file))
@@ -65,7 +72,9 @@ class GeneratedCode:
         }
 
     def save(self, path: Path) -> bool:
-        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they would be too large."""
+        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they
+        would be too large.
+        """
         packed = io.BytesIO()
         sources = [file for file in self.files() if file.kind != "cubin"]
         with tarfile.open(fileobj=packed, mode="w:xz", preset=2) as archive:
@@ -82,7 +91,9 @@ class GeneratedCode:
 
     def _new(self) -> Iterator[Path]:
         for folder in self._folders:
-            yield from (path for path in folder.rglob("*") if path not in self._before and path.is_file())
+            yield from (
+                path for path in folder.rglob("*") if path not in self._before and path.is_file()
+            )
 
 
 def normalized(text: str) -> str:
@@ -115,7 +126,8 @@ def _digest(file: CodeFile) -> str:
 
 
 def without_debug_sections(binary: bytes) -> bytes:
-    """Names and contents of a cubin's sections but for debug's, which tell where the source lay: 64-bit ELF, elf(5).
+    """Names and contents of a cubin's sections but for debug's, which tell where the source lay:
+    64-bit ELF, elf(5).
 
     What is no ELF file comes back as it is.
     """
@@ -123,7 +135,9 @@ def without_debug_sections(binary: bytes) -> bytes:
         return binary
     (table,) = struct.unpack_from("<Q", binary, 40)
     size, count, of_names = struct.unpack_from("<HHH", binary, 58)
-    headers = [struct.unpack_from("<IIQQQQ", binary, table + index * size) for index in range(count)]
+    headers = [
+        struct.unpack_from("<IIQQQQ", binary, table + index * size) for index in range(count)
+    ]
     kept = []
     for name_at, kind, _, _, offset, length in headers:
         start = headers[of_names][4] + name_at

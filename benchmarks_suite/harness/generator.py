@@ -1,14 +1,15 @@
 """Weights and inputs that are the same on every device and in every torch release.
 
-The same seed gives other numbers in other releases (a ViT's first loss moved between 2.11 and 2.13), and then
-drift across builds would compare different models. So numbers are made here from an integer hash of (key,
-position): integer arithmetic is exact everywhere, and the two steps after it (a conversion of an integer
-below 2**53 to float64, one multiplication) are rounded alike by every IEEE 754 machine.
+The same seed gives other numbers in other releases (a ViT's first loss moved between 2.11 and
+2.13), and then drift across builds would compare different models. So numbers are made here from an
+integer hash of (key, position): integer arithmetic is exact everywhere, and the two steps after it
+(a conversion of an integer below 2**53 to float64, one multiplication) are rounded alike by every
+IEEE 754 machine.
 
-The hash is lowbias32 (C. Wellons, "Prospecting for Hash Functions", 2018), a bijection on 32 bits; its
-products stay below 2**63, so that int64 never overflows. A normal number is the sum of four uniform 16-bit
-numbers (Irwin-Hall: exact, bounded at 3.5 standard deviations, no logarithm whose last bit depends on a maths
-library).
+The hash is lowbias32 (C. Wellons, "Prospecting for Hash Functions", 2018), a bijection on 32 bits;
+its products stay below 2**63, so that int64 never overflows. A normal number is the sum of four
+uniform 16-bit numbers (Irwin-Hall: exact, bounded at 3.5 standard deviations, no logarithm whose
+last bit depends on a maths library).
 """
 
 import zlib
@@ -32,8 +33,8 @@ def key(*words: object) -> int:
 
 
 def hashed(start: int, stop: int, stream: int, device: torch.device | None = None) -> Tensor:
-    """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop - start,), 0 …
-    2**32 - 1. device: torch's default device if not given.
+    """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop -
+    start,), 0 … 2**32 - 1. device: torch's default device if not given.
     """
     return _mixed(_mixed(torch.arange(start, stop, dtype=torch.int64, device=device)) ^ stream)
 
@@ -49,7 +50,11 @@ def _mixed(x: Tensor) -> Tensor:
 def uniform(shape: Iterable[int], stream: int) -> Tensor:
     """Uniform in [0, 1), float32."""
     shape = tuple(shape)
-    return ((hashed(0, _count(shape), stream) >> 8).to(torch.float64) / 2**24).to(torch.float32).reshape(shape)
+    return (
+        ((hashed(0, _count(shape), stream) >> 8).to(torch.float64) / 2**24)
+        .to(torch.float32)
+        .reshape(shape)
+    )
 
 
 def integers(low: int, high: int, shape: Iterable[int], stream: int) -> Tensor:
@@ -79,9 +84,10 @@ def fill_normal(tensor: Tensor, stream: int, std: float) -> None:
 def fill_weights(module: nn.Module, seed: int) -> None:
     """Gives every parameter of ``module`` the value that belongs to its name, shape and ``seed``.
 
-    Matrices and kernels: normal, standard deviation 1 / sqrt(fan in), so that activations keep their size
-    through any depth. Vectors of ones (the gains of norms) and single numbers stay. Other vectors (biases,
-    layer scales): normal, 0.02; a bias of zero would hide a compiler that forgets to add it. Buffers stay.
+    Matrices and kernels: normal, standard deviation 1 / sqrt(fan in), so that activations keep
+    their size through any depth. Vectors of ones (the gains of norms) and single numbers stay.
+    Other vectors (biases, layer scales): normal, 0.02; a bias of zero would hide a compiler that
+    forgets to add it. Buffers stay.
     """
     for name, parameter in module.named_parameters():
         if not parameter.is_floating_point() or parameter.dim() == 0:
@@ -93,10 +99,11 @@ def fill_weights(module: nn.Module, seed: int) -> None:
 
 
 def _fan_in(shape: torch.Size) -> int:
-    """How many inputs add up in one output: the last size of a stack of matrices or embeddings, else all but
-    the first.
+    """How many inputs add up in one output: the last size of a stack of matrices or embeddings,
+    else all but the first.
     """
-    stacked = len(shape) == 3 and shape[-1] > 16  # (experts, in, out), (1, positions, width); not a 1-d kernel
+    # (experts, in, out), (1, positions, width); not a 1-d kernel
+    stacked = len(shape) == 3 and shape[-1] > 16
     return shape[-1] if stacked else _count(shape[1:])
 
 
@@ -108,18 +115,22 @@ def _count(shape: Iterable[int]) -> int:
 
 
 class own_draws(TorchFunctionMode):
-    """While it is on, torch's random functions give our numbers: the n-th call gives stream (seed, n).
+    """While it is on, torch's random functions give our numbers: the n-th call gives stream (seed,
+    n).
 
-    device: what makes the numbers, and gives them to the CPU: hundreds of millions take a CPU seconds.
-    A random function that it does not know is an error rather than a number that other releases draw
-    otherwise.
+    device: what makes the numbers, and gives them to the CPU: hundreds of millions take a CPU
+        seconds.
+    A random function that it does not know is an error rather than a number that other releases
+    draw otherwise.
     """
 
     def __init__(self, *seed: object, device: torch.device | str = "cpu") -> None:
         super().__init__()
         self._seed, self._calls, self._device = seed, 0, device
 
-    def __torch_function__(self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(
+        self, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None
+    ) -> Any:
         kwargs = dict(kwargs or {})
         name = getattr(func, "__name__", "")
         if name in _FOREIGN_DRAWS:
@@ -147,7 +158,9 @@ def _size(sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
     return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
 
 
-def _draw_randint(stream: int, *args: Any, low: int = 0, high: int | None = None, size: Any = None) -> Tensor:
+def _draw_randint(
+    stream: int, *args: Any, low: int = 0, high: int | None = None, size: Any = None
+) -> Tensor:
     """torch.randint(high, size), (low, high, size) and the same with names."""
     values = list(args)
     if size is None:
@@ -164,7 +177,9 @@ _DRAWS: dict[str, Any] = {
     "randn_like": lambda stream, tensor: normal(tensor.shape, stream).to(tensor),
     "randint": _draw_randint,
     "randperm": lambda stream, n: hashed(0, n, stream).argsort(stable=True),
-    "normal_": lambda stream, tensor, mean=0.0, std=1.0: tensor.copy_(normal(tensor.shape, stream) * std + mean),
+    "normal_": lambda stream, tensor, mean=0.0, std=1.0: tensor.copy_(
+        normal(tensor.shape, stream) * std + mean
+    ),
     "uniform_": lambda stream, tensor, low=0.0, high=1.0: tensor.copy_(
         uniform(tensor.shape, stream) * (high - low) + low
     ),

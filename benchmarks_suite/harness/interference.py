@@ -1,4 +1,6 @@
-"""What disturbed a measurement from outside: other load, another process on the GPU, heat, throttled clocks."""
+"""What disturbed a measurement from outside: other load, another process on the GPU, heat,
+throttled clocks.
+"""
 
 import re
 import resource
@@ -11,7 +13,8 @@ from typing import Any, Self
 from benchmarks_suite.harness import nvml, statistics
 
 PRESSURE_PERCENT = 10.0  # some task waited for a CPU in this share of the time
-SWITCHES_PER_S = 100.0  # involuntary context switches of a process that has a CPU to itself: a few per second
+# Involuntary context switches of a process that has a CPU to itself: a few per second
+SWITCHES_PER_S = 100.0
 HOT_C = 85.0
 CLOCK_SPREAD_PERCENT = 3.0
 _PERIOD_S = 0.2
@@ -21,7 +24,9 @@ Mark = tuple[str, str]
 
 
 class Watch:
-    """Used as ``with Watch(device_index) as watch``: around what is measured. device_index: None on a CPU."""
+    """Used as ``with Watch(device_index) as watch``: around what is measured. device_index: None on
+    a CPU.
+    """
 
     def __init__(self, device_index: int | None) -> None:
         self._device = None if device_index is None else nvml.Device.of(device_index)
@@ -60,11 +65,19 @@ class Watch:
             marks.append(
                 (
                     "cpu_pressure",
-                    f"tasks here waited for a CPU in {self._stalled_percent:.0f} % of the sampling time",
+                    (
+                        f"tasks here waited for a CPU in {self._stalled_percent:.0f} % of the "
+                        "sampling time"
+                    ),
                 )
             )
         if self._switches_per_s > SWITCHES_PER_S:
-            marks.append(("context_switches", f"{self._switches_per_s:.0f} involuntary context switches per second"))
+            marks.append(
+                (
+                    "context_switches",
+                    f"{self._switches_per_s:.0f} involuntary context switches per second",
+                )
+            )
         return marks
 
     def _gpu_marks(self) -> list[Mark]:
@@ -80,7 +93,9 @@ class Watch:
             marks.append(("gpu_shared", f"{processes:.0f} processes used the device"))
         clocks = self._values(lambda reading: reading.clock_mhz)
         if clocks and (max(clocks) - min(clocks)) / max(clocks) * 100 > CLOCK_SPREAD_PERCENT:
-            marks.append(("clock_changed", f"SM clock between {min(clocks):.0f} and {max(clocks):.0f} MHz"))
+            marks.append(
+                ("clock_changed", f"SM clock between {min(clocks):.0f} and {max(clocks):.0f} MHz")
+            )
         return marks
 
     def gpu_metrics(self) -> dict[str, float]:
@@ -100,7 +115,9 @@ class Watch:
 
 
 def _stalled_s() -> float:
-    """Seconds since boot in which some task waited for a CPU; 0 where the kernel does not count them."""
+    """Seconds since boot in which some task waited for a CPU; 0 where the kernel does not count
+    them.
+    """
     try:
         found = re.search(r"some .*total=(\d+)", _PRESSURE.read_text())
     except OSError:

@@ -70,16 +70,20 @@ def read(path: Path) -> Job:
 
 
 def parse(document: Any) -> Job:
-    """Checks a job document against the contract and the registry. Raises JobError naming the field."""
+    """Checks a job document against the contract and the registry. Raises JobError naming the
+    field.
+    """
     name = document.get("benchmark") if isinstance(document, dict) else None
     if isinstance(name, str) and not re.fullmatch(_fields()["benchmark"]["pattern"], name):
-        _known("benchmark", name, registry.BENCHMARKS)  # it is none; which ones are near says more than the pattern
+        # It is none; which ones are near says more than the pattern
+        _known("benchmark", name, registry.BENCHMARKS)
     try:
         contract.check(document, "job.v1")
     except contract.ContractError as error:
         raise JobError(str(error)) from error
     filled = contract.with_defaults(document, contract.schema("job.v1"))
-    filled["sources"] = [str(Path(path).absolute()) for path in filled["sources"]]  # other folders are worked in
+    # Other folders are worked in
+    filled["sources"] = [str(Path(path).absolute()) for path in filled["sources"]]
     measure = filled["measure"]
     variant = filled["variant"]
     return Job(
@@ -114,7 +118,10 @@ def _benchmark(document: dict[str, Any]) -> registry.Benchmark:
 def _integers(measure: dict[str, Any]) -> dict[str, Any]:
     """JSON has one kind of number: 5.0 is an integer there, and must be one here."""
     fields = _fields()["measure"]["properties"]
-    return {key: int(value) if fields[key].get("type") == "integer" else value for key, value in measure.items()}
+    return {
+        key: int(value) if fields[key].get("type") == "integer" else value
+        for key, value in measure.items()
+    }
 
 
 def _fields() -> dict[str, Any]:
@@ -125,6 +132,9 @@ def _fields() -> dict[str, Any]:
 def _known(field: str, name: str, names: Iterable[str]) -> str:
     if name in names:
         return name
-    near = difflib.get_close_matches(name, list(names), n=3) or [each for each in names if name in each][:3]
+    near = (
+        difflib.get_close_matches(name, list(names), n=3)
+        or [each for each in names if name in each][:3]
+    )
     hint = f"did you mean {' or '.join(near)}?" if near else WHERE_NAMES_ARE
     raise JobError(f"{field}: this suite has no {field} {name!r}; {hint}")

@@ -1,23 +1,27 @@
 """The order of one job. Read this first.
 
  1. job: threads and the variant's environment variables are set, before torch is imported.
- 2. import: torch, the compiler and the model's libraries. The device stays untouched, nothing is drawn or compiled.
- 3. starts: cold, then warm and restored where asked, each in a process of its own (start.py) that is forked from this
-    one (forks.py), with private compiler caches. They say what compiling costs, what the compiler did, and what memory
-    the compiled arm needs by itself.
+ 2. import: torch, the compiler and the model's libraries. The device stays untouched, nothing is
+    drawn or compiled.
+ 3. starts: cold, then warm and restored where asked, each in a process of its own (start.py) that
+    is forked from this one (forks.py), with private compiler caches. They say what compiling costs,
+    what the compiler did, and what memory the compiled arm needs by itself.
  4. build: the model, its weights and batches from our own generator, on the device.
- 5. eager: its peak memory, alone in the process; then twice from the restored state: is it deterministic?
+ 5. eager: its peak memory, alone in the process; then twice from the restored state: is it
+    deterministic?
  6. reference: the same in float64.
- 7. compile: the first step of the compiled arm, on the caches that the cold start left, or ahead.py.
+ 7. compile: the first step of the compiled arm, on the caches that the cold start left, or
+    ahead.py.
  8. accuracy: drift of the compiled arm from the reference, beside eager's own.
- 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then single steps for
-    percentiles.
-10. What follows from several stages: the compression ratio, the reason for each metric that is absent. The file itself
-    is written in one step, by commands/run.py.
+ 9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
+    single steps for percentiles.
+10. What follows from several stages: the compression ratio, the reason for each metric that is
+    absent. The file itself is written in one step, by commands/run.py.
 
-A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm. A case that fails
-to compile or drifts is run again with one stage of the compiler more each time (ablation.py), which names the stage.
-A distributed case imports and runs steps 4 to 9 on all ranks (ranks.py).
+A missing eager arm (it runs out of memory where the compiled one does not) is a status of that arm.
+A case that fails to compile or drifts is run again with one stage of the compiler more each time
+(ablation.py), which names the stage. A distributed case imports and runs steps 4 to 9 on all ranks
+(ranks.py).
 """
 
 import json
@@ -28,7 +32,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import ablation, ahead, caches, environment, outcome, preload, ranks, report, starts
+from benchmarks_suite.harness import (
+    ablation,
+    ahead,
+    caches,
+    environment,
+    outcome,
+    preload,
+    ranks,
+    report,
+    starts,
+)
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
 
@@ -44,15 +58,17 @@ class StartFailed(Exception):
 
 
 def measure(job: Job, artifacts: Path | None) -> Result:
-    """Measures one job in this process and its children. Whatever a case can do wrong is a status, never an
-    exception.
+    """Measures one job in this process and its children. Whatever a case can do wrong is a status,
+    never an exception.
 
     artifacts: folder for the generated code; None: it is not kept.
     """
     result, deadline = Result(job), time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
     with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as folder:
         try:
-            _measure(job, result, Path(folder), artifacts if job.measure.keep_code else None, deadline)
+            _measure(
+                job, result, Path(folder), artifacts if job.measure.keep_code else None, deadline
+            )
         except Exception as error:
             fail(result, error)
         if job.measure.starts:
@@ -62,7 +78,9 @@ def measure(job: Job, artifacts: Path | None) -> Result:
     return result
 
 
-def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> None:
+def _measure(
+    job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
+) -> None:
     with result.in_stage("job"):
         preload.set_variables(job)
     if not ranks.spans_processes(job):
@@ -70,7 +88,9 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, dea
             preload.import_torch(preload.compiler(job))
             preload.import_model(job.benchmark.module)
     with result.in_stage("starts"):
-        answers = _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
+        answers = (
+            _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
+        )
     cold = answers.get("cold", {"status": "pass"})
     if cold["status"] == "timeout":  # there is no time left to find out whether eager would run
         result.stage = "compile"
@@ -84,7 +104,8 @@ def _measure(job: Job, result: Result, folder: Path, artifacts: Path | None, dea
 def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
     """Stages 4 to 9, in this process. cold: the answer of the cold start.
 
-    Where that did not get to its end, eager runs first, so that a failure is known to be the compiler's.
+    Where that did not get to its end, eager runs first, so that a failure is known to be the
+    compiler's.
     """
     with result.in_stage("import"):
         from benchmarks_suite.harness.comparison import Comparison
@@ -123,16 +144,24 @@ def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str
     spec_file, answer_file = folder / "comparison.spec.json", folder / "comparison.answer.json"
     spec_file.write_text(json.dumps({"job": job.document, "cold": cold, "found": result.found()}))
     command = ranks.command(job, "benchmarks_suite.harness.rank", str(spec_file), str(answer_file))
-    code = subprocess.run(command, env=caches.child_environment(), cwd=folder, check=False).returncode
+    code = subprocess.run(
+        command, env=caches.child_environment(), cwd=folder, check=False
+    ).returncode
     if not answer_file.exists():
-        raise StartFailed({"status": "crashed", "message": f"torchrun ended with exit code {code} and no answer"})
+        raise StartFailed(
+            {"status": "crashed", "message": f"torchrun ended with exit code {code} and no answer"}
+        )
     result.take(json.loads(answer_file.read_text()))
 
 
-def _run_starts(job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float) -> Answers:
-    """The starts that the job asks for, in the one order in which each finds what it needs: any begins with cold.
+def _run_starts(
+    job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
+) -> Answers:
+    """The starts that the job asks for, in the one order in which each finds what it needs: any
+    begins with cold.
 
-    From then on this process uses the caches that they leave, or those of a case that was compiled ahead.
+    From then on this process uses the caches that they leave, or those of a case that was compiled
+    ahead.
     """
     compiled = ahead.found(job)
     if compiled:

@@ -1,12 +1,14 @@
-"""Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its own.
+"""Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its
+own.
 
-On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in what they
-load, and that is not the model's. For the same reason pages of files, the libraries' code, are left out: the first
-step maps tens of MB more of them, and a forked process maps again what it uses. 1 GB = 1e9 bytes.
+On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in
+what they load, and that is not the model's. For the same reason pages of files, the libraries'
+code, are left out: the first step maps tens of MB more of them, and a forked process maps again
+what it uses. 1 GB = 1e9 bytes.
 
-What the suite itself keeps beside an arm is not the arm's: the copy that its state is restored from (comparison.py) and
-the module that wrapped arms are copied from (prepared.py) are taken off, the workspace of a start's untimed matmul is
-given back before the first step (start.py).
+What the suite itself keeps beside an arm is not the arm's: the copy that its state is restored from
+(comparison.py) and the module that wrapped arms are copied from (prepared.py) are taken off, the
+workspace of a start's untimed matmul is given back before the first step (start.py).
 """
 
 import ctypes
@@ -51,16 +53,22 @@ class PeakMemory:
 
 
 def _kept_by_graphs() -> int:
-    """Bytes of the pools that CUDA graphs replay in, as far as no tensor holds them: in use for all that, since the
-    allocator gives them to nobody else.
+    """Bytes of the pools that CUDA graphs replay in, as far as no tensor holds them: in use for all
+    that, since the allocator gives them to nobody else.
     """
     segments = torch.cuda.memory_snapshot()
-    own = [each for each in segments if tuple(each.get("segment_pool_id", _SHARED_POOL)) != _SHARED_POOL]
+    own = [
+        each
+        for each in segments
+        if tuple(each.get("segment_pool_id", _SHARED_POOL)) != _SHARED_POOL
+    ]
     return sum(each["total_size"] - each["allocated_size"] for each in own)
 
 
 def _without_files_gb(field: str) -> float:
-    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files, which only grow in number."""
+    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files, which only
+    grow in number.
+    """
     return _resident_gb(field) - _resident_gb("RssFile")
 
 

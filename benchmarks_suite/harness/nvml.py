@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-_THROTTLING = {  # bits of the clocks' event reasons that mean: slower than it could be, and not by idling
+# Bits of the clocks' event reasons that mean: slower than it could be, and not by idling
+_THROTTLING = {
     0x0000000000000004: "power cap",
     0x0000000000000008: "hardware slowdown",
     0x0000000000000020: "software thermal slowdown",
@@ -18,7 +19,8 @@ _THROTTLING = {  # bits of the clocks' event reasons that mean: slower than it c
 class Reading:
     """One look at the device. Any field is None where the device does not tell.
 
-    utilization_percent: share of the last sample period (about 0.1 s) in which a kernel ran. processes: how
+    utilization_percent: share of the last sample period (about 0.1 s) in which a kernel ran.
+        processes: how
     many use it.
     """
 
@@ -36,13 +38,17 @@ def _library() -> Any | None:
     try:
         library = importlib.import_module("pynvml")
         library.nvmlInit()
-    except Exception:  # the library raises its own error class, which exists only where it is installed
+    except (
+        Exception
+    ):  # the library raises its own error class, which exists only where it is installed
         return None
     return library
 
 
 class Device:
-    """A device by torch's index: its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's."""
+    """A device by torch's index: its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to
+    NVML's.
+    """
 
     def __init__(self, library: Any, handle: Any) -> None:
         self._library, self._handle = library, handle
@@ -79,7 +85,8 @@ class Device:
             utilization_percent=float(utilization.gpu) if utilization is not None else None,
             power_w=power_mw / 1000 if power_mw is not None else None,
             clock_mhz=self._ask("nvmlDeviceGetClockInfo", self._handle, 1),  # 1: the SM clock
-            temperature_c=self._ask("nvmlDeviceGetTemperature", self._handle, 0),  # 0: the GPU's sensor
+            # 0: the GPU's sensor
+            temperature_c=self._ask("nvmlDeviceGetTemperature", self._handle, 0),
             throttling=tuple(name for bit, name in _THROTTLING.items() if reasons & bit),
             processes=len(processes) if processes is not None else None,
         )
@@ -87,9 +94,15 @@ class Device:
     def _ask(self, function: str, *arguments: Any) -> Any | None:
         try:
             return getattr(self._library, function)(*arguments)
-        except Exception:  # not supported on this device, driver or library version: the reading is absent
+        except (
+            Exception
+        ):  # not supported on this device, driver or library version: the reading is absent
             return None
 
     def _text(self, function: str, *arguments: Any) -> str | None:
         answer = self._ask(function, *arguments)
-        return (answer.decode() if isinstance(answer, bytes) else str(answer))[:80] if answer is not None else None
+        return (
+            (answer.decode() if isinstance(answer, bytes) else str(answer))[:80]
+            if answer is not None
+            else None
+        )

@@ -1,6 +1,7 @@
 """From an exception to a status word and a message that a user can act on.
 
-A failure is data: each rule below names what was seen, the status word it means, and what to do about it. Imports no
+A failure is data: each rule below names what was seen, the status word it means, and what to do
+about it. Imports no
 torch: it goes by names and texts.
 """
 
@@ -20,7 +21,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Rule:
-    """names: of the exception's class. texts: parts of its text. modules: where its class is defined."""
+    """names: of the exception's class. texts: parts of its text. modules: where its class is
+    defined.
+    """
 
     status: str
     advice: str
@@ -29,7 +32,9 @@ class _Rule:
     modules: tuple[str, ...] = ()
 
     def fits(self, error: BaseException) -> bool:
-        if type(error).__name__ in self.names or type(error).__module__.startswith(self.modules or ("-",)):
+        if type(error).__name__ in self.names or type(error).__module__.startswith(
+            self.modules or ("-",)
+        ):
             return True
         return any(part in str(error) for part in self.texts)
 
@@ -39,40 +44,51 @@ _RULES = (
         "oom",
         "Memory ran out. Use a smaller batch or a machine with more memory.",
         names=("OutOfMemoryError", "MemoryError"),
-        texts=("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED", "std::bad_alloc"),
+        texts=(
+            "out of memory",
+            "can't allocate memory",
+            "CUBLAS_STATUS_ALLOC_FAILED",
+            "std::bad_alloc",
+        ),
     ),
     _Rule("unsupported", "", modules=("benchmarks_suite.workload",)),  # its Unsupported
     _Rule(
         "fail_to_compile",
-        "No C++ compiler was found: install g++ (apt-get install g++), or set CXX to one. Inductor needs it.",
+        "No C++ compiler was found: install g++ (apt-get install g++), or set CXX to one. "
+        "Inductor needs it.",
         names=("InvalidCxxCompiler",),
         texts=("No working C++ compiler found", "Failed to find C compiler"),
     ),
     _Rule(
         "fail_to_compile",
-        "Python's headers are missing, and Inductor needs them: install them (apt-get install python3-dev).",
+        "Python's headers are missing, and Inductor needs them: install them (apt-get install "
+        "python3-dev).",
         texts=("Python.h: No such file",),
     ),
     _Rule(
         "unsupported",
-        "Triton is missing, and Inductor needs it on a GPU: install the version that this torch requires.",
+        "Triton is missing, and Inductor needs it on a GPU: install the version that this torch "
+        "requires.",
         names=("TritonMissing",),
         texts=("Cannot find a working triton installation",),
     ),
     _Rule(
         "unsupported",
-        "A library that this benchmark needs is missing: install it where this interpreter finds it.",
+        "A library that this benchmark needs is missing: install it where this interpreter "
+        "finds it.",
         names=("ModuleNotFoundError",),
     ),
     _Rule(
         "unsupported",
-        "This GPU is too old for Triton (capability 7.0 or newer). Measure in eager, or on a newer GPU.",
+        "This GPU is too old for Triton (capability 7.0 or newer). Measure in eager, or on a "
+        "newer GPU.",
         names=("GPUTooOldForTriton",),
         texts=("too old to be supported by the triton",),
     ),
     _Rule(
         "unsupported",
-        "There is no usable GPU here: check the driver with nvidia-smi, and that torch is a CUDA build.",
+        "There is no usable GPU here: check the driver with nvidia-smi, and that torch is a "
+        "CUDA build.",
         texts=(
             "Found no NVIDIA driver",
             "not compiled with CUDA enabled",
@@ -83,23 +99,27 @@ _RULES = (
     ),
     _Rule(
         "fail_to_run",
-        "The check failed: with this config a compilation after the first step is an error, and a guard did not hold.",
+        "The check failed: with this config a compilation after the first step is an error, and "
+        "a guard did not hold.",
         texts=("stance is 'fail_on_recompile'",),
     ),
     _Rule(
         "fail_to_run",
-        "A check in the generated code failed: sizes or strides are not those that it was compiled for. Eager"
+        "A check in the generated code failed: sizes or strides are not those that it was "
+        "compiled for. Eager"
         " ran the same inputs: the compiler is wrong, or a custom operator's fake kernel.",
         texts=("most often comes from a incorrect fake (aka meta) kernel",),
     ),
     _Rule(
         "fail_to_run",
-        "The disk is full. Free some space under the temporary folder (TMPDIR) and beside the result file.",
+        "The disk is full. Free some space under the temporary folder (TMPDIR) and beside the "
+        "result file.",
         texts=("No space left on device",),
     ),
     _Rule(
         "fail_to_compile",
-        "The compilers failed at a first trial, made once on each machine; the benchmark was not reached.",
+        "The compilers failed at a first trial, made once on each machine; the benchmark was "
+        "not reached.",
         names=("ToolchainError",),
     ),
     _Rule(
@@ -118,7 +138,8 @@ def of(error: BaseException, stage: str) -> Outcome:
             if rule.fits(link):
                 return Outcome(rule.status, f"{rule.advice} [{stage}] {_first_line(link)}".strip())
     return Outcome(
-        "fail_to_run", f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}"
+        "fail_to_run",
+        f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}",
     )
 
 

@@ -2,9 +2,13 @@
 
 import re
 
-_LOCAL_FOLDERS = re.compile(r"""/[^\s"']*/(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))""")
+_LOCAL_FOLDERS = re.compile(
+    r"""/[^\s"']*/(?:(?:site|dist)-packages/|lib/python3\.\d+/|(?=benchmarks_suite/))"""
+)
 
 
 def portable(text: str) -> str:
-    """``text``, its paths of libraries, Python and this suite cut to what is the same on every machine."""
+    """``text``, its paths of libraries, Python and this suite cut to what is the same on every
+    machine.
+    """
     return _LOCAL_FOLDERS.sub("", text)

@@ -1,6 +1,8 @@
-"""What a process does before anything is measured: set the variables that are read at import, then import.
+"""What a process does before anything is measured: set the variables that are read at import, then
+import.
 
-Nothing here touches the device, starts a thread or draws a number, so that the process can be forked (forks.py).
+Nothing here touches the device, starts a thread or draws a number, so that the process can be
+forked (forks.py).
 """
 
 import os
@@ -23,9 +25,11 @@ def variables(job: Job) -> dict[str, str]:
     found = {
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": "1",  # numpy's: it would start its threads at import, and no arm uses them
+        # Numpy's: it would start its threads at import, and no arm uses them
+        "OPENBLAS_NUM_THREADS": "1",
         "TORCHINDUCTOR_COMPILE_THREADS": str(job.measure.compile_threads),
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # is_available() then asks NVML, and CUDA stays untouched
+        # Is_available() then asks NVML, and CUDA stays untouched
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }
     if needs_toolchain(job):
         base = caches.place(job.device, os.environ | job.env, wrapper(job))
@@ -56,7 +60,9 @@ def set_variables(job: Job) -> None:
 
 
 def compiler(job: Job) -> str | None:
-    """The backend whose imports this case needs. Eager's optimizer needs dynamo too: both arms count alike."""
+    """The backend whose imports this case needs. Eager's optimizer needs dynamo too: both arms
+    count alike.
+    """
     return job.config.backend if job.config.compiles or job.benchmark.mode == "training" else None
 
 
@@ -70,8 +76,8 @@ def import_torch(backend: str | None) -> None:
 
 
 def import_model(module: str) -> None:
-    """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is built;
-    workload.Unsupported passes through.
+    """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is
+    built; workload.Unsupported passes through.
     """
     with _no_compile_workers(), _gpu_known_by_its_file(), suppress(ImportError):
         registry.imported(module)
@@ -79,7 +85,9 @@ def import_model(module: str) -> None:
 
 @contextmanager
 def _no_compile_workers() -> Iterator[None]:
-    """Older releases start Inductor's workers when they are imported: a child starts its own (torch_versions)."""
+    """Older releases start Inductor's workers when they are imported: a child starts its own
+    (torch_versions).
+    """
     before = os.environ.get("TORCH_WARM_POOL")
     os.environ["TORCH_WARM_POOL"] = "0"
     try:
@@ -93,10 +101,12 @@ def _no_compile_workers() -> Iterator[None]:
 
 @contextmanager
 def _gpu_known_by_its_file() -> Iterator[None]:
-    """Whoever asks meanwhile whether there is a GPU is answered by the driver's file, and nobody is asked.
+    """Whoever asks meanwhile whether there is a GPU is answered by the driver's file, and nobody is
+    asked.
 
-    Inductor (seen in 2.11), diffusers and others want to know when they are imported. torch would ask the CUDA driver,
-    or NVML (variables): either opens the device, and the process could not be forked any more.
+    Inductor (seen in 2.11), diffusers and others want to know when they are imported. torch would
+    ask the CUDA driver, or NVML (variables): either opens the device, and the process could not be
+    forked any more.
     """
     import torch
 

@@ -1,4 +1,6 @@
-"""``… benchmarks_suite.harness.prepare_toolchain DEVICE WRAPPER``: makes the base of caches.py, tells the seconds."""
+"""``… benchmarks_suite.harness.prepare_toolchain DEVICE WRAPPER``: makes the base of caches.py,
+tells the seconds.
+"""
 
 import sys
 

@@ -32,7 +32,8 @@ AUTOCAST = {"autocast_bf16": torch.bfloat16, "autocast_fp16": torch.float16}
 class Prepared:
     """The workload on its device, ready for arms.
 
-    module: in train() or eval() mode, as published (dropout included); shared by everything that is made from
+    module: in train() or eval() mode, as published (dropout included); shared by everything that is
+        made from
     it.
     batches: the inputs on the device, floats cast; a step uses them in turn.
     items_per_step: mean number of items in a batch.
@@ -49,7 +50,8 @@ class Prepared:
         self.batches = [self.placed(batch, self.dtype) for batch in cpu_batches]
         make_room(workload.module, self.device)
         self.module = workload.module.to(self.device)
-        generator.fill_weights(self.module, seed)  # in float32 on the device: the same numbers as on a CPU
+        # In float32 on the device: the same numbers as on a CPU
+        generator.fill_weights(self.module, seed)
         self.parameters = sum(parameter.numel() for parameter in self.module.parameters())
         self.module.to(self.dtype).train(self.training)
 
@@ -63,15 +65,18 @@ class Prepared:
         def place(value: Any) -> Any:
             if not isinstance(value, Tensor):
                 return value
-            return value.to(self.device, dtype) if value.is_floating_point() else value.to(self.device)
+            return (
+                value.to(self.device, dtype) if value.is_floating_point() else value.to(self.device)
+            )
 
         return {name: place(value) for name, value in batch.items()}
 
     def twin(self, dropout: bool = True) -> nn.Module:
-        """Another module object on the *same* tensors: compiling it or changing its structure leaves the
-        original alone.
+        """Another module object on the *same* tensors: compiling it or changing its structure
+        leaves the original alone.
 
-        A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into them.
+        A wrapped module (quantized, spread over ranks) has tensors of its own: wrappers hook into
+        them.
         dropout: False sets every dropout rate in it to 0.
         """
         tensors = [*self.module.parameters(), *self.module.buffers()]
@@ -83,17 +88,23 @@ class Prepared:
 
     @property
     def bytes_beside_arms(self) -> int:
-        """What the module takes on its device beside each arm: wrapped ones are made of copies, all others share it."""
+        """What the module takes on its device beside each arm: wrapped ones are made of copies, all
+        others share it.
+        """
         tensors = (*self.module.parameters(), *self.module.buffers()) if self.workload.wrap else ()
         return sum(tensor.nbytes for tensor in tensors)
 
     @property
     def has_dropout(self) -> bool:
-        """Whether a step drops anything at random: only then the accuracy check needs arms of its own."""
+        """Whether a step drops anything at random: only then the accuracy check needs arms of its
+        own.
+        """
         return self.training and any(_dropout_rates(self.module))
 
     def widened(self, dtype: torch.dtype) -> "Prepared":
-        """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module has no wider form."""
+        """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module
+        has no wider form.
+        """
         wide = copy.copy(self)
         wide.workload = replace(self.workload, wrap=None)
         wide.module = copy.deepcopy(self.module).to(dtype)
@@ -102,24 +113,30 @@ class Prepared:
         return wide
 
     def autocast(self) -> AbstractContextManager[Any]:
-        return torch.autocast(self.device.type, dtype=self.autocast_dtype) if self.autocast_dtype else nullcontext()
+        return (
+            torch.autocast(self.device.type, dtype=self.autocast_dtype)
+            if self.autocast_dtype
+            else nullcontext()
+        )
 
 
 def make_room(module: nn.Module, device: torch.device) -> None:
-    """Puts the matrices of ``module`` on another device without copying them: their numbers are drawn there.
+    """Puts the matrices of ``module`` on another device without copying them: their numbers are
+    drawn there.
 
     What keeps its numbers (gains, buffers) stays for ``module.to``.
     """
     if device.type == "cpu":
         return
     for parameter in module.parameters():
-        if parameter.is_floating_point() and parameter.dim() > 1:  # fill_weights overwrites each of these
+        # Fill_weights overwrites each of these
+        if parameter.is_floating_point() and parameter.dim() > 1:
             parameter.data = torch.empty_like(parameter.data, device=device)
 
 
 def set_dropout_to_zero(module: nn.Module) -> None:
-    """Sets every dropout rate in ``module`` to 0: of dropout layers, and of layers and configs that keep one
-    as a number.
+    """Sets every dropout rate in ``module`` to 0: of dropout layers, and of layers and configs that
+    keep one as a number.
     """
     for owner, name in list(_dropout_rates(module)):
         setattr(owner, name, 0.0)
@@ -131,14 +148,16 @@ def _dropout_rates(module: nn.Module) -> Iterator[tuple[object, str]]:
         if isinstance(child, nn.modules.dropout._DropoutNd) and child.p > 0:
             yield child, "p"
         for owner in (child, getattr(child, "config", None)):
-            for name, value in vars(owner).items() if owner is not None and hasattr(owner, "__dict__") else ():
+            for name, value in (
+                vars(owner).items() if owner is not None and hasattr(owner, "__dict__") else ()
+            ):
                 if "drop" in name and isinstance(value, float) and value > 0:
                     yield owner, name
 
 
 def settle_process(job: Job) -> None:
-    """Puts this process's threads where the job wants them. Raises workload.Unsupported where its device is
-    not here.
+    """Puts this process's threads where the job wants them. Raises workload.Unsupported where its
+    device is not here.
     """
     torch.set_num_threads(job.measure.threads)
     if job.on_gpu:

@@ -1,4 +1,6 @@
-"""One rank's part of a distributed comparison: ``benchmarks_suite.harness.rank SPEC_FILE ANSWER_FILE``, by torchrun."""
+"""One rank's part of a distributed comparison: ``benchmarks_suite.harness.rank SPEC_FILE
+ANSWER_FILE``, by torchrun.
+"""
 
 import json
 import os

@@ -1,8 +1,10 @@
-"""Workloads that span several processes: the family ``distributed``, one rank for each GPU, two on a CPU.
+"""Workloads that span several processes: the family ``distributed``, one rank for each GPU, two on
+a CPU.
 
-The job's own process stays one: it starts torchrun for each start, and for the comparison. All ranks get the same
-batches, so that the float64 reference of one process holds for all; rank 0 reports, and decides for all when sampling
-ends, because ranks that stop apart would wait for each other for ever.
+The job's own process stays one: it starts torchrun for each start, and for the comparison. All
+ranks get the same batches, so that the float64 reference of one process holds for all; rank 0
+reports, and decides for all when sampling ends, because ranks that stop apart would wait for each
+other for ever.
 """
 
 import dataclasses
@@ -22,11 +24,17 @@ def spans_processes(job: Job) -> bool:
 
 
 def command(job: Job, module: str, *arguments: str) -> list[str]:
-    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this machine, which leaves
-    its logs where it is run (else in the temporary folder, for good).
+    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this
+    machine, which leaves its logs where it is run (else in the temporary folder, for good).
     """
     launcher = (
-        ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={_count(job)}", "--log-dir=torchrun"]
+        [
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            f"--nproc-per-node={_count(job)}",
+            "--log-dir=torchrun",
+        ]
         if spans_processes(job)
         else []
     )
@@ -67,7 +75,8 @@ def join(job: Job) -> None:
 def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
     """Gives the answer for the process that asked, and ends this one's part.
 
-    Rank 0 answers. A rank that failed answers too, and ends at once: torchrun then ends those that wait for it.
+    Rank 0 answers. A rank that failed answers too, and ends at once: torchrun then ends those that
+    wait for it.
     """
     if failed or int(os.environ.get("RANK", "0")) == 0:
         partial = path.with_suffix(f".{os.getpid()}.partial")
@@ -78,8 +87,8 @@ def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
             os._exit(1)
         import torch.distributed
 
-        # A rank that dies while it ends (threads of its backend do that now and then) has torchrun end the others:
-        # none ends before rank 0 has answered.
+        # A rank that dies while it ends (threads of its backend do that now and then) has torchrun
+        # end the others: none ends before rank 0 has answered.
         torch.distributed.barrier()
         torch.distributed.destroy_process_group()
 

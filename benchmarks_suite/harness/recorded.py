@@ -1,4 +1,6 @@
-"""Results that were kept: a result file, JSON Lines of results (also .gz), or a folder with any of these."""
+"""Results that were kept: a result file, JSON Lines of results (also .gz), or a folder with any of
+these.
+"""
 
 import gzip
 import json
@@ -11,7 +13,8 @@ Case = tuple[str, str]  # benchmark, config
 
 
 def read(path: Path) -> Iterator[Document]:
-    """Every result at ``path``, folders in the order of their names; JSON of another kind is passed over.
+    """Every result at ``path``, folders in the order of their names; JSON of another kind is passed
+    over.
 
     Raises ValueError for what is not JSON, or is not there, naming the file.
     """
@@ -20,7 +23,11 @@ def read(path: Path) -> Iterator[Document]:
             documents = list(_documents(file))
         except (OSError, EOFError, ValueError) as error:
             raise ValueError(f"{file} cannot be read as a result: {error}") from error
-        yield from (found for found in documents if isinstance(found, dict) and found.get("schema") == "result.v1")
+        yield from (
+            found
+            for found in documents
+            if isinstance(found, dict) and found.get("schema") == "result.v1"
+        )
 
 
 def case(document: Document) -> Case:
@@ -28,7 +35,9 @@ def case(document: Document) -> Case:
 
 
 def keep(documents: Iterable[Document], path: Path) -> None:
-    """Writes results as compressed JSON Lines, without their samples; equal results make equal bytes."""
+    """Writes results as compressed JSON Lines, without their samples; equal results make equal
+    bytes.
+    """
     lines = (json.dumps({**document, "samples": {}}, ensure_ascii=False) for document in documents)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))

@@ -1,4 +1,6 @@
-"""From what was seen to metrics, sections and reasons of absence. Keys are those of dashboard/metrics.py."""
+"""From what was seen to metrics, sections and reasons of absence. Keys are those of
+dashboard/metrics.py.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,21 @@ if TYPE_CHECKING:
     from benchmarks_suite.harness.interference import Watch
     from benchmarks_suite.harness.timing import Samples, Stop
 
-_OF_EVERY_CASE = ("latency_ms", "latency_p90_ms", "latency_p99_ms", "throughput_per_s", "peak_memory_gb")
+_OF_EVERY_CASE = (
+    "latency_ms",
+    "latency_p90_ms",
+    "latency_p99_ms",
+    "throughput_per_s",
+    "peak_memory_gb",
+)
 _OF_BOTH_ARMS = (
-    *("speedup", "eager_latency_ms", "break_even_steps", "eager_peak_memory_gb", "compression_ratio"),
+    *(
+        "speedup",
+        "eager_latency_ms",
+        "break_even_steps",
+        "eager_peak_memory_gb",
+        "compression_ratio",
+    ),
     *("drift", "eager_drift"),
 )
 _OF_TRAINING = ("drift_gradients", "eager_drift_gradients", "drift_loss", "eager_drift_loss")
@@ -35,7 +49,9 @@ _OF_A_START = {
 }
 NOTHING_COMPILED = "Nothing was compiled: dynamo skipped every frame, so both arms ran in eager"
 COMPILED_BY_DYNAMO = ("module", "blocks", "parts", "train_step")
-_OF_COMPILING = tuple(dict.fromkeys(key for keys in _OF_A_START.values() for key in keys if key != "peak_memory_gb"))
+_OF_COMPILING = tuple(
+    dict.fromkeys(key for keys in _OF_A_START.values() for key in keys if key != "peak_memory_gb")
+)
 
 
 def start(result: Result, kind: str, answer: dict[str, Any]) -> None:
@@ -83,7 +99,12 @@ def _cold(result: Result, answer: dict[str, Any]) -> None:
     phases = facts["phases_s"]
     result.measured("steady_after_s", answer["steady_after_s"])
     result.measured("compile_cpu_s", answer["cpu_s"])
-    for key, phase in (("dynamo", "dynamo"), ("aot", "aot"), ("inductor", "inductor"), ("triton", "kernels")):
+    for key, phase in (
+        ("dynamo", "dynamo"),
+        ("aot", "aot"),
+        ("inductor", "inductor"),
+        ("triton", "kernels"),
+    ):
         result.measured(f"compile_{key}_s", phases[phase])
     _memory(result, answer)
     compiler_facts(result, facts)
@@ -93,24 +114,37 @@ def _cold(result: Result, answer: dict[str, Any]) -> None:
 
 def _ahead(result: Result, answer: dict[str, Any]) -> None:
     """What a case that was compiled beside others tells: no time of it means anything."""
-    result.missing("guard_overhead_us", "it was compiled ahead, beside other cases, where no time means anything")
+    result.missing(
+        "guard_overhead_us",
+        "it was compiled ahead, beside other cases, where no time means anything",
+    )
     _memory(result, answer)
     timed = {"phases_s", "submodules", "guard_overhead_us"}
-    compiler_facts(result, {key: value for key, value in answer["compile"].items() if key not in timed})
+    compiler_facts(
+        result, {key: value for key, value in answer["compile"].items() if key not in timed}
+    )
 
 
 def _memory(result: Result, answer: dict[str, Any]) -> None:
     for key, peak in (("peak_memory_gb", "peak_gb"), ("compile_peak_memory_gb", "compile_peak_gb")):
-        _told(result, key, None if answer["why_no_memory"] else answer[peak], answer["why_no_memory"])
+        _told(
+            result, key, None if answer["why_no_memory"] else answer[peak], answer["why_no_memory"]
+        )
 
 
 def compiler_facts(result: Result, facts: dict[str, Any]) -> None:
     """The ``compile`` section, and the counts made from it."""
-    result.measured("graph_breaks", len(facts["graph_breaks"]))  # places; a recompile comes by each of them again
+    # Places; a recompile comes by each of them again
+    result.measured("graph_breaks", len(facts["graph_breaks"]))
     result.measured("unique_graphs", facts["counters"].get("stats.unique_graphs", 0))
     recompiles = None if facts["recompiles"] is None else len(facts["recompiles"])
     _told(result, "recompiles", recompiles, "torch tells recompilations since 2.3")
-    _told(result, "guard_overhead_us", facts.get("guard_overhead_us"), "torch profiles its guards since 2.6")
+    _told(
+        result,
+        "guard_overhead_us",
+        facts.get("guard_overhead_us"),
+        "torch profiles its guards since 2.6",
+    )
     kept = ("graph_breaks", "phases_s", "counters", "fingerprints", "submodules", "hints")
     result.sections["compile"] = {key: facts[key] for key in kept if key in facts} | {
         "recompiles": (facts["recompiles"] or [])[:1000]
@@ -129,7 +163,8 @@ def two_runs(result: Result, difference: str) -> None:
         result.failed(
             Outcome(
                 "eager_two_runs_differ",
-                f"Two eager runs from the same state differ, so drift cannot be judged: {difference}."
+                "Two eager runs from the same state differ, so drift cannot be judged: "
+                f"{difference}."
                 " Make the model deterministic.",
             )
         )
@@ -137,7 +172,11 @@ def two_runs(result: Result, difference: str) -> None:
 
 def no_reference(result: Result, reason: str) -> None:
     """Accuracy cannot be judged: told as such, never as a pass."""
-    result.sections["accuracy"] = {"status": "no_reference", "reference": reason[:200], "tensors": {}}
+    result.sections["accuracy"] = {
+        "status": "no_reference",
+        "reference": reason[:200],
+        "tensors": {},
+    }
     for key in ("drift", "eager_drift", *_OF_TRAINING, "passed"):
         result.missing(key, f"no reference: {reason}")
 
@@ -155,12 +194,18 @@ def verdict(result: Result, found: Verdict, reference: str, training: bool) -> N
         "tensors": {name: _finite(values) for name, values in found.tensors.items()},
         "matmul_precision": accuracy.matmul_precision(),
     }
-    for key, name in (("drift", "outputs"), ("drift_gradients", "gradients"), ("drift_loss", "loss")):
+    for key, name in (
+        ("drift", "outputs"),
+        ("drift_gradients", "gradients"),
+        ("drift_loss", "loss"),
+    ):
         values = found.tensors.get(name)
         if values is None:
             result.missing(
                 key,
-                "the whole step is one function: it cannot be seen apart" if training else "only training has one",
+                "the whole step is one function: it cannot be seen apart"
+                if training
+                else "only training has one",
             )
             continue
         result.measured(key, values["relative_l2"])
@@ -170,18 +215,22 @@ def verdict(result: Result, found: Verdict, reference: str, training: bool) -> N
         result.failed(
             Outcome(
                 "fail_accuracy",
-                f"The compiled arm is further from {reference} than the rule allows: {'; '.join(found.failures)}",
+                f"The compiled arm is further from {reference} than the rule allows: "
+                f"{'; '.join(found.failures)}",
             )
         )
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in values.items()
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in values.items()
     }
 
 
-def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, items_per_step: float) -> None:
+def sampling(
+    job: Job, result: Result, taken: dict[str, Samples], stop: Stop, items_per_step: float
+) -> None:
     """Latency, throughput, speedup and break-even, with their intervals."""
     from benchmarks_suite.harness import timing
 
@@ -190,7 +239,11 @@ def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, it
     own = taken.get("compiled") or taken["eager"]
     latency = statistics.median_interval(own.ms)
     _measured(result, "latency_ms", latency)
-    _measured(result, "throughput_per_s", statistics.mapped(latency, lambda ms: items_per_step / ms * 1000))
+    _measured(
+        result,
+        "throughput_per_s",
+        statistics.mapped(latency, lambda ms: items_per_step / ms * 1000),
+    )
     if len(taken) < 2:
         if job.config.compiles:
             for key in ("speedup", "eager_latency_ms", "break_even_steps"):
@@ -202,25 +255,34 @@ def sampling(job: Job, result: Result, taken: dict[str, Samples], stop: Stop, it
         saved = timing.saved_ms(taken["eager"], taken["compiled"])
         steps = statistics.break_even(result.metrics["cold_start_s"]["value"], latency.value, saved)
         if steps is None:
-            result.missing("break_even_steps", "never: the compiled step is not faster than the eager one")
+            result.missing(
+                "break_even_steps", "never: the compiled step is not faster than the eager one"
+            )
         else:
             _measured(result, "break_even_steps", steps)
 
 
-def ceilings(result: Result, matmul_tflops: statistics.Interval, copy_gb_s: statistics.Interval) -> None:
+def ceilings(
+    result: Result, matmul_tflops: statistics.Interval, copy_gb_s: statistics.Interval
+) -> None:
     """What the machine itself can do: told by the benchmarks of the family ``machine``."""
     _measured(result, "matmul_ceiling_tflops", matmul_tflops)
     _measured(result, "bandwidth_ceiling_gb_s", copy_gb_s)
 
 
 def shares(result: Result, latency_ms: float, matmul_s: float, copy_s: float | None) -> None:
-    """Share of the ceilings: the time that a step needs at the machine's own rates / the time that it took.
+    """Share of the ceilings: the time that a step needs at the machine's own rates / the time that
+    it took.
 
-    matmul_s: its operations at the matmul rate; copy_s: its least traffic at the copy bandwidth, None for training.
+    matmul_s: its operations at the matmul rate; copy_s: its least traffic at the copy bandwidth,
+        None for training.
     """
     if matmul_s:
         result.measured("matmul_share_percent", matmul_s / latency_ms * 1e5)
-    result.missing("matmul_share_percent", "the step has no matmul, convolution or attention that torch can count")
+    result.missing(
+        "matmul_share_percent",
+        "the step has no matmul, convolution or attention that torch can count",
+    )
     if copy_s is not None:
         result.measured("bandwidth_share_percent", copy_s / latency_ms * 1e5)
     result.missing("bandwidth_share_percent", "the least traffic of a training step is not known")
@@ -232,7 +294,9 @@ def no_shares(result: Result, reason: str) -> None:
         result.missing(key, reason)
 
 
-def percentiles(result: Result, arm: str, paired: Samples, single: Samples, measure: Measure) -> None:
+def percentiles(
+    result: Result, arm: str, paired: Samples, single: Samples, measure: Measure
+) -> None:
     """p90 and p99 from steps that were timed one by one; samples of one step count as such."""
     from benchmarks_suite.harness.timing import MIN_P90, MIN_P99
 
@@ -269,9 +333,14 @@ def conclude(job: Job, result: Result) -> None:
         and job.config.target in COMPILED_BY_DYNAMO
     ):
         result.message = result.message or NOTHING_COMPILED
-    unjudged = result.sections.get("accuracy", {}).get("status") == "no_reference" and result.status == "pass"
+    unjudged = (
+        result.sections.get("accuracy", {}).get("status") == "no_reference"
+        and result.status == "pass"
+    )
     if unjudged:
-        result.message = f"Measured, but accuracy was not judged: {result.sections['accuracy']['reference']}"
+        result.message = (
+            f"Measured, but accuracy was not judged: {result.sections['accuracy']['reference']}"
+        )
     elif result.status != "unsupported":
         result.measured("passed", 1.0 if result.status == "pass" else 0.0)
     for key, reason in _reasons(job, result).items():
@@ -282,7 +351,9 @@ def _reasons(job: Job, result: Result) -> dict[str, str]:
     """Why each metric would not be there: the most particular reason wins."""
     ended = f"the case ended {result.status} in stage {result.stage}: {result.message}"
     keys = (*_OF_EVERY_CASE, *_OF_BOTH_ARMS, *_OF_TRAINING, *_OF_COMPILING)
-    reasons = dict.fromkeys(keys, ended if result.status != "pass" else "not measured for this case")
+    reasons = dict.fromkeys(
+        keys, ended if result.status != "pass" else "not measured for this case"
+    )
     for kind, made in _OF_A_START.items():
         if kind not in job.measure.starts:
             reasons |= dict.fromkeys(made, f"no {kind} start was asked for (measure.starts)")

@@ -23,8 +23,10 @@ from benchmarks_suite.harness.progress import announce
 class Result:
     """Collects what a job finds out, stage by stage, and makes the document of it.
 
-    ``document`` is filled in freely by the measuring code through the methods below; a value that is not
-    finite becomes ``absent`` with the reason, because JSON has no NaN and a chart has no place for it.
+    ``document`` is filled in freely by the measuring code through the methods below; a value that
+        is not
+    finite becomes ``absent`` with the reason, because JSON has no NaN and a chart has no place for
+    it.
     """
 
     def __init__(self, job: Job) -> None:
@@ -61,7 +63,9 @@ class Result:
 
     @contextmanager
     def in_stage(self, name: str) -> Iterator[None]:
-        """Announces a stage, makes it the one that a failure is blamed on, and adds its wall time."""
+        """Announces a stage, makes it the one that a failure is blamed on, and adds its wall
+        time.
+        """
         self.stage = name
         announce(name)
         start = time.perf_counter()
@@ -70,8 +74,17 @@ class Result:
         finally:
             self.wall_s[name] = self.wall_s.get(name, 0.0) + time.perf_counter() - start
 
-    def measured(self, key: str, value: float, low: float | None = None, high: float | None = None, n: int = 1) -> None:
-        """A metric (a key of dashboard/metrics.py) with its 95 % interval, made from ``n`` samples."""
+    def measured(
+        self,
+        key: str,
+        value: float,
+        low: float | None = None,
+        high: float | None = None,
+        n: int = 1,
+    ) -> None:
+        """A metric (a key of dashboard/metrics.py) with its 95 % interval, made from ``n``
+        samples.
+        """
         if not math.isfinite(value):
             self.missing(key, f"came out as {value}: not a finite number")
             return
@@ -106,7 +119,11 @@ class Result:
             setattr(
                 self,
                 name,
-                {**own, **value} if isinstance(own, dict) else own + value if isinstance(own, list) else value,
+                {**own, **value}
+                if isinstance(own, dict)
+                else own + value
+                if isinstance(own, list)
+                else value,
             )
 
     def document(self) -> dict[str, Any]:
@@ -135,10 +152,11 @@ class Result:
 
 
 def write(document: dict[str, Any], path: Path) -> None:
-    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees all of it
-    or nothing.
+    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees
+    all of it or nothing.
 
-    Raises ContractError (our own mistake) or OSError (a full disk); then nothing is left at ``path``.
+    Raises ContractError (our own mistake) or OSError (a full disk); then nothing is left at
+    ``path``.
     """
     contract.check(document, "result.v1")
     body = json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
@@ -157,7 +175,9 @@ def write(document: dict[str, Any], path: Path) -> None:
 
 
 def described(error: BaseException) -> dict[str, str]:
-    """An exception as the result holds it: type, message, its traceback's last lines without local folders."""
+    """An exception as the result holds it: type, message, its traceback's last lines without local
+    folders.
+    """
     lines = portable("".join(traceback.format_exception(error)))
     message = portable(str(error))[:4000]
     return {"type": type(error).__qualname__[:200], "message": message, "traceback": lines[-20000:]}
@@ -165,7 +185,10 @@ def described(error: BaseException) -> dict[str, str]:
 
 def reproduce_command(job: dict[str, Any]) -> str:
     """The command that repeats the job by hand on any machine that has the suite."""
-    words = [f"{name}={shlex.quote(value)}" for name, value in sorted(job["variant"].get("env", {}).items())]
+    words = [
+        f"{name}={shlex.quote(value)}"
+        for name, value in sorted(job["variant"].get("env", {}).items())
+    ]
     words += [
         "python -m benchmarks_suite run",
         "--benchmark",

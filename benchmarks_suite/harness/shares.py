@@ -12,24 +12,32 @@ from benchmarks_suite.harness.prepared import Prepared
 
 
 def flops_of(prepared: Prepared, arm: Arm) -> float:
-    """Floating-point operations of one step's matmuls, convolutions and attention: mean over the batches.
+    """Floating-point operations of one step's matmuls, convolutions and attention: mean over the
+    batches.
 
-    Counted by torch.utils.flop_counter on the eager arm: what the model asks for, whatever a compiler makes of it.
+    Counted by torch.utils.flop_counter on the eager arm: what the model asks for, whatever a
+    compiler makes of it.
     """
-    with restored_state(arm), FlopCounterMode(display=False, custom_mapping=attention_formulas()) as counter:
+    with (
+        restored_state(arm),
+        FlopCounterMode(display=False, custom_mapping=attention_formulas()) as counter,
+    ):
         for batch in prepared.batches:
             arm.step(batch)
     return float(counter.get_total_flops()) / len(prepared.batches)
 
 
 def attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> int:
-    """Of one attention; shapes (batch, heads, length, width). Keys and values may have fewer heads, each for a group
-    of the query's: torch's own formula (seen in 2.11) refuses those, and has none for a CPU's operator.
+    """Of one attention; shapes (batch, heads, length, width). Keys and values may have fewer heads,
+    each for a group of the query's: torch's own formula (seen in 2.11) refuses those, and has none
+    for a CPU's operator.
     """
     return _per_width(query, key) * (query[-1] + value[-1])
 
 
-def attention_backward_flops(_: Sequence[int], query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> int:
+def attention_backward_flops(
+    _: Sequence[int], query: Sequence[int], key: Sequence[int], value: Sequence[int]
+) -> int:
     """Of its backward: the scores again, then the gradients of value, scores, query and key."""
     return _per_width(query, key) * (3 * query[-1] + 2 * value[-1])
 
@@ -42,9 +50,17 @@ def _per_width(query: Sequence[int], key: Sequence[int]) -> int:
 def attention_formulas() -> dict[Any, Callable[..., int]]:
     """For each operator that this torch may run attention with."""
     found: dict[Any, Callable[..., int]] = {}
-    for kind in ("flash_attention", "efficient_attention", "cudnn_attention", "flash_attention_for_cpu"):
+    for kind in (
+        "flash_attention",
+        "efficient_attention",
+        "cudnn_attention",
+        "flash_attention_for_cpu",
+    ):
         name = f"_scaled_dot_product_{kind}"
-        for operator, formula in ((name, attention_flops), (f"{name}_backward", attention_backward_flops)):
+        for operator, formula in (
+            (name, attention_flops),
+            (f"{name}_backward", attention_backward_flops),
+        ):
             if hasattr(torch.ops.aten, operator):
                 found[getattr(torch.ops.aten, operator)] = _of_shapes(formula)
     return found
@@ -59,5 +75,10 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
 def least_bytes(prepared: Prepared) -> float:
     """Bytes that one inference step must move at least: each weight and each input read once."""
     weights = sum(tensor.nbytes for tensor in prepared.module.parameters())
-    tensors = [value for batch in prepared.batches for value in batch.values() if isinstance(value, torch.Tensor)]
+    tensors = [
+        value
+        for batch in prepared.batches
+        for value in batch.values()
+        if isinstance(value, torch.Tensor)
+    ]
     return weights + sum(tensor.nbytes for tensor in tensors) / len(prepared.batches)

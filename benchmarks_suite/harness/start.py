@@ -1,17 +1,23 @@
-"""One start, measured in a process of its own: forked from the job's (starts.py), or a fresh one, run as
+"""One start, measured in a process of its own: forked from the job's (starts.py), or a fresh one,
+run as
 ``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
 
-The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton caches differ.
+The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton
+caches differ.
 
-1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory is counted.
+1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory
+   is counted.
 2. The model and its batches; the device's context, and one untimed matmul.
 3. restored only: the saved artifacts fill the caches (timed apart).
-4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it started.
-5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation has happened.
+4. Time zero: the first step, until the device is idle. CPU seconds with those of the compilers it
+   started.
+5. More steps, each timed: when is it steady? Every batch comes twice, so that each recompilation
+   has happened.
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
-The answer file is JSON: {"status", "message", "error", ...what was found}. It is written for a failure too.
+The answer file is JSON: {"status", "message", "error", ...what was found}. It is written for a
+failure too.
 """
 
 from __future__ import annotations
@@ -70,10 +76,16 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
 
     prepared = Prepared(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
-    arm, stopwatch = compiling.compiled_arm(prepared, job.config), Stopwatch(device, prepared.batches)
+    arm, stopwatch = (
+        compiling.compiled_arm(prepared, job.config),
+        Stopwatch(device, prepared.batches),
+    )
     torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
-    torch_versions.forget_matmul_workspace()  # an arm without a matmul would count it as its own memory
-    code = GeneratedCode(*(Path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")))
+    # An arm without a matmul would count it as its own memory
+    torch_versions.forget_matmul_workspace()
+    code = GeneratedCode(
+        *(Path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"))
+    )
 
     answer = _filled_caches(spec["artifacts_in"])
     memory.reset()
@@ -108,9 +120,14 @@ def _filled_caches(artifacts: str | None) -> dict[str, Any]:
 def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> dict[str, Any]:
     """Step 5. least: how many steps there must be, however long they take."""
     steps_ms, deadline = [first_ms], time.perf_counter() + STEADY_S
-    while len(steps_ms) < least or (len(steps_ms) < STEADY_STEPS and ranks.agreed(time.perf_counter() < deadline)):
+    while len(steps_ms) < least or (
+        len(steps_ms) < STEADY_STEPS and ranks.agreed(time.perf_counter() < deadline)
+    ):
         steps_ms.append(stopwatch.time(arm, 1, first=len(steps_ms))[0])
-    return {"steps_ms": [round(ms, 4) for ms in steps_ms], "steady_after_s": steady_after_s(steps_ms)}
+    return {
+        "steps_ms": [round(ms, 4) for ms in steps_ms],
+        "steady_after_s": steady_after_s(steps_ms),
+    }
 
 
 def _saved_artifacts(path: str | None) -> dict[str, Any]:
@@ -124,8 +141,8 @@ def _saved_artifacts(path: str | None) -> dict[str, Any]:
 
 
 def facts(hints: list[str]) -> dict[str, Any]:
-    """What the compiler did in this process so far: the ``compile`` section of schema/result.v1.json, without
-    fingerprints.
+    """What the compiler did in this process so far: the ``compile`` section of
+    schema/result.v1.json, without fingerprints.
     """
     from benchmarks_suite.harness import torch_versions
 
@@ -143,20 +160,28 @@ def facts(hints: list[str]) -> dict[str, Any]:
 
 
 def steady_after_s(steps_ms: list[float]) -> float:
-    """Seconds from the first call until steps stay below STEADY_FACTOR times the median of the later half."""
+    """Seconds from the first call until steps stay below STEADY_FACTOR times the median of the
+    later half.
+    """
     limit = STEADY_FACTOR * statistics.median(steps_ms[len(steps_ms) // 2 :])
     slow = [index for index, ms in enumerate(steps_ms) if ms > limit]
     return sum(steps_ms[: slow[-1] + 1]) / 1000 if slow else 0.0
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process, of its ended children (the C++ compiler) and of the living (compile workers)."""
+    """CPU seconds of this process, of its ended children (the C++ compiler) and of the living
+    (compile workers).
+    """
     usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(map(_cpu_s_of, forks.children(os.getpid())))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(
+        map(_cpu_s_of, forks.children(os.getpid()))
+    )
 
 
 def _cpu_s_of(process: int) -> float:
-    """CPU seconds of another process and its ended children, then of its living ones; 0 for one that has ended."""
+    """CPU seconds of another process and its ended children, then of its living ones; 0 for one
+    that has ended.
+    """
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

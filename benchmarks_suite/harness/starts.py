@@ -1,7 +1,9 @@
-"""The starts of a case: cold, warm, restored, cold again; each in its own process, by the one procedure of start.py.
+"""The starts of a case: cold, warm, restored, cold again; each in its own process, by the one
+procedure of start.py.
 
-That process is forked from the job's, which has only imported; where that is not fit to be forked, and for ranks, it
-is one that imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
+That process is forked from the job's, which has only imported; where that is not fit to be forked,
+and for ranks, it is one that imports by itself. Each answer says which way it was: ``process``, and
+``why_fresh``.
 """
 
 import json
@@ -18,7 +20,8 @@ from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
 KINDS = ("cold", "warm", "restored", "cold_again")
-TIME_TO_WRITE_S = 15.0  # kept of the job's time limit, so that a start that never ends still leaves a result
+# Kept of the job's time limit, so that a start that never ends still leaves a result
+TIME_TO_WRITE_S = 15.0
 
 
 @dataclass
@@ -36,28 +39,35 @@ class Starts:
 
     def __post_init__(self) -> None:
         self.base = (
-            caches.base(self.job.device, preload.wrapper(self.job)) if preload.needs_toolchain(self.job) else None
+            caches.base(self.job.device, preload.wrapper(self.job))
+            if preload.needs_toolchain(self.job)
+            else None
         )
         self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
 
     def run(self, kind: str) -> dict[str, Any]:
-        """Measures one start; returns what start.py answered, or what happened to it instead of an answer.
+        """Measures one start; returns what start.py answered, or what happened to it instead of an
+        answer.
 
-        cold must come first: warm runs on the caches that it leaves, restored on what it saved. cold_again is the same
-        as cold on other fresh caches: whether it generates the same code says whether the fingerprints mean anything.
+        cold must come first: warm runs on the caches that it leaves, restored on what it saved.
+        cold_again is the same as cold on other fresh caches: whether it generates the same code
+        says whether the fingerprints mean anything.
         """
         used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
         cold = kind == "cold"
         if kind == "restored" and not (self._saved.exists() and self._saved.stat().st_size):
             return {
                 "status": "unsupported",
-                "message": "the cold start saved no artifacts; torch 2.7 or newer would, from a filled cache",
+                "message": "the cold start saved no artifacts; torch 2.7 or newer would, from a "
+                "filled cache",
             }
         spec = {
             "job": self.job.document,
             "artifacts_in": str(self._saved) if kind == "restored" else None,
-            "artifacts_out": str(self._saved) if cold and "restored" in self.job.measure.starts else None,
+            "artifacts_out": str(self._saved)
+            if cold and "restored" in self.job.measure.starts
+            else None,
             "code_out": str(self.artifacts / ARTIFACT) if cold and self.artifacts else None,
         }
         return self._in_own_process(kind, spec, used)
@@ -66,24 +76,37 @@ class Starts:
         folder = self.folder / name
         return self.base.copied_to(folder) if self.base else caches.empty(folder)
 
-    def _in_own_process(self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches) -> dict[str, Any]:
-        spec_file, answer_file = self.folder / f"{kind}.spec.json", self.folder / f"{kind}.answer.json"
+    def _in_own_process(
+        self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches
+    ) -> dict[str, Any]:
+        spec_file, answer_file = (
+            self.folder / f"{kind}.spec.json",
+            self.folder / f"{kind}.answer.json",
+        )
         spec_file.write_text(json.dumps(spec))
-        why_fresh = "it spans several processes" if ranks.spans_processes(self.job) else forks.why_unfit()
+        why_fresh = (
+            "it spans several processes" if ranks.spans_processes(self.job) else forks.why_unfit()
+        )
         way = {"process": "fresh", "why_fresh": why_fresh} if why_fresh else {"process": "forked"}
         started = self._fresh if why_fresh else self._forked
         limit_s = max(1.0, self.deadline - time.monotonic())
         try:
             code = started(spec_file, answer_file, used.environment, limit_s)
         except TimeoutError:
-            message = f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less"
+            message = (
+                f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less"
+            )
             return {"status": "timeout", "message": message, **way}
         if answer_file.exists():
             return {**json.loads(answer_file.read_text()), **way}
-        message = f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
+        message = (
+            f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
+        )
         return {"status": _status_of(code), "message": message, **way}
 
-    def _forked(self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float) -> int:
+    def _forked(
+        self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
+    ) -> int:
         def work() -> None:
             os.chdir(self.folder)
             os.environ.update(environment)  # torch and Triton read these when they use their caches
@@ -91,11 +114,17 @@ class Starts:
 
         return forks.run(work, limit_s)
 
-    def _fresh(self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float) -> int:
-        command = ranks.command(self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file))
+    def _fresh(
+        self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
+    ) -> int:
+        command = ranks.command(
+            self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file)
+        )
         child = {**caches.child_environment(), **environment}
         try:
-            return subprocess.run(command, env=child, cwd=self.folder, timeout=limit_s, check=False).returncode
+            return subprocess.run(
+                command, env=child, cwd=self.folder, timeout=limit_s, check=False
+            ).returncode
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
 

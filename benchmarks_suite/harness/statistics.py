@@ -1,4 +1,6 @@
-"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in, numbers out."""
+"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in,
+numbers out.
+"""
 
 import bisect
 import itertools
@@ -7,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 LEVEL = 0.95
-_PRIOR = 6.0  # a of the Beta(a, a) prior: the interval is narrowest, among these, at about 100 samples
+# a of the Beta(a, a) prior: the interval is narrowest, among these, at about 100 samples
+_PRIOR = 6.0
 
 
 @dataclass(frozen=True)
@@ -35,34 +38,45 @@ def median(values: Sequence[float]) -> float:
 
 
 def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """The median with an interval that is valid at every sample size at once: a confidence sequence.
+    """The median with an interval that is valid at every sample size at once: a confidence
+    sequence.
 
-    One may look after each sample and stop when it is narrow enough, and it still covers the true median with
-    at least ``level``. Under the true median m the number of values at or below m is a fair coin's; for a
-    coin the mixture likelihood ratio B(a + k, a + n - k) / B(a, a) * 2**n is a martingale of mean 1, so that
-    by Ville's inequality it ever exceeds 1 / (1 - level) with probability at most 1 - level. The interval
-    holds each m that is not yet rejected. No assumption on the shape of the noise (heavy tails, outliers, two
-    modes); the values must be exchangeable around the median, which the random order of the arms within each
-    pair is there for.
+    One may look after each sample and stop when it is narrow enough, and it still covers the true
+    median with at least ``level``. Under the true median m the number of values at or below m is a
+    fair coin's; for a coin the mixture likelihood ratio B(a + k, a + n - k) / B(a, a) * 2**n is a
+    martingale of mean 1, so that by Ville's inequality it ever exceeds 1 / (1 - level) with
+    probability at most 1 - level. The interval holds each m that is not yet rejected. No assumption
+    on the shape of the noise (heavy tails, outliers, two modes); the values must be exchangeable
+    around the median, which the random order of the arms within each pair is there for.
 
-    Sources: H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann. Math. Stat.
-    41 (1970); S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli 28 (2022), section 3.
-    tests/suite/test_harness_statistics.py simulates its coverage under the stopping rule of timing.py.
+    Sources: H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann.
+    Math. Stat.
+    41 (1970); S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli 28 (2022),
+       section 3.
+    tests/suite/test_harness_statistics.py simulates its coverage under the stopping rule of
+    timing.py.
     """
     ordered, n = sorted(values), len(values)
     rejected = _rejected_count(n, 1 - level)
-    low, high = (ordered[rejected], ordered[n - 1 - rejected]) if rejected >= 0 else (-math.inf, math.inf)
+    low, high = (
+        (ordered[rejected], ordered[n - 1 - rejected]) if rejected >= 0 else (-math.inf, math.inf)
+    )
     return Interval(median(ordered), low, high, n)
 
 
 def _rejected_count(n: int, alpha: float) -> int:
-    """The largest k below n / 2 such that k of n values at or below m reject m as the median; -1 where none
-    does.
+    """The largest k below n / 2 such that k of n values at or below m reject m as the median; -1
+    where none does.
 
-    The ratio falls with k. With the k smallest values at or below m rejected, the lower end is the next one:
-    ordered[k].
+    The ratio falls with k. With the k smallest values at or below m rejected, the lower end is the
+    next one: ordered[k].
     """
-    return bisect.bisect_left(range((n + 1) // 2), True, key=lambda k: _log_ratio(k, n) < -math.log(alpha)) - 1
+    return (
+        bisect.bisect_left(
+            range((n + 1) // 2), True, key=lambda k: _log_ratio(k, n) < -math.log(alpha)
+        )
+        - 1
+    )
 
 
 def _log_ratio(k: int, n: int) -> float:
@@ -75,18 +89,22 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
-    """The interval of a monotone ``function`` of the median; where it falls, the ends change places."""
-    ends = sorted(function(end) if math.isfinite(end) else math.nan for end in (interval.low, interval.high))
+    """The interval of a monotone ``function`` of the median; where it falls, the ends change
+    places.
+    """
+    ends = sorted(
+        function(end) if math.isfinite(end) else math.nan for end in (interval.low, interval.high)
+    )
     low, high = ends if not any(map(math.isnan, ends)) else (-math.inf, math.inf)
     return Interval(function(interval.value), low, high, interval.n)
 
 
 def percentile_interval(values: Sequence[float], share: float, level: float = LEVEL) -> Interval:
-    """The ``share`` quantile (0.9: p90) by order statistics, with its exact binomial interval for a fixed
-    number of values.
+    """The ``share`` quantile (0.9: p90) by order statistics, with its exact binomial interval for a
+    fixed number of values.
 
-    Source: W. Conover, "Practical Nonparametric Statistics", 3rd edition (1999), section 3.2. The upper end
-    is infinite where too few values lie above.
+    Source: W. Conover, "Practical Nonparametric Statistics", 3rd edition (1999), section 3.2. The
+    upper end is infinite where too few values lie above.
     """
     ordered, n = sorted(values), len(values)
     tail = (1 - level) / 2
@@ -94,7 +112,9 @@ def percentile_interval(values: Sequence[float], share: float, level: float = LE
     low = bisect.bisect_right(cumulative, tail) - 1
     high = bisect.bisect_left(cumulative, 1 - tail)
     value = ordered[min(n - 1, math.ceil(share * n) - 1)]
-    return Interval(value, ordered[low] if low >= 0 else -math.inf, ordered[high] if high < n else math.inf, n)
+    return Interval(
+        value, ordered[low] if low >= 0 else -math.inf, ordered[high] if high < n else math.inf, n
+    )
 
 
 def _binomial(k: int, n: int, p: float) -> float:
@@ -104,16 +124,19 @@ def _binomial(k: int, n: int, p: float) -> float:
 
 
 def break_even(cold_start_s: float, compiled_ms: float, saved_ms: Interval) -> Interval | None:
-    """Steps n after which cold + (n - 1) * compiled <= n * eager, from the paired saving per step (eager -
-    compiled, ms).
+    """Steps n after which cold + (n - 1) * compiled <= n * eager, from the paired saving per step
+    (eager - compiled, ms).
 
-    The start's own spread is not in the interval: one job has one cold start. None where the saving is not
-    above zero within its interval's upper end: it is never paid back. The upper end is infinite where zero
-    saving is not excluded.
+    The start's own spread is not in the interval: one job has one cold start. None where the saving
+    is not above zero within its interval's upper end: it is never paid back. The upper end is
+    infinite where zero saving is not excluded.
     """
     extra_ms = cold_start_s * 1000 - compiled_ms
     if saved_ms.value <= 0:
         return None
-    low, high = (max(1.0, extra_ms / saved) if saved > 0 else math.inf for saved in (saved_ms.high, saved_ms.low))
+    low, high = (
+        max(1.0, extra_ms / saved) if saved > 0 else math.inf
+        for saved in (saved_ms.high, saved_ms.low)
+    )
     low = low if math.isfinite(saved_ms.high) else -math.inf
     return Interval(max(1.0, extra_ms / saved_ms.value), low, high, saved_ms.n)

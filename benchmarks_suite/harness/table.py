@@ -19,12 +19,17 @@ _UNITS = (
 
 
 def rendered(result: dict[str, Any]) -> str:
-    """Status, metrics with intervals, what is absent and why, marks, and the command that repeats it."""
+    """Status, metrics with intervals, what is absent and why, marks, and the command that repeats
+    it.
+    """
     torch, machine = result["environment"]["torch"], result["environment"]["machine"]
     lines = [
         f"{result['benchmark']['name']}  {result['job']['config']}: {result['status']}",
         *([result["message"]] if result["message"] else []),
-        f"torch {torch['version']} on {machine.get('gpu') or machine['cpu']}, {machine['cores']} cores",
+        (
+            f"torch {torch['version']} on {machine.get('gpu') or machine['cpu']}, "
+            f"{machine['cores']} cores"
+        ),
         "",
         *(_metric(key, entry) for key, entry in result["metrics"].items() if key != "passed"),
     ]
@@ -37,8 +42,14 @@ def rendered(result: dict[str, Any]) -> str:
             + (f", ±{width:.2f} %" if width is not None else ""),
         ]
     lines += [f"mark: {mark['kind']}: {mark['detail']}" for mark in result["marks"]]
-    lines += ["", "absent:", *(f"  {key:<26} {reason}" for key, reason in _short(result["absent"]).items())]
-    return "\n".join([*lines, "", f"wall time: {_wall(result['wall_s'])}", f"repeat: {result['reproduce']}"])
+    lines += [
+        "",
+        "absent:",
+        *(f"  {key:<26} {reason}" for key, reason in _short(result["absent"]).items()),
+    ]
+    return "\n".join(
+        [*lines, "", f"wall time: {_wall(result['wall_s'])}", f"repeat: {result['reproduce']}"]
+    )
 
 
 def _metric(key: str, entry: dict[str, Any]) -> str:
@@ -71,4 +82,6 @@ def _short(absent: dict[str, str]) -> dict[str, str]:
 
 
 def _wall(wall_s: dict[str, float]) -> str:
-    return ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in wall_s.items() if seconds >= 0.05)
+    return ", ".join(
+        f"{stage} {seconds:.1f} s" for stage, seconds in wall_s.items() if seconds >= 0.05
+    )

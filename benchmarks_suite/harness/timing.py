@@ -1,4 +1,6 @@
-"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms interleaved at random."""
+"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms
+interleaved at random.
+"""
 
 import gc
 import math
@@ -17,16 +19,20 @@ from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
 SAMPLE_S = {
-    "cpu": 0.0005,  # the timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that beside other
+    # The timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that beside
+    # other
+    "cpu": 0.0005,
     # load most samples are undisturbed
-    "cuda": 0.100,  # until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
+    # Until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
+    "cuda": 0.100,
 }
 MIN_PAIRS = 20
 PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
 MIN_P90, MIN_P99 = 200, 1000
 METHODS = {  # by the number of arms
     1: "median of the samples; beta-binomial confidence sequence, 95 %",
-    2: "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence sequence, 95 %",
+    2: "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence "
+    "sequence, 95 %",
 }
 
 
@@ -34,7 +40,8 @@ METHODS = {  # by the number of arms
 class Samples:
     """What was taken of one arm: milliseconds per step, one value per sample.
 
-    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each sample's
+    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each
+        sample's
     place in the interleaved sequence.
     """
 
@@ -56,7 +63,8 @@ class Samples:
 
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the interval it looked at.
+    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the
+    interval it looked at.
 
     method: how that interval was made.
     """
@@ -90,7 +98,9 @@ class Stopwatch:
             torch.cuda.synchronize(self._device)
 
     def time(self, arm: Arm, steps: int, first: int = 0) -> tuple[float, float]:
-        """(wall, CPU) milliseconds per step over ``steps`` steps, beginning with batch ``first``."""
+        """(wall, CPU) milliseconds per step over ``steps`` steps, beginning with batch
+        ``first``.
+        """
         begin = first % len(self._batches)
         batches = list(islice(cycle(self._batches), begin, begin + steps))
         step = arm.step
@@ -109,7 +119,9 @@ class Stopwatch:
         self.time(arm, max(5, 2 * len(self._batches)))
 
     def inner_steps(self, arm: Arm) -> int:
-        """Steps that one sample of this arm needs to last SAMPLE_S: whole passes over the batches."""
+        """Steps that one sample of this arm needs to last SAMPLE_S: whole passes over the
+        batches.
+        """
         passes = len(self._batches)
         fastest_ms = min(self.time(arm, passes)[0] for _ in range(3))
         wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
@@ -119,11 +131,13 @@ class Stopwatch:
 def sample(
     stopwatch: Stopwatch, arms: Sequence[Arm], budget_s: float, target_percent: float, seed: int
 ) -> tuple[dict[str, Samples], Stop]:
-    """Samples one arm, or two interleaved, until the interval is narrow enough or the budget is spent.
+    """Samples one arm, or two interleaved, until the interval is narrow enough or the budget is
+    spent.
 
-    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts cancel, and
-    neither arm always follows the other. It looks at the interval of the paired speedup, with one arm at that
-    of the median; that interval is valid under this stopping (statistics.median_interval).
+    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts
+    cancel, and neither arm always follows the other. It looks at the interval of the paired
+    speedup, with one arm at that of the median; that interval is valid under this stopping
+    (statistics.median_interval).
     """
     method = METHODS[len(arms)]
     taken = {arm.name: Samples(stopwatch.inner_steps(arm)) for arm in arms}
@@ -145,19 +159,25 @@ def sample(
             if ranks.agreed(half_width <= target_percent):
                 return taken, Stop("target", half_width, pairs, target_percent, method)
             if ranks.agreed(time.perf_counter() >= deadline):
-                return taken, Stop("budget", watched(taken).half_width_percent, pairs, target_percent, method)
+                return taken, Stop(
+                    "budget", watched(taken).half_width_percent, pairs, target_percent, method
+                )
     raise AssertionError("the interleaved sequence has no end")
 
 
 def pairs_budget_s(budget_s: float, single_steps: int, step_ms: float) -> float:
-    """Seconds of the budget that are for pairs: PAIRS_SHARE of it, or all where the rest does not do for p90."""
+    """Seconds of the budget that are for pairs: PAIRS_SHARE of it, or all where the rest does not
+    do for p90.
+    """
     rest_s = (1 - PAIRS_SHARE) * budget_s
     room_for_p90 = single_steps >= MIN_P90 and MIN_P90 * step_ms / 1000 <= rest_s
     return budget_s - rest_s if room_for_p90 else budget_s
 
 
 def watched(taken: dict[str, Samples]) -> statistics.Interval:
-    """The interval that sampling looks at: of the speedup with two arms, of the median latency with one."""
+    """The interval that sampling looks at: of the speedup with two arms, of the median latency with
+    one.
+    """
     if len(taken) == 2:
         return speedup(taken["eager"], taken["compiled"])
     return statistics.median_interval(next(iter(taken.values())).ms)
@@ -175,7 +195,9 @@ def saved_ms(eager: Samples, compiled: Samples) -> statistics.Interval:
 
 
 def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> Samples:
-    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles are made from."""
+    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles
+    are made from.
+    """
     samples = Samples(1)
     with _quiet():
         deadline = time.perf_counter() + budget_s
@@ -188,7 +210,9 @@ def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) ->
 
 
 def _interleaved(arms: Sequence[Arm], shuffle: random.Random) -> Iterator[tuple[int, Arm]]:
-    """The endless sequence of (position, arm): blocks of both orders of the arms, the two orders shuffled."""
+    """The endless sequence of (position, arm): blocks of both orders of the arms, the two orders
+    shuffled.
+    """
     position = 0
     while True:
         orders = [list(arms), list(arms)[::-1]]

@@ -1,20 +1,34 @@
-"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried: 2.4, 2.7, 2.13, 2.15.
+"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried: 2.4, 2.7,
+2.13, 2.15.
 
-| needs                                   | since | before that                                             |
+| needs                                   | since | before that
+    |
 |-----------------------------------------|-------|---------------------------------------------------------|
-| graph_break_reasons, counters           | 2.0   |                                                         |
-| CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent              |
-| CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache not empty; |
-|                                         |       | the guard that failed is not known                      |
-| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent                                |
-| fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent                                   |
-| autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted                          |
-| save_cache_artifacts                    | 2.7   | restored start is absent                                |
-| set_stance                              | 2.6   | configs that need it are unsupported                    |
-| recompile_limit                         | 2.6   | cache_size_limit                                        |
-| torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (same object later)         |
+| graph_break_reasons, counters           | 2.0   |
+    |
+| CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent
+    |
+| CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache not
+    empty; |
+|                                         |       | the guard that failed is not known
+    |
+| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent
+    |
+| fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent
+    |
+| autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted
+    |
+| save_cache_artifacts                    | 2.7   | restored start is absent
+    |
+| set_stance                              | 2.6   | configs that need it are unsupported
+    |
+| recompile_limit                         | 2.6   | cache_size_limit
+    |
+| torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (same object later)
+    |
 
-``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a data-dependent ``if`` not at
+``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a
+    data-dependent ``if`` not at
 all. No release has a counter of recompiles. ``guard_failures`` overcounts.
 """
 
@@ -50,8 +64,8 @@ def release() -> tuple[int, int]:
 
 
 def set_options(area: str, options: Mapping[str, Any]) -> None:
-    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises Unsupported for one
-    it lacks.
+    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises
+    Unsupported for one it lacks.
     """
     module = importlib.import_module(_AREAS[area])
     for path, value in options.items():
@@ -67,8 +81,12 @@ def set_options(area: str, options: Mapping[str, Any]) -> None:
 
 
 def import_compiler(backend: str) -> None:
-    """Imports what the first compiled call would import, so that no start pays for it; keeps every metrics entry."""
-    importlib.import_module("torch._inductor.compile_fx" if backend == "inductor" else "torch._dynamo")
+    """Imports what the first compiled call would import, so that no start pays for it; keeps every
+    metrics entry.
+    """
+    importlib.import_module(
+        "torch._inductor.compile_fx" if backend == "inductor" else "torch._dynamo"
+    )
     from torch._dynamo import utils
 
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
@@ -87,11 +105,11 @@ def start_compile_workers() -> None:
 
 
 def prepare_toolchain(device: str, wrapper: str) -> float:
-    """Runs the one-time checks of the compilers into the cache folders that are set; returns the seconds it
-    took.
+    """Runs the one-time checks of the compilers into the cache folders that are set; returns the
+    seconds it took.
 
-    On a CPU: which vector instructions compile, and the precompiled headers of this wrapper (caches.base); on a GPU
-    also Triton's launcher.
+    On a CPU: which vector instructions compile, and the precompiled headers of this wrapper
+    (caches.base); on a GPU also Triton's launcher.
     """
     start = time.perf_counter()
     try:
@@ -121,7 +139,9 @@ def _compile(module: torch.nn.Module, x: torch.Tensor, wrapper: str) -> None:
 
 
 def forget_matmul_workspace() -> None:
-    """Gives back what a matmul on a GPU leaves allocated for the next one (32 MiB on an H100). CUDA builds alone."""
+    """Gives back what a matmul on a GPU leaves allocated for the next one (32 MiB on an H100). CUDA
+    builds alone.
+    """
     clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
     if clear:
         clear()
@@ -142,7 +162,8 @@ def load_artifacts(artifacts: bytes) -> None:
 def enter_stance(stance: Mapping[str, Any]) -> None:
     """torch.compiler.set_stance from here to the end of the process."""
     torch.compiler.set_stance(
-        stance.get("stance", "default"), **{key: value for key, value in stance.items() if key != "stance"}
+        stance.get("stance", "default"),
+        **{key: value for key, value in stance.items() if key != "stance"},
     )
 
 
@@ -150,24 +171,34 @@ def enter_stance(stance: Mapping[str, Any]) -> None:
 
 
 def graph_breaks() -> list[dict[str, Any]]:
-    """Every distinct graph break: reason, place in the user's code (file:line in function), and how often it
-    came up.
+    """Every distinct graph break: reason, place in the user's code (file:line in function), and how
+    often it came up.
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    breaks = Counter((_stable(str(entry.reason)), _place(entry.user_stack)) for entry in graph_break_reasons)
-    return [{"reason": reason, "location": location, "count": count} for (reason, location), count in breaks.items()]
+    breaks = Counter(
+        (_stable(str(entry.reason)), _place(entry.user_stack)) for entry in graph_break_reasons
+    )
+    return [
+        {"reason": reason, "location": location, "count": count}
+        for (reason, location), count in breaks.items()
+    ]
 
 
 def recompiles() -> list[dict[str, str]] | None:
-    """Every compilation after a failed guard: the guard and the function. None where this release cannot tell."""
+    """Every compilation after a failed guard: the guard and the function. None where this release
+    cannot tell.
+    """
     entries = compilations()
     if entries is None:
         return None
     if entries and not hasattr(entries[0], "recompile_reason"):
         again = [entry for entry in entries if (getattr(entry, "cache_size", 0) or 0) > 0]
         return [
-            {"reason": "a guard failed; which one, torch says since 2.7", "function": _function(entry)}
+            {
+                "reason": "a guard failed; which one, torch says since 2.7",
+                "function": _function(entry),
+            }
             for entry in again
         ]
     return [
@@ -186,8 +217,8 @@ def compilations() -> list[Any] | None:
 
 
 def seconds_by_function() -> dict[str, float]:
-    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy backward
-    not included.
+    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy
+    backward not included.
     """
     seconds: Counter[str] = Counter()
     for entry in compilations() or []:
@@ -197,8 +228,8 @@ def seconds_by_function() -> dict[str, float]:
 
 
 def guard_overhead_us() -> float | None:
-    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled it; None
-    before 2.6.
+    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled
+    it; None before 2.6.
     """
     seen = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
     profiled = [float(latency) for latency in seen if latency is not None]
@@ -206,7 +237,9 @@ def guard_overhead_us() -> float | None:
 
 
 def counters() -> dict[str, float]:
-    """dynamo's and Inductor's counters, flattened to ``group.name``. Per-shape matmul notes are left out."""
+    """dynamo's and Inductor's counters, flattened to ``group.name``. Per-shape matmul notes are
+    left out.
+    """
     from torch._dynamo.utils import counters as groups
 
     return {
@@ -219,18 +252,22 @@ def counters() -> dict[str, float]:
 
 
 def cache_hits(seen: Mapping[str, float]) -> int | None:
-    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does not count them."""
+    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does
+    not count them.
+    """
     if release() < (2, 2):
         return None
-    return int(seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0))
+    return int(
+        seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0)
+    )
 
 
 def phases_s() -> dict[str, float]:
     """Seconds by phase, apart from each other; they add up to ``total``.
 
-    dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which holds the
-    loading of the generated module, where the kernels are compiled or waited for. A lazily compiled backward
-    is timed beside the frame.
+    dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which
+    holds the loading of the generated module, where the kernels are compiled or waited for. A
+    lazily compiled backward is timed beside the frame.
     """
     from torch._dynamo.utils import compile_times
 
@@ -248,7 +285,9 @@ def phases_s() -> dict[str, float]:
         "inductor": inductor - kernels,
         "kernels": kernels,
     }
-    return {name: round(max(0.0, value), 4) for name, value in seconds.items()} | {"total": round(frames + backward, 4)}
+    return {name: round(max(0.0, value), 4) for name, value in seconds.items()} | {
+        "total": round(frames + backward, 4)
+    }
 
 
 def _first(timed: Mapping[str, float], *names: str) -> float:
@@ -260,16 +299,22 @@ def _function(entry: Any) -> str:
 
 
 def _stable(reason: str) -> str:
-    """The reason without addresses and local folders, so that equal breaks are equal texts everywhere."""
+    """The reason without addresses and local folders, so that equal breaks are equal texts
+    everywhere.
+    """
     return re.sub(r" at 0x[0-9a-f]+", "", portable(reason)).strip()[:2000]
 
 
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame outside of torch, without the folders that hold libraries and suite here; "" for no frame."""
+    """The innermost frame outside of torch, without the folders that hold libraries and suite here;
+    "" for no frame.
+    """
     frames = list(user_stack)
     if not frames:
         return ""
-    frame = next((frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1])
+    frame = next(
+        (frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1]
+    )
     return f"{portable(frame.filename)}:{frame.lineno} in {frame.name}"[:500]
 
 
@@ -285,7 +330,9 @@ class PerfHints(logging.Handler):
 
 
 def collect_hints() -> PerfHints:
-    """Turns the perf_hints log on, into the handler that is returned. Call it after import_compiler."""
+    """Turns the perf_hints log on, into the handler that is returned. Call it after
+    import_compiler.
+    """
     hints = PerfHints()
     for name, logger in list(logging.root.manager.loggerDict.items()):
         if name.endswith(".__perf_hints") and isinstance(logger, logging.Logger):

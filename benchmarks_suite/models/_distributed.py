@@ -10,7 +10,9 @@ from benchmarks_suite.workload import Unsupported
 def require_process_group() -> None:
     """Raises Unsupported where this process is alone."""
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
-        raise Unsupported("it spans several processes: start the suite with torchrun, one process for each device")
+        raise Unsupported(
+            "it spans several processes: start the suite with torchrun, one process for each device"
+        )
 
 
 def data_parallel(module: nn.Module) -> nn.Module:

@@ -8,13 +8,20 @@ from torch import Tensor, nn
 from benchmarks_suite.workload import Inputs, Workload
 
 
-def classifier(model: Any, block: type[nn.Module], mode: str, batch_size: int, image_size: int) -> Workload:
+def classifier(
+    model: Any, block: type[nn.Module], mode: str, batch_size: int, image_size: int
+) -> Workload:
     """An image classifier of transformers; ``model.config.num_labels`` classes."""
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         images = torch.randn(batch_size, 3, image_size, image_size, generator=generator)
-        labels = torch.randint(model.config.num_labels, (batch_size,), generator=generator)  # (batch,)
-        return {"pixel_values": images, "labels": labels} if mode == "training" else {"pixel_values": images}
+        # (batch,)
+        labels = torch.randint(model.config.num_labels, (batch_size,), generator=generator)
+        return (
+            {"pixel_values": images, "labels": labels}
+            if mode == "training"
+            else {"pixel_values": images}
+        )
 
     return Workload(
         module=model,

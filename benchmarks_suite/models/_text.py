@@ -1,4 +1,6 @@
-"""What the language models share: batches of token ids, the four modes, a step on a static KV cache."""
+"""What the language models share: batches of token ids, the four modes, a step on a static KV
+cache.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,21 @@ from benchmarks_suite.workload import Inputs, Workload
 PAD = 0  # never drawn as a token
 
 
-def token_ids(generator: torch.Generator, vocabulary: int, batch_size: int, length: int, shapes: str) -> Tensor:
-    """Token ids, shape (batch, length): static as long as asked; dynamic a quarter of it to all of it;
-    bucketed the same, padded at the right to a multiple of an eighth."""
+def token_ids(
+    generator: torch.Generator, vocabulary: int, batch_size: int, length: int, shapes: str
+) -> Tensor:
+    """Token ids, shape (batch, length): static as long as asked; dynamic a quarter of it to all of
+    it; bucketed the same, padded at the right to a multiple of an eighth.
+    """
     if shapes == "static":
         return torch.randint(1, vocabulary, (batch_size, length), generator=generator)
     drawn = int(torch.randint(length // 4, length + 1, (), generator=generator))
     ids = torch.randint(1, vocabulary, (batch_size, drawn), generator=generator)
-    return ids if shapes == "dynamic" else nn.functional.pad(ids, (0, -drawn % (length // 8)), value=PAD)
+    return (
+        ids
+        if shapes == "dynamic"
+        else nn.functional.pad(ids, (0, -drawn % (length // 8)), value=PAD)
+    )
 
 
 def labels_of(ids: Tensor) -> Tensor:
@@ -32,7 +41,8 @@ def count_tokens(ids: Tensor) -> int:
 
 
 class Slots(nn.Module):
-    """Keys and values of one layer, each (batch, heads, length, width); buffers, so that CUDA graphs keep them.
+    """Keys and values of one layer, each (batch, heads, length, width); buffers, so that CUDA
+    graphs keep them.
 
     They start as waves, not zeros: attention over zeros would be exact in any precision.
     """
@@ -42,7 +52,12 @@ class Slots(nn.Module):
 
     def __init__(self, *shape: int) -> None:
         super().__init__()
-        wave = torch.arange(torch.Size(shape).numel(), dtype=torch.float32).mul_(0.618).sin_().view(shape)
+        wave = (
+            torch.arange(torch.Size(shape).numel(), dtype=torch.float32)
+            .mul_(0.618)
+            .sin_()
+            .view(shape)
+        )
         self.register_buffer("keys", wave)
         self.register_buffer("values", wave.flip(2))
 
@@ -50,14 +65,16 @@ class Slots(nn.Module):
 class KeyValueCache(nn.ModuleList):
     """A static KV cache with what transformers' models ask of one. Each step says where it writes.
 
-    transformers' own StaticCache counts the positions itself: its n-th step differs from its first, and equal
-    inputs would not give equal outputs in each arm.
+    transformers' own StaticCache counts the positions itself: its n-th step differs from its first,
+    and equal inputs would not give equal outputs in each arm.
     """
 
     position: Tensor  # (steps,)
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any) -> tuple[Tensor, Tensor]:
-        """Writes keys and values, shape (batch, heads, steps, width), and returns the whole of both."""
+        """Writes keys and values, shape (batch, heads, steps, width), and returns the whole of
+        both.
+        """
         slots = self[layer]
         assert isinstance(slots, Slots)
         slots.keys.index_copy_(2, self.position, keys)
@@ -75,16 +92,22 @@ class KeyValueCache(nn.ModuleList):
 
 
 class Step(nn.Module):
-    """A forward pass that writes the KV cache and returns the last token's logits (batch, 1, vocabulary)."""
+    """A forward pass that writes the KV cache and returns the last token's logits (batch, 1,
+    vocabulary).
+    """
 
-    def __init__(self, model: nn.Module, batch_size: int, heads: int, length: int, width: int, layers: int) -> None:
+    def __init__(
+        self, model: nn.Module, batch_size: int, heads: int, length: int, width: int, layers: int
+    ) -> None:
         super().__init__()
         self.model, self.length = model, length
         self.cache = KeyValueCache(Slots(batch_size, heads, length, width) for _ in range(layers))
 
 
 class Prefill(Step):
-    """The whole prompt at once, as long as the cache; the library takes the causal path without a mask."""
+    """The whole prompt at once, as long as the cache; the library takes the causal path without a
+    mask.
+    """
 
     def forward(self, input_ids: Tensor, position: Tensor) -> Tensor:
         """input_ids (batch, length), position (length,): 0, 1, 2 ..."""
@@ -101,24 +124,35 @@ class Decode(Step):
         self.cache.position = position
         visible = torch.arange(self.length, device=position.device) <= position  # (length,)
         logits: Tensor = self.model(
-            input_ids, past_key_values=self.cache, position_ids=position[None], attention_mask=visible[None, None, None]
+            input_ids,
+            past_key_values=self.cache,
+            position_ids=position[None],
+            attention_mask=visible[None, None, None],
         ).logits
         return logits
 
 
-def causal_lm(model: Any, block: type[nn.Module], mode: str, shapes: str, batch_size: int, length: int) -> Workload:
+def causal_lm(
+    model: Any, block: type[nn.Module], mode: str, shapes: str, batch_size: int, length: int
+) -> Workload:
     """A decoder-only model of transformers in one of its four modes.
 
-    length: of the text, or of the KV cache. In inference and training the causal mask is left to the library,
-    as its users do: in eager it looks whether it can do without a mask (which waits for the device); traced it
-    cannot look, and hands attention a written mask.
+    length: of the text, or of the KV cache. In inference and training the causal mask is left to
+        the library,
+    as its users do: in eager it looks whether it can do without a mask (which waits for the
+    device); traced it cannot look, and hands attention a written mask.
     """
     if mode in ("prefill", "decode"):
         return _step_workload(model, block, mode, batch_size, length)
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
-        ids = token_ids(generator, model.config.vocab_size, batch_size, length, shapes)  # (batch, length)
-        return {"input_ids": ids, "labels": labels_of(ids)} if mode == "training" else {"input_ids": ids}
+        # (batch, length)
+        ids = token_ids(generator, model.config.vocab_size, batch_size, length, shapes)
+        return (
+            {"input_ids": ids, "labels": labels_of(ids)}
+            if mode == "training"
+            else {"input_ids": ids}
+        )
 
     return Workload(
         module=model,
@@ -131,17 +165,21 @@ def causal_lm(model: Any, block: type[nn.Module], mode: str, shapes: str, batch_
     )
 
 
-def _step_workload(model: Any, block: type[nn.Module], mode: str, batch_size: int, length: int) -> Workload:
+def _step_workload(
+    model: Any, block: type[nn.Module], mode: str, batch_size: int, length: int
+) -> Workload:
     config = model.config
     heads = getattr(config, "num_key_value_heads", config.num_attention_heads)
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     step = {"prefill": Prefill, "decode": Decode}[mode]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
-        first = 0 if mode == "prefill" else length // 2 + index % (length // 2)  # decode: from half full to full
+        # Decode: from half full to full
+        first = 0 if mode == "prefill" else length // 2 + index % (length // 2)
         count = length if mode == "prefill" else 1
         return {
-            "input_ids": token_ids(generator, config.vocab_size, batch_size, count, "static"),  # (batch, count)
+            # (batch, count)
+            "input_ids": token_ids(generator, config.vocab_size, batch_size, count, "static"),
             "position": torch.arange(first, first + count),  # (count,)
         }
 

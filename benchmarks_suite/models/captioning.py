@@ -1,8 +1,9 @@
 """Image captioning: ViT-B/16 and GPT-2 with cross attention, 239 million parameters (transformers).
 
-Captions are 256 tokens long in the static profile. In the dynamic one a batch of captions of one length is
-padded to a multiple of 8; nearly all are short: 90 % below 32, 9 % below 64, 1 % below 256. In the bucketed
-one they are padded to one of eight lengths, so that eight compiled graphs serve them all.
+Captions are 256 tokens long in the static profile. In the dynamic one a batch of captions of one
+length is padded to a multiple of 8; nearly all are short: 90 % below 32, 9 % below 64, 1 % below
+256. In the bucketed one they are padded to one of eight lengths, so that eight compiled graphs
+serve them all.
 """
 
 from typing import Any
@@ -20,12 +21,28 @@ from benchmarks_suite.workload import Inputs, Workload
 BUCKETS = (8, 16, 24, 32, 48, 64, 128, 256)
 MIXTURE = ((0.90, 5, 31), (0.99, 33, 63), (1.0, 65, 255))  # up to this quantile: lengths from, to
 ENCODERS: dict[str, dict[str, Any]] = {
-    "smoke": {"image_size": 64, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2},
-    "standard": {"image_size": 224, "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12},
+    "smoke": {
+        "image_size": 64,
+        "hidden_size": 128,
+        "intermediate_size": 256,
+        "num_hidden_layers": 2,
+    },
+    "standard": {
+        "image_size": 224,
+        "hidden_size": 768,
+        "intermediate_size": 3072,
+        "num_hidden_layers": 12,
+    },
 }
 DECODERS: dict[str, dict[str, Any]] = {
     "smoke": {"vocab_size": 1000, "n_positions": 256, "n_embd": 128, "n_layer": 2, "n_head": 4},
-    "standard": {"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12},
+    "standard": {
+        "vocab_size": 50257,
+        "n_positions": 1024,
+        "n_embd": 768,
+        "n_layer": 12,
+        "n_head": 12,
+    },
 }
 HEADS = {"smoke": 4, "standard": 12}
 LENGTHS = {"smoke": 32, "standard": 256}  # static profile
@@ -54,9 +71,15 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 
 def _model(size: str) -> Any:
-    encoder = ViTModel(ViTConfig(**ENCODERS[size], num_attention_heads=HEADS[size]), add_pooling_layer=False)
+    encoder = ViTModel(
+        ViTConfig(**ENCODERS[size], num_attention_heads=HEADS[size]), add_pooling_layer=False
+    )
     config = GPT2Config(
-        **DECODERS[size], add_cross_attention=True, use_cache=False, bos_token_id=None, eos_token_id=None
+        **DECODERS[size],
+        add_cross_attention=True,
+        use_cache=False,
+        bos_token_id=None,
+        eos_token_id=None,
     )
     model = VisionEncoderDecoderModel(encoder=encoder, decoder=GPT2LMHeadModel(config))
     model.loss_function = ForCausalLMLoss  # unset, the library warns while dynamo traces it
@@ -64,12 +87,18 @@ def _model(size: str) -> Any:
     return model
 
 
-def _captions(generator: torch.Generator, vocabulary: int, batch_size: int, length: int, shapes: str) -> Tensor:
+def _captions(
+    generator: torch.Generator, vocabulary: int, batch_size: int, length: int, shapes: str
+) -> Tensor:
     if shapes == "static":
         return torch.randint(1, vocabulary, (batch_size, length), generator=generator)
     drawn = _drawn_length(generator)
     ids = torch.randint(1, vocabulary, (batch_size, drawn), generator=generator)
-    padded = next(bucket for bucket in BUCKETS if bucket >= drawn) if shapes == "bucketed" else -(-drawn // 8) * 8
+    padded = (
+        next(bucket for bucket in BUCKETS if bucket >= drawn)
+        if shapes == "bucketed"
+        else -(-drawn // 8) * 8
+    )
     return nn.functional.pad(ids, (0, padded - drawn), value=PAD)
 
 

@@ -1,7 +1,9 @@
-"""The machine's own matmul: one square matrix times another, as wide as the batch. The canary of a machine.
+"""The machine's own matmul: one square matrix times another, as wide as the batch. The canary of a
+machine.
 
 Measured in eager, it moves when the machine does. A job of it also measures the machine's ceilings
-(harness/ceilings.py): they become its metrics, and later jobs on this machine tell which share of them they reach.
+(harness/ceilings.py): they become its metrics, and later jobs on this machine tell which share of
+them they reach.
 """
 
 import torch
@@ -12,7 +14,8 @@ from benchmarks_suite.workload import Inputs, Workload
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     def inputs(index: int, generator: torch.Generator) -> Inputs:
-        return {"input": torch.randn(batch_size, batch_size, generator=generator)}  # (rows, columns)
+        # (rows, columns)
+        return {"input": torch.randn(batch_size, batch_size, generator=generator)}
 
     return Workload(
         module=nn.Linear(batch_size, batch_size, bias=False),

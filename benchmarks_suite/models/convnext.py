@@ -1,4 +1,6 @@
-"""ConvNeXt-T on 224 x 224 images: depthwise convolutions, 28.6 million parameters (transformers)."""
+"""ConvNeXt-T on 224 x 224 images: depthwise convolutions, 28.6 million parameters
+(transformers).
+"""
 
 from typing import Any
 

@@ -14,8 +14,18 @@ from benchmarks_suite.workload import Inputs, Workload
 
 CLASSES = 1000
 CONFIGS: dict[str, dict[str, Any]] = {
-    "smoke": {"num_attention_heads": 4, "attention_head_dim": 32, "num_layers": 3, "sample_size": 16},
-    "standard": {"num_attention_heads": 16, "attention_head_dim": 72, "num_layers": 28, "sample_size": 32},
+    "smoke": {
+        "num_attention_heads": 4,
+        "attention_head_dim": 32,
+        "num_layers": 3,
+        "sample_size": 16,
+    },
+    "standard": {
+        "num_attention_heads": 16,
+        "attention_head_dim": 72,
+        "num_layers": 28,
+        "sample_size": 32,
+    },
 }
 
 

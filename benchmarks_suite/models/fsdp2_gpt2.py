@@ -1,4 +1,6 @@
-"""GPT-2, its parameters, gradients and optimizer state sharded over all ranks by FSDP2, block by block."""
+"""GPT-2, its parameters, gradients and optimizer state sharded over all ranks by FSDP2, block by
+block.
+"""
 
 from dataclasses import replace
 
@@ -15,14 +17,19 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 
 def _shard(module: nn.Module) -> nn.Module:
-    """Shards in place; each block's parameters are gathered just before it runs. The mesh is all ranks."""
+    """Shards in place; each block's parameters are gathered just before it runs. The mesh is all
+    ranks.
+    """
     require_process_group()
     try:
         from torch.distributed.fsdp import fully_shard
     except ImportError as error:
-        raise Unsupported("this torch has no torch.distributed.fsdp.fully_shard (FSDP2); it came with 2.6") from error
+        raise Unsupported(
+            "this torch has no torch.distributed.fsdp.fully_shard (FSDP2); it came with 2.6"
+        ) from error
     for block in module.modules():
         if isinstance(block, GPT2Block):
             fully_shard(block)
-    fully_shard(module, reshard_after_forward=True)  # by default the root stays whole where no backward pass follows
+    # By default the root stays whole where no backward pass follows
+    fully_shard(module, reshard_after_forward=True)
     return module

@@ -11,7 +11,9 @@ from benchmarks_suite.workload import Unsupported, Workload
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     if find_spec("torchao") is None:
-        raise Unsupported("torchao is not installed in this environment; install the torchao made for this torch")
+        raise Unsupported(
+            "torchao is not installed in this environment; install the torchao made for this torch"
+        )
     return replace(llama.build(size, mode, shapes, batch_size), wrap=_quantize)
 
 

@@ -1,4 +1,6 @@
-"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every run."""
+"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every
+run.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +16,9 @@ class Layer(nn.Sequential):
 
 
 class Mlp(nn.Sequential):
-    """With a forward of its own: wrapped by DDP, dynamo starts here, and it skips the frames of torch.nn."""
+    """With a forward of its own: wrapped by DDP, dynamo starts here, and it skips the frames of
+    torch.nn.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, width) -> (batch, CLASSES)."""

@@ -1,4 +1,6 @@
-"""A shallow, wide MLP: nearly all of it is matrix multiplication, which a compiler can hardly improve."""
+"""A shallow, wide MLP: nearly all of it is matrix multiplication, which a compiler can hardly
+improve.
+"""
 
 from benchmarks_suite.models.mlp import classifier
 from benchmarks_suite.workload import Workload

@@ -1,4 +1,6 @@
-"""Qwen3 in the shape of Qwen3-0.6B: norms on queries and keys, 596 million parameters (transformers)."""
+"""Qwen3 in the shape of Qwen3-0.6B: norms on queries and keys, 596 million parameters
+(transformers).
+"""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 million parameters (transformers)."""
+"""ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 million parameters
+(transformers).
+"""
 
 from typing import Any
 
@@ -9,7 +11,12 @@ from benchmarks_suite.models._images import classifier
 from benchmarks_suite.workload import Workload
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "smoke": {"embedding_size": 16, "hidden_sizes": [32, 64, 128, 256], "depths": [1, 2, 2, 1], "num_labels": 100},
+    "smoke": {
+        "embedding_size": 16,
+        "hidden_sizes": [32, 64, 128, 256],
+        "depths": [1, 2, 2, 1],
+        "num_labels": 100,
+    },
     "standard": {
         "embedding_size": 64,
         "hidden_sizes": [256, 512, 1024, 2048],

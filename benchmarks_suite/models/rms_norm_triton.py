@@ -1,4 +1,5 @@
-"""RMSNorm as a hand-written Triton kernel, one program a row: what the compiler's own fusion has to match.
+"""RMSNorm as a hand-written Triton kernel, one program a row: what the compiler's own fusion has to
+match.
 
 In eager the kernel is launched from Python; in a compiled graph it is called by the generated code.
 """
@@ -17,7 +18,9 @@ import triton.language as tl  # isort: skip
 
 
 @triton.jit
-def _forward_kernel(x_ptr, weight_ptr, out_ptr, scale_ptr, width, epsilon, BLOCK: tl.constexpr, WIDE: tl.constexpr):
+def _forward_kernel(
+    x_ptr, weight_ptr, out_ptr, scale_ptr, width, epsilon, BLOCK: tl.constexpr, WIDE: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     mask = columns < width
@@ -29,7 +32,9 @@ def _forward_kernel(x_ptr, weight_ptr, out_ptr, scale_ptr, width, epsilon, BLOCK
 
 
 @triton.jit
-def _backward_kernel(grad_ptr, x_ptr, weight_ptr, scale_ptr, out_ptr, width, BLOCK: tl.constexpr, WIDE: tl.constexpr):
+def _backward_kernel(
+    grad_ptr, x_ptr, weight_ptr, scale_ptr, out_ptr, width, BLOCK: tl.constexpr, WIDE: tl.constexpr
+):
     row = tl.program_id(0).to(tl.int64)
     columns = tl.arange(0, BLOCK)
     mask = columns < width

@@ -42,7 +42,9 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         return {
             "sample": torch.randn(batch_size, 4, side, side, generator=generator),
             "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
-            "text": torch.randn(batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator),
+            "text": torch.randn(
+                batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator
+            ),
             "noise": torch.randn(batch_size, 4, side, side, generator=generator),
         }
 
@@ -52,7 +54,8 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         items=lambda batch: len(batch["sample"]),
         item="images",
         call=lambda module, batch: module(batch["sample"], batch["timestep"], batch["text"]),
-        output=lambda result: result.sample,  # (batch, 4, side, side): the noise that the model sees
+        # (batch, 4, side, side): the noise that the model sees
+        output=lambda result: result.sample,
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
     )

@@ -49,19 +49,26 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         return {
             "sample": torch.randn(batch_size, 4, side, side, generator=generator),
             "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
-            "text": torch.randn(batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator),
+            "text": torch.randn(
+                batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator
+            ),
             "text_embeds": torch.randn(batch_size, POOLED_WIDTH[size], generator=generator),
-            "time_ids": torch.tensor([8.0 * side, 8.0 * side, 0, 0, 8.0 * side, 8.0 * side]).repeat(batch_size, 1),
+            "time_ids": torch.tensor([8.0 * side, 8.0 * side, 0, 0, 8.0 * side, 8.0 * side]).repeat(
+                batch_size, 1
+            ),
             "noise": torch.randn(batch_size, 4, side, side, generator=generator),
         }
 
     return Workload(
-        module=UNet2DConditionModel(**config, use_linear_projection=True, addition_embed_type="text_time"),
+        module=UNet2DConditionModel(
+            **config, use_linear_projection=True, addition_embed_type="text_time"
+        ),
         inputs=inputs,
         items=lambda batch: len(batch["sample"]),
         item="images",
         call=_denoise,
-        output=lambda result: result.sample,  # (batch, 4, side, side): the noise that the model sees
+        # (batch, 4, side, side): the noise that the model sees
+        output=lambda result: result.sample,
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
     )

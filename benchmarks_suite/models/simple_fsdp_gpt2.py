@@ -1,8 +1,10 @@
-"""GPT-2 sharded over all ranks by SimpleFSDP: each parameter is a shard that is gathered where it is read.
+"""GPT-2 sharded over all ranks by SimpleFSDP: each parameter is a shard that is gathered where it
+is read.
 
-The collectives are ordinary operators of the graph, which the compiler can see, move and overlap; FSDP2 runs them in
-hooks. Method: R. Zhang et al., "SimpleFSDP: Simpler Fully Sharded Data Parallel with torch.compile", 2024,
-arXiv:2411.00284. Made of torch's own parts: DTensor and parametrizations.
+The collectives are ordinary operators of the graph, which the compiler can see, move and overlap;
+FSDP2 runs them in hooks. Method: R. Zhang et al., "SimpleFSDP: Simpler Fully Sharded Data Parallel
+with torch.compile", 2024, arXiv:2411.00284. Made of torch's own parts: DTensor and
+parametrizations.
 """
 
 from dataclasses import replace
@@ -21,24 +23,32 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 
 class Gathered(nn.Module):
-    """A whole parameter from its shards; its gradient, averaged over the ranks, goes back to them."""
+    """A whole parameter from its shards; its gradient, averaged over the ranks, goes back to
+    them.
+    """
 
     def forward(self, shard: Tensor) -> Tensor:
         from torch.distributed.tensor import DTensor, Partial, Replicate
 
         assert isinstance(shard, DTensor)
-        whole: Tensor = shard.redistribute(placements=[Replicate()]).to_local(grad_placements=[Partial("avg")])
+        whole: Tensor = shard.redistribute(placements=[Replicate()]).to_local(
+            grad_placements=[Partial("avg")]
+        )
         return whole
 
 
 def _shard(module: nn.Module) -> nn.Module:
-    """Shards every parameter by its first dimension, in place; tied ones stay tied. The mesh is all ranks."""
+    """Shards every parameter by its first dimension, in place; tied ones stay tied. The mesh is all
+    ranks.
+    """
     require_process_group()
     try:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.tensor import Shard, distribute_tensor
     except ImportError as error:
-        raise Unsupported("this torch has no public torch.distributed.tensor; it came with 2.5") from error
+        raise Unsupported(
+            "this torch has no public torch.distributed.tensor; it came with 2.5"
+        ) from error
     device = next(module.parameters()).device.type
     mesh = init_device_mesh(device, (torch.distributed.get_world_size(),))
     shards: dict[nn.Parameter, nn.Parameter] = {}

@@ -1,8 +1,8 @@
 """Causal attention in a sliding window by FlexAttention, with its projections.
 
-Compiled it is one kernel that visits only the blocks inside the window. Eager computes every score: (heads,
-length, length) in float32 is 69 GB at standard size, so that the eager arm runs out of memory where the
-compiled one needs little.
+Compiled it is one kernel that visits only the blocks inside the window. Eager computes every score:
+(heads, length, length) in float32 is 69 GB at standard size, so that the eager arm runs out of
+memory where the compiled one needs little.
 """
 
 from collections.abc import Callable
@@ -37,8 +37,14 @@ class SlidingWindow(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, length, heads * width)."""
-        query, key, value = self.project(x).unflatten(-1, (3 * self.heads, self.width)).transpose(1, 2).chunk(3, dim=1)
-        attended = flex_attention(query, key, value, block_mask=self.mask)  # (batch, heads, length, width)
+        query, key, value = (
+            self.project(x)
+            .unflatten(-1, (3 * self.heads, self.width))
+            .transpose(1, 2)
+            .chunk(3, dim=1)
+        )
+        # (batch, heads, length, width)
+        attended = flex_attention(query, key, value, block_mask=self.mask)
         assert isinstance(attended, Tensor)
         out: Tensor = self.back(attended.transpose(1, 2).flatten(2))
         return out
@@ -47,7 +53,8 @@ class SlidingWindow(nn.Module):
 def block_mask(length: int, window: int) -> BlockMask:
     """Which blocks of BLOCK x BLOCK positions are seen in part or in full.
 
-    The library's create_block_mask would find the same, but write down all length**2 positions first.
+    The library's create_block_mask would find the same, but write down all length**2 positions
+    first.
     """
 
     def visible(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -56,15 +63,18 @@ def block_mask(length: int, window: int) -> BlockMask:
     blocks = length // BLOCK
     query = torch.arange(blocks)[:, None]
     key = torch.arange(blocks)[None, :]
-    nearest = (query - key) * BLOCK - (BLOCK - 1)  # smallest query - key in the block; the largest: + 2 (BLOCK - 1)
+    # Smallest query - key in the block; the largest: + 2 (BLOCK - 1)
+    nearest = (query - key) * BLOCK - (BLOCK - 1)
     full = (nearest >= 0) & (nearest + 2 * (BLOCK - 1) < window)
     partial = (key <= query) & (nearest < window) & ~full
-    return BlockMask.from_kv_blocks(*_numbered(partial), *_numbered(full), BLOCK_SIZE=BLOCK, mask_mod=visible)
+    return BlockMask.from_kv_blocks(
+        *_numbered(partial), *_numbered(full), BLOCK_SIZE=BLOCK, mask_mod=visible
+    )
 
 
 def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """(rows, columns) of bool -> how many are set in each row (1, 1, rows), and the columns, those that are
-    set first (1, 1, rows, columns).
+    """(rows, columns) of bool -> how many are set in each row (1, 1, rows), and the columns, those
+    that are set first (1, 1, rows, columns).
     """
     order = blocks.int().argsort(dim=1, descending=True, stable=True).int()
     return blocks.sum(1).int()[None, None], order[None, None]
@@ -72,7 +82,9 @@ def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     if mode == "training" and not torch.cuda.is_available():
-        raise Unsupported("FlexAttention has no backward pass on the CPU; measure its training on a GPU")
+        raise Unsupported(
+            "FlexAttention has no backward pass on the CPU; measure its training on a GPU"
+        )
     heads, width, length, window = SHAPES[size]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:

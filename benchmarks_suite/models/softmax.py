@@ -1,4 +1,6 @@
-"""Softmax over long rows, written out in plain torch: one kernel when fused. Rival: softmax_triton."""
+"""Softmax over long rows, written out in plain torch: one kernel when fused. Rival:
+softmax_triton.
+"""
 
 import torch
 from torch import Tensor, nn

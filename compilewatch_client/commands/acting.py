@@ -1,4 +1,6 @@
-"""`triage`, `bisect` and `schedules`: act on an alert, search for the build that changed a case, trigger a schedule."""
+"""`triage`, `bisect` and `schedules`: act on an alert, search for the build that changed a case,
+trigger a schedule.
+"""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import get_args
@@ -16,7 +18,11 @@ def declare_triage(parser: ArgumentParser) -> None:
     parser.add_argument("alert", type=int, help="number of the alert")
     parser.add_argument("act", choices=get_args(Act), help="what to do with it")
     parser.add_argument(
-        "fields", nargs="*", type=_field, metavar="FIELD=VALUE", help='of the call, as to=acknowledged why="known"'
+        "fields",
+        nargs="*",
+        type=_field,
+        metavar="FIELD=VALUE",
+        help='of the call, as to=acknowledged why="known"',
     )
     declare_site(parser)
 
@@ -43,7 +49,9 @@ def declare_bisect(parser: ArgumentParser) -> None:
     parser.add_argument("new", help="the newer one, as 2.13.0")
     parser.add_argument("--benchmark", required=True, help="a benchmark of the case that changed")
     parser.add_argument("--config", required=True, help="its config")
-    parser.add_argument("--metric", default="latency_ms", help="what changed (latency_ms); passed: it began to fail")
+    parser.add_argument(
+        "--metric", default="latency_ms", help="what changed (latency_ms); passed: it began to fail"
+    )
     parser.add_argument("--machine", default="", help="key of a machine (the only one)")
     parser.add_argument("--no-watch", action="store_true", help="do not wait for its end")
     declare_site(parser)
@@ -65,13 +73,18 @@ def bisect(options: Namespace) -> int:
 
 def _tell(found: Bisection) -> None:
     screen.say(f"{found['state']}: {found['message']}\n{found['commit_range']}".rstrip())
-    rows = [(step["build"], step["verdict"].replace("_", " "), str(step["repeats"])) for step in found["steps"]]
+    rows = [
+        (step["build"], step["verdict"].replace("_", " "), str(step["repeats"]))
+        for step in found["steps"]
+    ]
     screen.table(("Build", "It is", "Processes"), rows, numbers=("Processes",))
     screen.say(f"\n{found['url']}")
 
 
 def declare_schedules(parser: ArgumentParser) -> None:
-    parser.add_argument("--trigger", type=int, metavar="NUMBER", help="trigger the run of this schedule now")
+    parser.add_argument(
+        "--trigger", type=int, metavar="NUMBER", help="trigger the run of this schedule now"
+    )
     declare_site(parser)
 
 
@@ -90,8 +103,17 @@ def schedules(options: Namespace) -> int:
 
 def _tell_schedules(found: list[Schedule]) -> None:
     rows = [
-        (str(one["id"]), one["name"], "on" if one["enabled"] else "off", one["when"], one["machine"], one["track"],
-         one["problem"])
+        (
+            str(one["id"]),
+            one["name"],
+            "on" if one["enabled"] else "off",
+            one["when"],
+            one["machine"],
+            one["track"],
+            one["problem"],
+        )
         for one in found
-    ]  # fmt: skip
-    screen.table(("Schedule", "Name", "", "When", "Machine", "Track", "Problem"), rows, numbers=("Schedule",))
+    ]
+    screen.table(
+        ("Schedule", "Name", "", "When", "Machine", "Track", "Problem"), rows, numbers=("Schedule",)
+    )

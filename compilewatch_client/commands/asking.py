@@ -8,18 +8,26 @@ from compilewatch_client.client import Client
 
 
 def declare_site(parser: ArgumentParser) -> None:
-    parser.add_argument("--url", default="", help="address of the site (else COMPILEWATCH_URL, else the config file)")
+    parser.add_argument(
+        "--url",
+        default="",
+        help="address of the site (else COMPILEWATCH_URL, else the config file)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON for programs")
 
 
 def declare_selection(parser: ArgumentParser, *names: str) -> None:
     """names: model, family, benchmark, config; each may be given again."""
     for name in names:
-        parser.add_argument(f"--{name}", action="append", default=[], metavar="NAME", help=f"a {name}; repeatable")
+        parser.add_argument(
+            f"--{name}", action="append", default=[], metavar="NAME", help=f"a {name}; repeatable"
+        )
 
 
 def client(options: Namespace) -> Client:
-    """The token comes from COMPILEWATCH_TOKEN or the file: on a command line every user of the machine would see it."""
+    """The token comes from COMPILEWATCH_TOKEN or the file: on a command line every user of the
+    machine would see it.
+    """
     return Client(options.url)
 
 

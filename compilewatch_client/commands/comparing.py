@@ -16,7 +16,9 @@ def declare_builds(parser: ArgumentParser) -> None:
     """What is measured, of `compare` and of `gate`."""
     parser.add_argument("--machine", default="", help="key of a machine (the only one)")
     declare_selection(parser, *_FIELDS.values())
-    parser.add_argument("--repeats", type=int, default=5, help="processes for each case and build (5)")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="processes for each case and build (5)"
+    )
     parser.add_argument("--label", default="", help="the report's title")
 
 
@@ -30,7 +32,9 @@ def declare_compare(parser: ArgumentParser) -> None:
 
 def what(options: Namespace) -> dict[str, Any]:
     """The fields of the API that the options mean."""
-    return selected(options, {**_FIELDS, "machine": "machine", "repeats": "repeats", "label": "label"})
+    return selected(
+        options, {**_FIELDS, "machine": "machine", "repeats": "repeats", "label": "label"}
+    )
 
 
 def compare(options: Namespace) -> int:
@@ -46,7 +50,9 @@ def compare(options: Namespace) -> int:
 
 def declare_report(parser: ArgumentParser) -> None:
     parser.add_argument("comparison", help="the id of a comparison, as its address has it")
-    parser.add_argument("--markdown", action="store_true", help="the whole report, for a pull request or a mail")
+    parser.add_argument(
+        "--markdown", action="store_true", help="the whole report, for a pull request or a mail"
+    )
     declare_site(parser)
 
 
@@ -72,7 +78,11 @@ def _tell(report: Report) -> None:
     if changed:
         screen.say("\nSignificant changes")
         numbers = ("Base", "New", "Change")
-        screen.table(("Benchmark", "Config", "Metric", *numbers, "Verdict"), map(_cells, changed), numbers=numbers)
+        screen.table(
+            ("Benchmark", "Config", "Metric", *numbers, "Verdict"),
+            map(_cells, changed),
+            numbers=numbers,
+        )
     screen.say(f"\n{report['address']}")
 
 

@@ -17,7 +17,9 @@ def declare_series(parser: ArgumentParser) -> None:
     for name in _OF_SERIES:
         parser.add_argument(f"--{name}", default="", help=f"only this {name}")
     parser.add_argument("--data", action="store_true", help="every datum, not the newest alone")
-    parser.add_argument("--since", default="", help="with --data: only data from this moment on, ISO 8601")
+    parser.add_argument(
+        "--since", default="", help="with --data: only data from this moment on, ISO 8601"
+    )
     parser.add_argument("--most", type=int, default=200, help="series at most (200)")
     declare_site(parser)
 
@@ -41,12 +43,32 @@ def _tell_series(found: list[Series]) -> None:
         screen.say("No series fits: leave an option out, or look at the site's page Benchmarks.")
         return
     rows = (
-        (one["benchmark"], one["config"], one["machine"], one["track"], one["metric"],
-         screen.number(one["value"], one["unit"]), _interval(one["low"], one["high"]), one["status"],
-         str(one["count"]), screen.moment(one["at"]))
+        (
+            one["benchmark"],
+            one["config"],
+            one["machine"],
+            one["track"],
+            one["metric"],
+            screen.number(one["value"], one["unit"]),
+            _interval(one["low"], one["high"]),
+            one["status"],
+            str(one["count"]),
+            screen.moment(one["at"]),
+        )
         for one in found
-    )  # fmt: skip
-    header = ("Benchmark", "Config", "Machine", "Track", "Metric", "Newest", "95 %", "Status", "Data", "At")
+    )
+    header = (
+        "Benchmark",
+        "Config",
+        "Machine",
+        "Track",
+        "Metric",
+        "Newest",
+        "95 %",
+        "Status",
+        "Data",
+        "At",
+    )
     screen.table(header, rows, numbers=("Newest", "Data"))
 
 
@@ -54,7 +76,11 @@ def _tell_data(data: list[tuple[Series, list[Datum]]]) -> None:
     for one, rows in data:
         place = f"{one['machine']}, track {one['track']}"
         screen.say(f"{one['benchmark']} {one['config']}, {one['metric']}, on {place}")
-        screen.table(("At", "Build", "Value", "95 %", "Status", "Purpose"), _rows(one, rows), numbers=("Value",))
+        screen.table(
+            ("At", "Build", "Value", "95 %", "Status", "Purpose"),
+            _rows(one, rows),
+            numbers=("Value",),
+        )
         screen.say("")
 
 
@@ -76,7 +102,10 @@ def declare_alerts(parser: ArgumentParser) -> None:
     declare_site(parser)
 
 
-_ALL = {"state": " (the open ones; all: every state)", "direction": " (no improvements; all: every direction)"}
+_ALL = {
+    "state": " (the open ones; all: every state)",
+    "direction": " (no improvements; all: every direction)",
+}
 
 
 def alerts(options: Namespace) -> int:
@@ -91,8 +120,19 @@ def _tell_alerts(found: list[Alert]) -> None:
         screen.say("No alert fits: nothing that is open, unless other options were given.")
         return
     rows = (
-        (str(one["id"]), one["severity"], one["state"], one["cause"], one["title"], str(one["series"]),
-         screen.moment(one["created_at"]))
+        (
+            str(one["id"]),
+            one["severity"],
+            one["state"],
+            one["cause"],
+            one["title"],
+            str(one["series"]),
+            screen.moment(one["created_at"]),
+        )
         for one in found
-    )  # fmt: skip
-    screen.table(("Alert", "Severity", "State", "Cause", "What", "Series", "Since"), rows, numbers=("Alert", "Series"))
+    )
+    screen.table(
+        ("Alert", "Severity", "State", "Cause", "What", "Series", "Since"),
+        rows,
+        numbers=("Alert", "Series"),
+    )

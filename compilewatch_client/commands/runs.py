@@ -12,12 +12,16 @@ OK, NOT_PASSED = 0, 1
 
 
 def declare_run(parser: ArgumentParser) -> None:
-    parser.add_argument("build", help="a torch build, as 2.13.0+cpu; a version is enough where one build has it")
+    parser.add_argument(
+        "build", help="a torch build, as 2.13.0+cpu; a version is enough where one build has it"
+    )
     parser.add_argument("--machine", default="", help="key of a machine (the only one)")
     parser.add_argument("--track", default="local", help="key of a track (local)")
     declare_selection(parser, "family", "benchmark", "config")
     parser.add_argument("--label", default="", help="shown with the run")
-    parser.add_argument("--dry-run", action="store_true", help="print what would be measured, and measure nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print what would be measured, and measure nothing"
+    )
     parser.add_argument("--no-watch", action="store_true", help="do not wait for its end")
     declare_site(parser)
 
@@ -69,9 +73,13 @@ def _followed(site: Client, number: int, options: Namespace) -> int:
 
 def _tell(site: Client, ended: Run) -> None:
     jobs = ended["jobs"]
-    counts = ", ".join(f"{jobs[state]} {state}" for state in ("passed", "failed", "cancelled") if jobs[state])
+    counts = ", ".join(
+        f"{jobs[state]} {state}" for state in ("passed", "failed", "cancelled") if jobs[state]
+    )
     screen.say(f"run {ended['id']} {ended['state']}: {counts or 'no job'}\n{ended['url']}")
     failed = [job for job in site.jobs(run=ended["id"]) if job["status"] not in ("", "pass")]
     if failed:
-        rows = [(job["benchmark"], job["config"], job["status"], job["message"][:120]) for job in failed]
+        rows = [
+            (job["benchmark"], job["config"], job["status"], job["message"][:120]) for job in failed
+        ]
         screen.table(("Benchmark", "Config", "Status", "Why"), rows)

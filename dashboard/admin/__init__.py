@@ -1,4 +1,6 @@
-"""The admin: runs are triggered here, and what they run on is described here. One file per kind of thing."""
+"""The admin: runs are triggered here, and what they run on is described here. One file per kind of
+thing.
+"""
 
 from dashboard.admin import (
     accounts,

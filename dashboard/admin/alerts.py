@@ -1,4 +1,6 @@
-"""Alerts, mutes, invalid points and annotations, to look at; what people do with alerts they do on the alert's page."""
+"""Alerts, mutes, invalid points and annotations, to look at; what people do with alerts they do on
+the alert's page.
+"""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
@@ -35,7 +37,16 @@ class AlertGroupAdmin(ReadOnlyAdmin):
         "assignee",
         "created_at",
     )
-    list_filter = ("state", "severity", "cause", "direction", "kind", "machine", "track", "assignee")
+    list_filter = (
+        "state",
+        "severity",
+        "cause",
+        "direction",
+        "kind",
+        "machine",
+        "track",
+        "assignee",
+    )
     list_select_related = ("machine", "track", "assignee")
     search_fields = ("title", "events__text")
     actions = ("decide_again",)
@@ -52,7 +63,9 @@ class AlertGroupAdmin(ReadOnlyAdmin):
         )
         for alert in alerts[:_MOST_REPLAYED]:
             messages.info(
-                request, f"Alert {alert.pk}, {alert.series.benchmark} in {alert.series.config}: {_again(alert)}"
+                request,
+                f"Alert {alert.pk}, {alert.series.benchmark} in {alert.series.config}: "
+                f"{_again(alert)}",
             )
 
     @admin.display(description="Series", ordering="series_count")

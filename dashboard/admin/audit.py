@@ -40,7 +40,9 @@ class AccessLogAdmin(ReadOnlyAdmin):
 
 @admin.register(AccessAttempt)
 class AccessAttemptAdmin(ReadOnlyAdmin):
-    """Wrong passwords; those that reach the limit lock an account out for the address they came from."""
+    """Wrong passwords; those that reach the limit lock an account out for the address they came
+    from.
+    """
 
     list_display = ("attempt_time", "username", "ip_address", "failures_since_start", "path_info")
     list_filter = ("attempt_time",)
@@ -55,4 +57,6 @@ class AccessAttemptAdmin(ReadOnlyAdmin):
         def apply(attempts: QuerySet[AccessAttempt]) -> str:
             return f"{attempts.delete()[0]} forgotten."
 
-        return confirmed(self, request, chosen, question="Forget these wrong passwords?", apply=apply)
+        return confirmed(
+            self, request, chosen, question="Forget these wrong passwords?", apply=apply
+        )

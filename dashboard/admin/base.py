@@ -21,7 +21,9 @@ class BeginningAdmin(ModelAdmin):
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        page: HttpResponse = super().add_view(request, form_url, {"begins": self.begins, **(extra_context or {})})
+        page: HttpResponse = super().add_view(
+            request, form_url, {"begins": self.begins, **(extra_context or {})}
+        )
         return page
 
 
@@ -41,7 +43,9 @@ class ReadOnlyAdmin(ModelAdmin):
 def confirmed(
     admin: ModelAdmin, request: HttpRequest, chosen: QuerySet[Any], *, question: str, apply: Apply
 ) -> HttpResponse | None:
-    """Ask `question` on a page of its own; when the answer is yes, `apply` and show what it says."""
+    """Ask `question` on a page of its own; when the answer is yes, `apply` and show what it
+    says.
+    """
     if request.POST.get("confirmed"):
         messages.success(request, apply(chosen))
         return None

@@ -20,25 +20,42 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
 
     ASKED: ClassVar = ("version", "index_url", "base", "name", "env", "inductor")
     version = forms.CharField(
-        required=False, widget=UnfoldAdminTextInputWidget(), help_text="Of torch, as 2.13.0. Empty for a variant."
+        required=False,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="Of torch, as 2.13.0. Empty for a variant.",
     )
     index_url = forms.URLField(
-        required=False, assume_scheme="https", widget=UnfoldAdminURLInputWidget(), label="Index URL",
+        required=False,
+        assume_scheme="https",
+        widget=UnfoldAdminURLInputWidget(),
+        label="Index URL",
         help_text="Where it is installed from. Empty: the workers' own package index.",
-    )  # fmt: skip
+    )
     base = forms.ModelChoiceField(
-        TorchBuild.objects.filter(base=None), required=False, widget=UnfoldAdminSelectWidget(), label="Variant of",
-        help_text="Empty for a plain build. A variant runs in its environment, with the settings below.",
-    )  # fmt: skip
-    name = forms.CharField(required=False, widget=UnfoldAdminTextInputWidget(), label="Name of the variant")
+        TorchBuild.objects.filter(base=None),
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+        label="Variant of",
+        help_text="Empty for a plain build. A variant runs in its environment, with the "
+        "settings below.",
+    )
+    name = forms.CharField(
+        required=False, widget=UnfoldAdminTextInputWidget(), label="Name of the variant"
+    )
     env = forms.JSONField(
-        required=False, initial=dict, widget=UnfoldAdminTextareaWidget({"rows": 3}), label="Environment variables",
+        required=False,
+        initial=dict,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        label="Environment variables",
         help_text='As {"TORCHINDUCTOR_MAX_AUTOTUNE": "1"}',
-    )  # fmt: skip
+    )
     inductor = forms.JSONField(
-        required=False, initial=dict, widget=UnfoldAdminTextareaWidget({"rows": 3}), label="Inductor settings",
+        required=False,
+        initial=dict,
+        widget=UnfoldAdminTextareaWidget({"rows": 3}),
+        label="Inductor settings",
         help_text='Attributes of torch._inductor.config, as {"max_fusion_size": 1}',
-    )  # fmt: skip
+    )
     added: TorchBuild
 
     class Meta:
@@ -46,8 +63,9 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         fields = ("version", "index_url", "base")
 
     def clean(self) -> dict[str, Any]:
-        """Adds it: only the index knows whether there is such a version. Its answer is awaited in the admin's
-        transaction, which holds no row yet."""
+        """Adds it: only the index knows whether there is such a version. Its answer is awaited in
+        the admin's transaction, which holds no row yet.
+        """
         cleaned = super().clean() or self.cleaned_data
         for name in ("env", "inductor"):
             if not isinstance(cleaned.get(name) or {}, dict):
@@ -61,7 +79,9 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
 
     def _add(self, asked: dict[str, Any]) -> TorchBuild:
         if asked["base"]:
-            return add_variant(base=asked["base"], name=asked["name"], env=asked["env"], inductor=asked["inductor"])
+            return add_variant(
+                base=asked["base"], name=asked["name"], env=asked["env"], inductor=asked["inductor"]
+            )
         return add_build(version=asked["version"], index_url=asked["index_url"])
 
     def _post_clean(self) -> None:

@@ -1,4 +1,6 @@
-"""What can be measured, with what, where. Benchmarks and configs come from the workers and are only shown."""
+"""What can be measured, with what, where. Benchmarks and configs come from the workers and are only
+shown.
+"""
 
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -23,7 +25,17 @@ CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: w
 
 @admin.register(Benchmark)
 class BenchmarkAdmin(ReadOnlyAdmin):
-    list_display = ("name", "family", "model", "mode", "dtype", "shapes", "batch_size", "version", "retired")
+    list_display = (
+        "name",
+        "family",
+        "model",
+        "mode",
+        "dtype",
+        "shapes",
+        "batch_size",
+        "version",
+        "retired",
+    )
     list_filter = ("retired", "family", "size", "mode", "dtype", "shapes")
     search_fields = ("name",)
 
@@ -44,7 +56,16 @@ class MachineAdmin(ModelAdmin):
 
 @admin.register(TorchBuild)
 class TorchBuildAdmin(ModelAdmin):
-    list_display = ("label", "version", "channel", "cuda", "triton", "released_on", "adopted", "settings")
+    list_display = (
+        "label",
+        "version",
+        "channel",
+        "cuda",
+        "triton",
+        "released_on",
+        "adopted",
+        "settings",
+    )
     list_filter = ("channel", "adopted")
     search_fields = ("label", "git_sha")
     actions = (compare,)
@@ -53,14 +74,24 @@ class TorchBuildAdmin(ModelAdmin):
     compressed_fields = True
 
     def get_form(self, request: HttpRequest, obj: TorchBuild | None = None, **options: Any) -> Any:
-        return super().get_form(request, obj, **(options if obj else {**options, "form": AddBuildForm}))
+        return super().get_form(
+            request, obj, **(options if obj else {**options, "form": AddBuildForm})
+        )
 
     def get_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
-        return [field.name for field in TorchBuild._meta.fields if field.name != "id"] if obj else AddBuildForm.ASKED
+        return (
+            [field.name for field in TorchBuild._meta.fields if field.name != "id"]
+            if obj
+            else AddBuildForm.ASKED
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
         """What was measured on a build stays true: only where it comes from may change."""
-        return [name for name in self.get_fields(request, obj) if name not in CHANGEABLE] if obj else ()
+        return (
+            [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
+            if obj
+            else ()
+        )
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {}
@@ -102,7 +133,8 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
         model = Track
         fields = ("key", "label", "kind", "build")
         help_texts = {
-            "kind": "stable and nightly follow the newest build of their channel; pinned never moves: the control that "
+            "kind": "stable and nightly follow the newest build of their channel; pinned never "
+            "moves: the control that "
             "shows when the machine moved.",
             "build": "Where it stands. stable and nightly find it themselves.",
         }

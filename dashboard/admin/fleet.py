@@ -1,4 +1,6 @@
-"""Workers: each gets a token, shown once; it can be paused, renewed and revoked. Environments are only shown."""
+"""Workers: each gets a token, shown once; it can be paused, renewed and revoked. Environments are
+only shown.
+"""
 
 from typing import Any
 
@@ -42,16 +44,22 @@ class WorkerAdmin(ModelAdmin):
     @admin.action(description="Pause", permissions=["change"])
     def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
         def apply(workers: QuerySet[Worker]) -> str:
-            return f"{workers.update(paused=True)} paused: a job that runs is finished, none is begun."
+            return (
+                f"{workers.update(paused=True)} paused: a job that runs is finished, none is begun."
+            )
 
-        return confirmed(self, request, chosen, question="Let these workers begin no further job?", apply=apply)
+        return confirmed(
+            self, request, chosen, question="Let these workers begin no further job?", apply=apply
+        )
 
     @admin.action(description="Resume", permissions=["change"])
     def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
         def apply(workers: QuerySet[Worker]) -> str:
             return f"{workers.update(paused=False)} resumed."
 
-        return confirmed(self, request, chosen, question="Let these workers take jobs again?", apply=apply)
+        return confirmed(
+            self, request, chosen, question="Let these workers take jobs again?", apply=apply
+        )
 
     @admin.action(description="New token", permissions=["add"])
     def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
@@ -60,7 +68,9 @@ class WorkerAdmin(ModelAdmin):
                 self.show_token(request, worker, renew_token(worker=worker))
             return "The old tokens are void."
 
-        return confirmed(self, request, chosen, question="Give these workers new tokens?", apply=apply)
+        return confirmed(
+            self, request, chosen, question="Give these workers new tokens?", apply=apply
+        )
 
     @admin.action(description="Revoke token", permissions=["add"])
     def revoke(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
@@ -74,7 +84,16 @@ class WorkerAdmin(ModelAdmin):
 
 @admin.register(InstalledEnvironment)
 class InstalledEnvironmentAdmin(ReadOnlyAdmin):
-    list_display = ("build", "worker", "state", "adopted", "size_mb", "libraries", "last_used", "message")
+    list_display = (
+        "build",
+        "worker",
+        "state",
+        "adopted",
+        "size_mb",
+        "libraries",
+        "last_used",
+        "message",
+    )
     list_filter = ("state", "adopted", "worker")
     search_fields = ("build__label", "key")
     list_select_related = ("build", "worker")

@@ -25,7 +25,9 @@ class Fact:
 
 
 def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
-    """What unfold gives the page, with the facts and the lists; the settings name this as DASHBOARD_CALLBACK."""
+    """What unfold gives the page, with the facts and the lists; the settings name this as
+    DASHBOARD_CALLBACK.
+    """
     return {**given, "facts": facts(timezone.now()), "groups": admin_look.lists(request)}
 
 
@@ -38,8 +40,28 @@ def facts(now: datetime) -> list[Fact]:
     severities = ", ".join(f"{number} {severity}" for severity, number, _ in tally.rows)
     waiting = sum({line.machine: line.waiting for line in workers}.values())
     return [
-        Fact("Runs at work", len(active), f"{plural(running, 'job')} being measured", reverse("runs")),
-        Fact("Jobs waiting", waiting, "for a worker", reverse("fleet"), is_bad=bool(waiting and not alive)),
-        Fact("Workers alive", alive, f"of {len(signed_in)}", reverse("fleet"), is_bad=alive < len(signed_in)),
-        Fact("Open alerts", tally.total, severities or "nothing to look at", reverse("alerts"), bool(tally.total)),
+        Fact(
+            "Runs at work", len(active), f"{plural(running, 'job')} being measured", reverse("runs")
+        ),
+        Fact(
+            "Jobs waiting",
+            waiting,
+            "for a worker",
+            reverse("fleet"),
+            is_bad=bool(waiting and not alive),
+        ),
+        Fact(
+            "Workers alive",
+            alive,
+            f"of {len(signed_in)}",
+            reverse("fleet"),
+            is_bad=alive < len(signed_in),
+        ),
+        Fact(
+            "Open alerts",
+            tally.total,
+            severities or "nothing to look at",
+            reverse("alerts"),
+            bool(tally.total),
+        ),
     ]

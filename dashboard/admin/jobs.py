@@ -15,7 +15,17 @@ SHOWN_BYTES = 20_000
 
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
-    list_display = ("benchmark", "config", "state", "status", "run", "worker", "attempt", "planned_at", "finished_at")
+    list_display = (
+        "benchmark",
+        "config",
+        "state",
+        "status",
+        "run",
+        "worker",
+        "attempt",
+        "planned_at",
+        "finished_at",
+    )
     list_filter = ("state", "status", "run__machine", "config", "benchmark__family")
     list_select_related = ("benchmark", "config", "run", "worker")
     search_fields = ("uuid", "benchmark__name", "message")

@@ -1,4 +1,6 @@
-"""Git repositories of own models. Whoever may add one has workers run its code: docs/own-models.md."""
+"""Git repositories of own models. Whoever may add one has workers run its code:
+docs/own-models.md.
+"""
 
 from typing import Any
 
@@ -22,9 +24,13 @@ class ModelRepositoryAdmin(ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: ModelRepository | None = None) -> Any:
         return ("key", *self.readonly_fields) if obj else self.readonly_fields
 
-    def save_model(self, request: HttpRequest, obj: ModelRepository, form: Any, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: ModelRepository, form: Any, change: bool
+    ) -> None:
         save_repository(repository=obj)
-        messages.warning(request, f"Workers fetch {obj.key} and run its code: revision {obj.revision}.")
+        messages.warning(
+            request, f"Workers fetch {obj.key} and run its code: revision {obj.revision}."
+        )
 
     def delete_model(self, request: HttpRequest, obj: ModelRepository) -> None:
         delete_repository(repository=obj)

@@ -55,7 +55,17 @@ class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 @admin.register(Run)
 class RunAdmin(BeginningAdmin):
     begins = "Run now"
-    list_display = ("id", "label", "state", "purpose", "build", "track", "machine", "job_count", "created_at")
+    list_display = (
+        "id",
+        "label",
+        "state",
+        "purpose",
+        "build",
+        "track",
+        "machine",
+        "job_count",
+        "created_at",
+    )
     list_display_links = ("id", "label")
     list_filter = ("state", "purpose", "machine", "track", "build")
     search_fields = ("label", "build__label")
@@ -72,7 +82,9 @@ class RunAdmin(BeginningAdmin):
         return int(run.job_count)  # type: ignore[attr-defined]  # annotated above
 
     def get_form(self, request: HttpRequest, obj: Run | None = None, **options: Any) -> Any:
-        return super().get_form(request, obj, **(options if obj else {**options, "form": RunNowForm}))
+        return super().get_form(
+            request, obj, **(options if obj else {**options, "form": RunNowForm})
+        )
 
     def get_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
         return super().get_fields(request, obj) if obj else ASKED
@@ -110,9 +122,14 @@ class RunAdmin(BeginningAdmin):
         obj.pk = run.pk
         obj.refresh_from_db()
         cost = budget(form.cases, run.request["measure"])
-        messages.success(request, f"Queued: {plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work.")
+        messages.success(
+            request,
+            f"Queued: {plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min of work.",
+        )
 
-    def response_add(self, request: HttpRequest, obj: Run, post_url_continue: str | None = None) -> HttpResponse:
+    def response_add(
+        self, request: HttpRequest, obj: Run, post_url_continue: str | None = None
+    ) -> HttpResponse:
         return redirect("run", pk=obj.pk)
 
     @action(description="Run now", url_path="run-now", permissions=["add"])
@@ -126,7 +143,10 @@ class RunAdmin(BeginningAdmin):
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
         def apply(runs: QuerySet[Run]) -> str:
-            return f"Cancelled: {plural(sum(cancel_run(run=run) for run in runs), 'job')} will not be measured."
+            return (
+                f"Cancelled: {plural(sum(cancel_run(run=run) for run in runs), 'job')} will "
+                "not be measured."
+            )
 
         return confirmed(self, request, chosen, question="Cancel these runs?", apply=apply)
 
@@ -135,4 +155,10 @@ class RunAdmin(BeginningAdmin):
         def apply(runs: QuerySet[Run]) -> str:
             return f"Queued {plural(sum(retry_failed_jobs(run=run) for run in runs), 'job')} again."
 
-        return confirmed(self, request, chosen, question="Measure the failed jobs of these runs again?", apply=apply)
+        return confirmed(
+            self,
+            request,
+            chosen,
+            question="Measure the failed jobs of these runs again?",
+            apply=apply,
+        )

@@ -21,14 +21,28 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
     benchmarks = BenchmarksField()
     configs = ConfigsField()
     repeats = forms.IntegerField(
-        min_value=0, required=False, initial=0, widget=UnfoldAdminIntegerFieldWidget(),
-        help_text="Runs after which a build is measured enough and the schedule waits for a newer one; 0: measure "
+        min_value=0,
+        required=False,
+        initial=0,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Runs after which a build is measured enough and the schedule waits for a "
+        "newer one; 0: measure "
         "every time. A pinned track is measured every time.",
-    )  # fmt: skip
+    )
 
     class Meta:
         model = Schedule
-        fields = ("name", "enabled", "crontab", "track", "machine", "repeats", "families", "benchmarks", "configs")
+        fields = (
+            "name",
+            "enabled",
+            "crontab",
+            "track",
+            "machine",
+            "repeats",
+            "families",
+            "benchmarks",
+            "configs",
+        )
 
     def clean_repeats(self) -> int:
         return self.cleaned_data["repeats"] or 0
@@ -50,7 +64,9 @@ class ScheduleAdmin(ModelAdmin):
     readonly_fields = ("problem",)
     compressed_fields = True
 
-    def save_model(self, request: HttpRequest, obj: Schedule, form: ScheduleForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Schedule, form: ScheduleForm, change: bool
+    ) -> None:
         save_schedule(schedule=obj)
 
     def delete_model(self, request: HttpRequest, obj: Schedule) -> None:

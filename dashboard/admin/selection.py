@@ -1,4 +1,6 @@
-"""What to measure, as a form: families, single benchmarks, configs. Shared by "Run now" and schedules."""
+"""What to measure, as a form: families, single benchmarks, configs. Shared by "Run now" and
+schedules.
+"""
 
 from typing import Any
 
@@ -12,7 +14,12 @@ from dashboard.services.runs import plan_run
 
 
 def family_choices() -> list[tuple[str, str]]:
-    names = Benchmark.objects.filter(retired=False).order_by("family").values_list("family", flat=True).distinct()
+    names = (
+        Benchmark.objects.filter(retired=False)
+        .order_by("family")
+        .values_list("family", flat=True)
+        .distinct()
+    )
     return [(name, name) for name in names]
 
 
@@ -22,7 +29,9 @@ class FamiliesField(forms.MultipleChoiceField):
     def __init__(self, **options: Any) -> None:
         help_text = "All their benchmarks of the machine's default size."
         widget = UnfoldAdminCheckboxSelectMultipleWidget()
-        super().__init__(choices=family_choices, required=False, widget=widget, help_text=help_text, **options)
+        super().__init__(
+            choices=family_choices, required=False, widget=widget, help_text=help_text, **options
+        )
 
 
 class BenchmarksField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  # none at run time
@@ -32,7 +41,11 @@ class BenchmarksField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
         known = Benchmark.objects.filter(retired=False)
         help_text = "Of any size. With no family and no benchmark: the machine's default selection."
         super().__init__(
-            known, required=False, widget=UnfoldAdminSelect2MultipleWidget(), help_text=help_text, **options
+            known,
+            required=False,
+            widget=UnfoldAdminSelect2MultipleWidget(),
+            help_text=help_text,
+            **options,
         )
 
 
@@ -43,7 +56,11 @@ class ConfigsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  #
         known = Config.objects.filter(retired=False)
         help_text = "With none: each benchmark's own, or eager and inductor."
         super().__init__(
-            known, required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget(), help_text=help_text, **options
+            known,
+            required=False,
+            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+            help_text=help_text,
+            **options,
         )
 
 
@@ -52,12 +69,15 @@ class StartsField(forms.MultipleChoiceField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            choices=[(start, start) for start in STARTS], required=False, initial=["cold"],
+            choices=[(start, start) for start in STARTS],
+            required=False,
+            initial=["cold"],
             widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-            help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. The advisor tells each; "
+            help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. "
+            "The advisor tells each; "
             "every one more costs a start.",
             **options,
-        )  # fmt: skip
+        )
 
 
 def selection_of(cleaned: dict[str, Any]) -> Selection:

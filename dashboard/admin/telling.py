@@ -26,7 +26,8 @@ from dashboard.notify.webhook import PREFIX
 from dashboard.services.telling import send_again, send_test
 
 EXAMPLES = (
-    "webhook+https://hooks.example.org/compilewatch (ours, signed) · mailtos://user:password@smtp.example.org?to=team@example.org"
+    "webhook+https://hooks.example.org/compilewatch (ours, signed) · "
+    "mailtos://user:password@smtp.example.org?to=team@example.org"
     " · slack://… · msteams or workflows://… · anything from https://appriseit.com/services."
 )
 
@@ -72,7 +73,11 @@ class ChannelAdmin(ModelAdmin):
         shown = ("name", "address", "is_signed", "enabled", "problem")
         if not self.has_change_permission(request, obj):
             return shown
-        return ("name", "url", "enabled", "address", "is_signed", "problem") if obj else ("name", "url", "enabled")
+        return (
+            ("name", "url", "enabled", "address", "is_signed", "problem")
+            if obj
+            else ("name", "url", "enabled")
+        )
 
     @admin.display(description="Leads to")
     def address(self, channel: Channel) -> str:
@@ -92,7 +97,9 @@ class ChannelAdmin(ModelAdmin):
     def renew(self, request: HttpRequest, channel: Channel) -> None:
         """A new secret, told this once."""
         channel.secret = secrets.token_urlsafe(32)
-        messages.warning(request, f"The secret that signs {channel}, shown this once: {channel.secret}")
+        messages.warning(
+            request, f"The secret that signs {channel}, shown this once: {channel.secret}"
+        )
 
     @admin.action(description="New secret", permissions=["change"])
     def new_secret(self, request: HttpRequest, chosen: QuerySet[Channel]) -> HttpResponse | None:
@@ -102,7 +109,9 @@ class ChannelAdmin(ModelAdmin):
                 channel.save(update_fields=["secret"])
             return "What is sent from now on is signed with the new ones."
 
-        return confirmed(self, request, chosen, question="Give these channels new secrets?", apply=apply)
+        return confirmed(
+            self, request, chosen, question="Give these channels new secrets?", apply=apply
+        )
 
     @action(description="Send a test", url_path="send-a-test", permissions=["change"])
     def send_a_test(self, request: HttpRequest, object_id: int) -> HttpResponseRedirect:
@@ -122,7 +131,12 @@ class ChoicesField(forms.MultipleChoiceField):
 
 
 def model_choices() -> list[tuple[str, str]]:
-    names = Benchmark.objects.filter(retired=False).order_by("model").values_list("model", flat=True).distinct()
+    names = (
+        Benchmark.objects.filter(retired=False)
+        .order_by("model")
+        .values_list("model", flat=True)
+        .distinct()
+    )
     return [(name, name) for name in names]
 
 
@@ -137,27 +151,51 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments 
     model_names = ChoicesField(model_choices, "None: all.")
     metric_keys = ChoicesField(ALERTING, "None: all that are judged.")
     states = ChoicesField(
-        AlertState.choices, "None: confirmed, and recovered after that. Choose suspected to hear of what is not proven."
+        AlertState.choices,
+        "None: confirmed, and recovered after that. Choose suspected to hear of what is not "
+        "proven.",
     )
     weekday = forms.TypedChoiceField(
-        choices=[("", "–"), *enumerate(("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))],
-        coerce=int, empty_value=None, required=False, widget=UnfoldAdminSelect2Widget(),
+        choices=[
+            ("", "–"),
+            *enumerate(
+                ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+            ),
+        ],
+        coerce=int,
+        empty_value=None,
+        required=False,
+        widget=UnfoldAdminSelect2Widget(),
         help_text="Of a weekly digest.",
-    )  # fmt: skip
+    )
     time_zone = forms.ChoiceField(choices=ZONES, initial="UTC", widget=UnfoldAdminSelect2Widget())
 
     class Meta:
         model = Rule
         fields = (
-            "name", "enabled", "channels", "families", "model_names", "metric_keys", "machines", "tracks",
-            "minimum_effect_percent", "minimum_severity", "states", "improvements", "when", "at", "weekday",
+            "name",
+            "enabled",
+            "channels",
+            "families",
+            "model_names",
+            "metric_keys",
+            "machines",
+            "tracks",
+            "minimum_effect_percent",
+            "minimum_severity",
+            "states",
+            "improvements",
+            "when",
+            "at",
+            "weekday",
             "time_zone",
-        )  # fmt: skip
+        )
         labels = {"model_names": "Models", "metric_keys": "Metrics", "when": "When", "at": "At"}
         help_texts = {
             "machines": "None: all.",
             "tracks": "None: all.",
-            "minimum_effect_percent": "Of the largest change of the alert; status words and counts always count.",
+            "minimum_effect_percent": "Of the largest change of the alert; status words and "
+            "counts always count.",
             "improvements": "Also tell what got better.",
             "at": "Of a digest, in the time zone below.",
         }
@@ -175,7 +213,15 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments 
 @admin.register(Rule)
 class RuleAdmin(ModelAdmin):
     form = RuleForm
-    list_display = ("name", "enabled", "when", "minimum_severity", "minimum_effect_percent", "tells", "last_digest_at")
+    list_display = (
+        "name",
+        "enabled",
+        "when",
+        "minimum_severity",
+        "minimum_effect_percent",
+        "tells",
+        "last_digest_at",
+    )
     list_filter = ("enabled", "when", "channels")
     search_fields = ("name",)
     filter_horizontal = ("channels", "machines", "tracks")
@@ -194,7 +240,16 @@ class RuleAdmin(ModelAdmin):
 class DeliveryAdmin(ReadOnlyAdmin):
     """The log of messages."""
 
-    list_display = ("created_at", "channel", "about", "state", "attempts", "next_at", "sent_at", "answer")
+    list_display = (
+        "created_at",
+        "channel",
+        "about",
+        "state",
+        "attempts",
+        "next_at",
+        "sent_at",
+        "answer",
+    )
     list_filter = ("state", "channel")
     list_select_related = ("channel", "event__group")
     search_fields = ("answer", "event__group__title")
@@ -210,7 +265,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
     @admin.action(description="Send again what failed", permissions=["send"])
     def send_again(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> HttpResponse | None:
         def apply(found: QuerySet[Delivery]) -> str:
-            return f"{send_again(deliveries=found, now=timezone.now())} will be sent again within a minute."
+            return (
+                f"{send_again(deliveries=found, now=timezone.now())} will be sent again "
+                "within a minute."
+            )
 
         question = "Send these again? What has arrived after all arrives twice."
         return confirmed(self, request, chosen, question=question, apply=apply)

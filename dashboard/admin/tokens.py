@@ -1,4 +1,6 @@
-"""API tokens of everybody: who has which, and revoking them. Each person issues their own on the site."""
+"""API tokens of everybody: who has which, and revoking them. Each person issues their own on the
+site.
+"""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -11,7 +13,15 @@ from dashboard.services import api_tokens
 
 @admin.register(ApiToken)
 class ApiTokenAdmin(ReadOnlyAdmin):
-    list_display = ("name", "owner", "allowed", "created_at", "expires_at", "revoked_at", "last_used_at")
+    list_display = (
+        "name",
+        "owner",
+        "allowed",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+    )
     list_filter = ("owner", "revoked_at", "expires_at")
     list_select_related = ("owner",)
     search_fields = ("name", "owner__username")

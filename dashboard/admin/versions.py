@@ -13,7 +13,13 @@ from django.utils.http import urlencode
 from unfold.admin import ModelAdmin
 
 from dashboard.admin.base import BeginningAdmin
-from dashboard.admin.selection import BenchmarksField, ConfigsField, FamiliesField, plan_or_error, selection_of
+from dashboard.admin.selection import (
+    BenchmarksField,
+    ConfigsField,
+    FamiliesField,
+    plan_or_error,
+    selection_of,
+)
 from dashboard.metrics import METRICS
 from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
 from dashboard.plan import budget
@@ -33,7 +39,8 @@ class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
         model = Comparison
         fields = ("base", "new", "machine", "repeats", "label")
         help_texts = {
-            "repeats": "Processes of each case on each build: with two or more, the spread between them is known.",
+            "repeats": "Processes of each case on each build: with two or more, the spread "
+            "between them is known.",
             "label": "Shown as the title; may be empty.",
         }
 
@@ -61,7 +68,9 @@ class ComparisonAdmin(BeginningAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The two newest versions and the first machine, unless the address names them."""
-        newest = sorted(TorchBuild.objects.filter(base=None), key=lambda build: version_order(build.version))[-2:]
+        newest = sorted(
+            TorchBuild.objects.filter(base=None), key=lambda build: version_order(build.version)
+        )[-2:]
         asked: dict[str, Any] = super().get_changeform_initial_data(request)
         sides = dict(zip(("base", "new"), newest, strict=False))
         return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **asked}
@@ -72,7 +81,9 @@ class ComparisonAdmin(BeginningAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def save_model(self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool
+    ) -> None:
         asked = form.cleaned_data
         started = start_comparison(
             base=asked["base"].label,
@@ -86,9 +97,13 @@ class ComparisonAdmin(BeginningAdmin):
         obj.pk = started.pk
         obj.refresh_from_db()
         cost = budget(form.cases, {}).expected_s * 2 * obj.repeats
-        messages.success(request, f"Both builds are measured in turn, about {cost / 60:.0f} min of work.")
+        messages.success(
+            request, f"Both builds are measured in turn, about {cost / 60:.0f} min of work."
+        )
 
-    def response_add(self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None) -> HttpResponse:
+    def response_add(
+        self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None
+    ) -> HttpResponse:
         return redirect(obj)
 
 
@@ -116,18 +131,38 @@ class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
 class BisectionAdmin(BeginningAdmin):
     begins = "Search now"
     form = BisectForm
-    list_display = ("__str__", "state", "low", "high", "machine", "metric", "created_by", "created_at")
+    list_display = (
+        "__str__",
+        "state",
+        "low",
+        "high",
+        "machine",
+        "metric",
+        "created_by",
+        "created_at",
+    )
     list_filter = ("state", "machine")
     search_fields = ("benchmark__name", "base__label", "new__label")
-    list_select_related = ("base", "new", "low", "high", "machine", "benchmark", "config", "created_by")
+    list_select_related = (
+        "base",
+        "new",
+        "low",
+        "high",
+        "machine",
+        "benchmark",
+        "config",
+        "created_by",
+    )
     fields = ("base", "new", "machine", "benchmark", "config", "metric")
     compressed_fields = True
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Links of other pages name the benchmark and the config."""
         asked: dict[str, Any] = super().get_changeform_initial_data(request)
-        case = {"benchmark": Benchmark.objects.filter(name=asked.get("benchmark", "")).first(),
-                "config": Config.objects.filter(name=asked.get("config", "")).first()}  # fmt: skip
+        case = {
+            "benchmark": Benchmark.objects.filter(name=asked.get("benchmark", "")).first(),
+            "config": Config.objects.filter(name=asked.get("config", "")).first(),
+        }
         return {**asked, **{name: found for name, found in case.items() if found}}
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -136,7 +171,9 @@ class BisectionAdmin(BeginningAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def save_model(self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool) -> None:
+    def save_model(
+        self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool
+    ) -> None:
         asked = form.cleaned_data
         started = start_bisection(
             base=asked["base"].label,
@@ -150,18 +187,28 @@ class BisectionAdmin(BeginningAdmin):
         obj.pk = started.pk
         obj.refresh_from_db()
 
-    def response_add(self, request: HttpRequest, obj: Bisection, post_url_continue: str | None = None) -> HttpResponse:
+    def response_add(
+        self, request: HttpRequest, obj: Bisection, post_url_continue: str | None = None
+    ) -> HttpResponse:
         return redirect(obj)
 
 
 @admin.action(description="Compare", permissions=["view"])
-def compare(admin_page: ModelAdmin, request: HttpRequest, chosen: QuerySet[TorchBuild]) -> HttpResponse | None:
-    """Of the list of builds: the form for a comparison of the two that are selected, the older one as base."""
+def compare(
+    admin_page: ModelAdmin, request: HttpRequest, chosen: QuerySet[TorchBuild]
+) -> HttpResponse | None:
+    """Of the list of builds: the form for a comparison of the two that are selected, the older one
+    as base.
+    """
     if not request.user.has_perm("dashboard.add_comparison"):
-        messages.error(request, "You may not start a comparison: ask for the permission “add comparison”.")
+        messages.error(
+            request, "You may not start a comparison: ask for the permission “add comparison”."
+        )
         return None
     if chosen.count() != 2:
         messages.error(request, f"Select two builds to compare; {chosen.count()} were selected.")
         return None
     base, new = sorted(chosen, key=lambda build: version_order(build.version))
-    return redirect(f"{reverse('admin:dashboard_comparison_add')}?{urlencode({'base': base.pk, 'new': new.pk})}")
+    return redirect(
+        f"{reverse('admin:dashboard_comparison_add')}?{urlencode({'base': base.pk, 'new': new.pk})}"
+    )

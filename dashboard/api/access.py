@@ -1,4 +1,6 @@
-"""Who may call the API: somebody with a token, somebody who is signed in, and for reading a public site anybody."""
+"""Who may call the API: somebody with a token, somebody who is signed in, and for reading a public
+site anybody.
+"""
 
 from typing import cast
 
@@ -13,17 +15,22 @@ from dashboard.models import Scope
 from dashboard.services import api_tokens
 
 Caller = User | AnonymousUser
-WHO_ASKS = "Who asks? Send a token as `Authorization: Bearer cw_…` (your account's page makes one), or sign in."
+WHO_ASKS = (
+    "Who asks? Send a token as `Authorization: Bearer cw_…` (your account's page makes "
+    "one), or sign in."
+)
 DOES_NOT_COUNT = (
-    "No token that counts has this text: it may have ended, or was revoked. Make another on your account's page."
+    "No token that counts has this text: it may have ended, or was revoked. Make "
+    "another on your account's page."
 )
 
 
 class Access(HttpBearer):
-    """Lets a caller in who has the scope (of a token) and the permission (of the account behind it).
+    """Lets a caller in who has the scope (of a token) and the permission (of the account behind
+    it).
 
-    A token never allows more than its owner may. Requests of a signed-in browser need Django's CSRF token as forms do.
-    The caller is then `request.auth`.
+    A token never allows more than its owner may. Requests of a signed-in browser need Django's CSRF
+    token as forms do. The caller is then `request.auth`.
     """
 
     def __init__(self, scope: Scope = Scope.READ, permission: str = "") -> None:
@@ -33,7 +40,11 @@ class Access(HttpBearer):
     def __call__(self, request: HttpRequest) -> Caller:
         caller = self._caller(request)
         if self.permission and not caller.has_perm(self.permission):
-            raise HttpError(403, f"{caller} may not do this: it needs the permission {self.permission}. Ask an admin.")
+            raise HttpError(
+                403,
+                f"{caller} may not do this: it needs the permission {self.permission}. Ask an "
+                "admin.",
+            )
         return caller
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
@@ -42,7 +53,9 @@ class Access(HttpBearer):
         if found is None:
             raise HttpError(401, DOES_NOT_COUNT)
         if not found.allows(self.scope):
-            raise HttpError(403, f"This token has not the scope {self.scope.value}: make one that has.")
+            raise HttpError(
+                403, f"This token has not the scope {self.scope.value}: make one that has."
+            )
         return found.owner
 
     def _caller(self, request: HttpRequest) -> Caller:
@@ -51,7 +64,10 @@ class Access(HttpBearer):
             return self.authenticate(request, text.strip())
         if request.user.is_authenticated:
             if check_csrf(request):
-                raise HttpError(403, "The CSRF token is missing: send it as X-CSRFToken, or use a token of the API.")
+                raise HttpError(
+                    403,
+                    "The CSRF token is missing: send it as X-CSRFToken, or use a token of the API.",
+                )
             return request.user
         if settings.PUBLIC_READ and self.scope is Scope.READ:
             return AnonymousUser()

@@ -24,7 +24,9 @@ router = Router(auth=READ, tags=["alerts"])
 
 
 class AlertFilter(Schema):
-    """As on the page: without a state the open ones, without a direction no improvements; `all` for everything."""
+    """As on the page: without a state the open ones, without a direction no improvements; `all` for
+    everything.
+    """
 
     state: Name | None = None
     severity: Name | None = None
@@ -60,8 +62,8 @@ class AlertOut(Paged):
 class Change(Schema):
     """One series of the group. effect, low, high: new minus base, in unit (percent or difference).
 
-    level_before, level_after: the levels that effect lies between, in the metric's own unit; null where they were not
-    kept, and for a status.
+    level_before, level_after: the levels that effect lies between, in the metric's own unit; null
+    where they were not kept, and for a status.
     """
 
     id: int = Field(alias="alert.pk", description="What `split` takes.")

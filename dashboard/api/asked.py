@@ -26,5 +26,8 @@ def one(rows: QuerySet[Row], what: str, **key: Any) -> Row:
     found = rows.filter(**key).first()
     if found is None:
         [(field, value)] = key.items()
-        raise Http404(f"There is no {what} with {field} {value!s:.100}: it may have been removed, or lies elsewhere.")
+        raise Http404(
+            f"There is no {what} with {field} {value!s:.100}: it may have been removed, or lies "
+            "elsewhere."
+        )
     return found

@@ -1,4 +1,6 @@
-"""Bisections: searches between two builds for where one case changed, started, followed and cancelled."""
+"""Bisections: searches between two builds for where one case changed, started, followed and
+cancelled.
+"""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -29,8 +31,10 @@ class BisectionFilter(FilterSchema):
 
 
 class BisectionOut(Paged):
-    """The search for the pair of neighbouring builds between which one case changed. low, high: where it stands, the
-    newest build that is known to be like base and the oldest that is known to be like new."""
+    """The search for the pair of neighbouring builds between which one case changed. low, high:
+    where it stands, the newest build that is known to be like base and the oldest that is known to
+    be like new.
+    """
 
     id: int
     base: str = Field(alias="base.label")
@@ -49,7 +53,9 @@ class BisectionOut(Paged):
 
 
 class BisectionProgress(BisectionOut):
-    """steps: the builds that were measured, and which end each is like. builds_left: how many more at most."""
+    """steps: the builds that were measured, and which end each is like. builds_left: how many more
+    at most.
+    """
 
     label: str
     steps: list[dict[str, Any]]
@@ -94,7 +100,9 @@ def listing(request: HttpRequest, chosen: Query[BisectionFilter]) -> QuerySet[Bi
 def start(request: HttpRequest, asked: Search) -> Any:
     """Begin a search; follow it at `GET bisections/{id}`."""
     named = asked.model_dump(exclude={"machine"})
-    made = start_bisection(**named, machine=only_machine(asked.machine).key, user=caller_of(request))
+    made = start_bisection(
+        **named, machine=only_machine(asked.machine).key, user=caller_of(request)
+    )
     return Status(201, _progress(made.pk))
 
 

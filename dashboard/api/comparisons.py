@@ -64,9 +64,13 @@ class ComparisonProgress(ComparisonOut):
 
 
 class Start(Schema):
-    """What to compare. Without models, families and benchmarks: the default selection of the machine's size."""
+    """What to compare. Without models, families and benchmarks: the default selection of the
+    machine's size.
+    """
 
-    base: Name = Field(description="A label of a build; a version is enough where one build has it.")
+    base: Name = Field(
+        description="A label of a build; a version is enough where one build has it."
+    )
     new: Name
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
     models: Names = []
@@ -127,10 +131,14 @@ def start(request: HttpRequest, asked: Start) -> Any:
     machine = only_machine(asked.machine)
     benchmarks = [*asked.benchmarks, *catalog.of_models(asked.models, machine)]
     made = start_comparison(
-        base=named_build(asked.base, machine).label, new=named_build(asked.new, machine).label, machine=machine.key,
+        base=named_build(asked.base, machine).label,
+        new=named_build(asked.new, machine).label,
+        machine=machine.key,
         selection=Selection(tuple(asked.families), tuple(benchmarks), tuple(asked.configs)),
-        repeats=asked.repeats, label=asked.label, user=caller_of(request),
-    )  # fmt: skip
+        repeats=asked.repeats,
+        label=asked.label,
+        user=caller_of(request),
+    )
     return Status(201, _progress(made))
 
 
@@ -144,7 +152,9 @@ def show(request: HttpRequest, uuid: UUID) -> Comparison:
 def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
     """Should we upgrade, and what will it cost? From what has been measured so far."""
     found = _one(uuid)
-    return upgrade_text.document(report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found))
+    return upgrade_text.document(
+        report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found)
+    )
 
 
 @router.get("comparisons/{uuid:uuid}/report.md")
@@ -161,10 +171,16 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
     """May this change go in? From what has been measured so far; `metric` may be given again."""
     require_known("metric", chosen.metric, list(METRICS))
     found = _one(uuid)
-    answered = gating.decide(*comparisons_read.sides(found, {*gating.NEEDED, *chosen.metric}), chosen.metric)
+    answered = gating.decide(
+        *comparisons_read.sides(found, {*gating.NEEDED, *chosen.metric}), chosen.metric
+    )
     address = absolute(found.get_absolute_url())
     text = gating.markdown(
-        answered, base=str(found.base), new=str(found.new), machine=found.machine.key, address=address
+        answered,
+        base=str(found.base),
+        new=str(found.new),
+        machine=found.machine.key,
+        address=address,
     )
     return {**gating.document(answered), "markdown": text, "url": address}
 

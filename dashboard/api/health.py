@@ -19,14 +19,21 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when database, migrations and broker are fit, else 503; the body says `ok` or what is wrong of each."""
-    found = {"database": database_state(), "migrations": migrations_state(), "broker": broker_state()}
+    """200 when database, migrations and broker are fit, else 503; the body says `ok` or what is
+    wrong of each.
+    """
+    found = {
+        "database": database_state(),
+        "migrations": migrations_state(),
+        "broker": broker_state(),
+    }
     return JsonResponse(found, status=200 if set(found.values()) == {"ok"} else 503)
 
 
 def database_state() -> str:
     try:
-        with connection.cursor() as cursor:  # asks the server: this thread's connection may be one that was cut
+        # Asks the server: this thread's connection may be one that was cut
+        with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
         return f"cannot be reached: {type(error).__name__}. Is the server of DATABASE_URL up?"

@@ -53,7 +53,9 @@ class JobOut(Paged):
 
 
 class JobDetail(JobOut):
-    """result: the result document (result.v1) without its samples; null where the job brought none."""
+    """result: the result document (result.v1) without its samples; null where the job brought
+    none.
+    """
 
     log_tail: str
     reproduce: str
@@ -86,7 +88,9 @@ def show(request: HttpRequest, uuid: UUID) -> Job:
 
 @router.get("jobs/{uuid:uuid}/samples", response=list[schemas.Arm])
 def samples(request: HttpRequest, uuid: UUID) -> Iterable[Any]:
-    """The raw samples of each arm, eager first; none where they were not brought, or their retention has ended."""
+    """The raw samples of each arm, eager first; none where they were not brought, or their
+    retention has ended.
+    """
     one(Job.objects.all(), "job", pk=uuid)
     return [
         {

@@ -1,8 +1,9 @@
 """/metrics: what Prometheus reads. Every figure is asked of the database at that moment.
 
-So any of the web server's processes gives the same answer, and nothing has to be collected from them, which
-prometheus_client's counters would need. Who may read it: signed-in staff, and who sends METRICS_TOKEN as a bearer
-token. An address is no proof: behind a proxy everybody comes from 127.0.0.1.
+So any of the web server's processes gives the same answer, and nothing has to be collected from
+them, which prometheus_client's counters would need. Who may read it: signed-in staff, and who sends
+METRICS_TOKEN as a bearer token. An address is no proof: behind a proxy everybody comes from
+127.0.0.1.
 """
 
 import secrets
@@ -28,7 +29,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """The figures as Prometheus's text; 401 for anybody else."""
     if not _may_read(request):
         told = "Send METRICS_TOKEN as `Authorization: Bearer <token>`, or sign in as staff.\n"
-        return HttpResponse(told, status=401, content_type="text/plain", headers={"WWW-Authenticate": "Bearer"})
+        return HttpResponse(
+            told, status=401, content_type="text/plain", headers={"WWW-Authenticate": "Bearer"}
+        )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Figures(timezone.now()))
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
@@ -60,7 +63,9 @@ class Figures(Collector):
     def _jobs(self) -> Iterator[Gauge]:
         waiting = watching.open_jobs()
         count = _gauge("open_jobs", "Jobs that have not ended", "machine", "state")
-        oldest = _gauge("oldest_open_job_seconds", "Since the oldest of them was planned", "machine", "state")
+        oldest = _gauge(
+            "oldest_open_job_seconds", "Since the oldest of them was planned", "machine", "state"
+        )
         for each in waiting:
             count.add_metric([each.machine, each.state], each.count)
             oldest.add_metric([each.machine, each.state], self._age(each.oldest))
@@ -71,7 +76,9 @@ class Figures(Collector):
         yield day
 
     def _workers(self) -> Iterator[Gauge]:
-        age = _gauge("worker_heartbeat_age_seconds", "Since the worker was heard of", "worker", "machine")
+        age = _gauge(
+            "worker_heartbeat_age_seconds", "Since the worker was heard of", "worker", "machine"
+        )
         paused = _gauge("worker_paused", "1: a person has paused the worker", "worker", "machine")
         for worker, machine, is_paused, seconds in watching.heartbeats(self._now):
             age.add_metric([worker, machine], float("inf") if seconds is None else seconds)
@@ -80,17 +87,24 @@ class Figures(Collector):
 
     def _delays(self) -> Iterator[Gauge]:
         lag = watching.ingest_lag_s(self._now)
-        ingest = _gauge("ingest_lag_seconds", "Longest way of a result of the last 15 minutes; absent: none came")
+        ingest = _gauge(
+            "ingest_lag_seconds",
+            "Longest way of a result of the last 15 minutes; absent: none came",
+        )
         if lag is not None:
             ingest.add_metric([], lag)
         yield ingest
         due, oldest = watching.detection_due()
         yield _single("detection_due_series", "Series with data that are not judged yet", due)
-        yield _single("detection_lag_seconds", "Since the oldest of these data came", self._age(oldest))
+        yield _single(
+            "detection_lag_seconds", "Since the oldest of these data came", self._age(oldest)
+        )
 
     def _messages(self) -> Iterator[Gauge]:
         found = dict(watching.deliveries(self._now))
-        messages = _gauge("deliveries", "Messages of the last week, and all that are not sent", "state")
+        messages = _gauge(
+            "deliveries", "Messages of the last week, and all that are not sent", "state"
+        )
         for state in Delivery.State.values:
             messages.add_metric([state], found.get(state, 0))
         yield messages

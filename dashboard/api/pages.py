@@ -1,4 +1,6 @@
-"""The browsable description of the API: Swagger UI from the installed package, within the site's own page."""
+"""The browsable description of the API: Swagger UI from the installed package, within the site's
+own page.
+"""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -10,4 +12,6 @@ class SitePage(DocsBase):
     """No script or style of its own: the strict policy of the site holds."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: object) -> HttpResponse:
-        return render(request, "api.html", {"schema": self.get_openapi_url(api, kwargs), "api": api})
+        return render(
+            request, "api.html", {"schema": self.get_openapi_url(api, kwargs), "api": api}
+        )

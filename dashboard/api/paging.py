@@ -1,4 +1,6 @@
-"""Pages of long lists by cursor: what is added while somebody reads neither repeats nor hides a row."""
+"""Pages of long lists by cursor: what is added while somebody reads neither repeats nor hides a
+row.
+"""
 
 from typing import Any
 
@@ -14,9 +16,13 @@ MOST = 1_000  # rows in one answer
 
 
 class Pages(CursorPagination):
-    """`?cursor=…&page_size=…`; the answer's `next` is the address of the next page, null on the last."""
+    """`?cursor=…&page_size=…`; the answer's `next` is the address of the next page, null on the
+    last.
+    """
 
-    def __init__(self, *, ordering: tuple[str, ...] = ("-pk",), page_size: int = 100, **options: Any) -> None:
+    def __init__(
+        self, *, ordering: tuple[str, ...] = ("-pk",), page_size: int = 100, **options: Any
+    ) -> None:
         super().__init__(ordering=ordering, page_size=page_size, max_page_size=MOST, **options)
 
     def paginate_queryset(
@@ -24,8 +30,19 @@ class Pages(CursorPagination):
     ) -> dict[str, Any]:
         """Raises HttpError 422 for a cursor that this list never gave."""
         try:
-            answer: dict[str, Any] = super().paginate_queryset(queryset, pagination, request, **params)
-        except (ValueError, DataError, ValidationError, DjangoValidationError, pydantic.ValidationError):
-            told = "query.cursor: this list gave no such cursor; begin again without one, and follow `next`."
+            answer: dict[str, Any] = super().paginate_queryset(
+                queryset, pagination, request, **params
+            )
+        except (
+            ValueError,
+            DataError,
+            ValidationError,
+            DjangoValidationError,
+            pydantic.ValidationError,
+        ):
+            told = (
+                "query.cursor: this list gave no such cursor; begin again without one, and "
+                "follow `next`."
+            )
             raise HttpError(422, told) from None
         return answer

@@ -1,4 +1,6 @@
-"""The API under /api/v1/, described in openapi.json. Every error is {"detail": "what, where, what to do"}."""
+"""The API under /api/v1/, described in openapi.json. Every error is {"detail": "what, where, what
+to do"}.
+"""
 
 from typing import Any
 
@@ -34,19 +36,24 @@ from dashboard.services.triage import NotPossible
 
 
 class Api(NinjaAPI):
-    """The API with the first sentence of each call's text as its summary: a function's name says less."""
+    """The API with the first sentence of each call's text as its summary: a function's name says
+    less.
+    """
 
     def get_openapi_schema(self, **how: Any) -> OpenAPISchema:
         schema = super().get_openapi_schema(**how)
         for path in schema["paths"].values():
             for call in path.values():
                 first = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
-                call["summary"] = first.replace("`", "")  # a summary is plain text, a description is Markdown
+                # a summary is plain text, a description is Markdown
+                call["summary"] = first.replace("`", "")
         return schema
 
 
 class StrictParser(Parser):
-    """JSON without NaN and Infinity, and without the NULs that Postgres cannot store. Raises Refused."""
+    """JSON without NaN and Infinity, and without the NULs that Postgres cannot store. Raises
+    Refused.
+    """
 
     def parse_body(self, request: HttpRequest) -> Any:
         return parse_json(request.body)
@@ -59,19 +66,42 @@ has not changed is answered 304 without a body. Errors are `{"detail": "what, wh
 WORKERS = "worker/"
 SITE_PAGES = ("docs",)  # a page of the site, for whom the pages are
 api = Api(
-    title="Compilewatch", version="1", description=ABOUT, urls_namespace="api", parser=StrictParser(), docs=SitePage()
+    title="Compilewatch",
+    version="1",
+    description=ABOUT,
+    urls_namespace="api",
+    parser=StrictParser(),
+    docs=SitePage(),
 )
-for one in (catalog, series, jobs, runs, schedules, comparisons, bisections, alerts, triage, results):
+for one in (
+    catalog,
+    series,
+    jobs,
+    runs,
+    schedules,
+    comparisons,
+    bisections,
+    alerts,
+    triage,
+    results,
+):
     api.add_router("", one.router)
 api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {
-    Stale: 409, NotPossible: 409, TooLarge: 413, Refused: 422, CatalogError: 422, PlanError: 422, Http404: 404,
+    Stale: 409,
+    NotPossible: 409,
+    TooLarge: 413,
+    Refused: 422,
+    CatalogError: 422,
+    PlanError: 422,
+    Http404: 404,
     StoreUnavailable: 503,
-}  # fmt: skip
+}
 
 
 def api_urls() -> Any:
-    """What `path()` mounts. The API asks for itself who calls, and answers programs; no address leads to a sign-in.
+    """What `path()` mounts. The API asks for itself who calls, and answers programs; no address
+    leads to a sign-in.
 
     Each answer to GET gets an ETag, of its content.
     """

@@ -60,14 +60,19 @@ class RunProgress(RunOut):
     jobs: Counts = Field(alias="progress.counts")
     is_active: bool = Field(alias="progress.is_active")
     seconds_left: float | None = Field(
-        alias="progress.seconds_left", description="Roughly; null while nothing is known, or nobody works."
+        alias="progress.seconds_left",
+        description="Roughly; null while nothing is known, or nobody works.",
     )
 
 
 class Trigger(Schema):
-    """What to measure. Without families and benchmarks: the default selection of the machine's size."""
+    """What to measure. Without families and benchmarks: the default selection of the machine's
+    size.
+    """
 
-    build: Name = Field(description="A label, as 2.13.0+cpu; a version is enough where one build has it.")
+    build: Name = Field(
+        description="A label, as 2.13.0+cpu; a version is enough where one build has it."
+    )
     machine: Text = Field("", description="A key; may be left out where there is one machine.")
     track: Name = "local"
     families: Names = []
@@ -100,9 +105,15 @@ def trigger(request: HttpRequest, asked: Trigger) -> Any:
     """Trigger a run; follow it at `GET runs/{id}`."""
     machine = only_machine(asked.machine)
     run = trigger_run(
-        build=named_build(asked.build, machine).label, machine=machine.key, track=asked.track, label=asked.label,
-        families=asked.families, benchmarks=asked.benchmarks, configs=asked.configs, user=caller_of(request),
-    )  # fmt: skip
+        build=named_build(asked.build, machine).label,
+        machine=machine.key,
+        track=asked.track,
+        label=asked.label,
+        families=asked.families,
+        benchmarks=asked.benchmarks,
+        configs=asked.configs,
+        user=caller_of(request),
+    )
     return Status(201, progress_of(run.pk))
 
 
@@ -113,12 +124,18 @@ def plan(request: HttpRequest, asked: Trigger) -> dict[str, Any]:
     selection = Selection(tuple(asked.families), tuple(asked.benchmarks), tuple(asked.configs))
     cases = plan_run(machine=machine.key, selection=selection)
     label = named_build(asked.build, machine).label
-    return {"build": label, "machine": machine.key, "cases": [(case.benchmark, case.config) for case in cases]}
+    return {
+        "build": label,
+        "machine": machine.key,
+        "cases": [(case.benchmark, case.config) for case in cases],
+    }
 
 
 @router.get("runs/{int:pk}", response=RunProgress)
 def show(request: HttpRequest, pk: int) -> Run:
-    """One run and how far it is. Ask again every few seconds to follow it; with `If-None-Match` that costs little."""
+    """One run and how far it is. Ask again every few seconds to follow it; with `If-None-Match`
+    that costs little.
+    """
     return progress_of(pk)
 
 

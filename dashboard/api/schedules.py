@@ -1,4 +1,6 @@
-"""Schedules: what is triggered by itself, read and triggered at once. The admin makes and changes them."""
+"""Schedules: what is triggered by itself, read and triggered at once. The admin makes and changes
+them.
+"""
 
 from typing import Any
 
@@ -30,7 +32,9 @@ class ScheduleOut(Schema):
     benchmarks: list[str]
     configs: list[str]
     repeats: int = Field(description="Runs after which a build is measured enough; 0: never.")
-    problem: str = Field(description="Why it triggered nothing when it was last due; empty if it did.")
+    problem: str = Field(
+        description="Why it triggered nothing when it was last due; empty if it did."
+    )
 
     @staticmethod
     def resolve_when(schedule: Schedule) -> str:
@@ -54,7 +58,9 @@ def listing(request: HttpRequest) -> QuerySet[Schedule]:
 
 @router.post("schedules/{int:pk}/trigger", response={201: RunProgress}, auth=ADD_RUN)
 def trigger(request: HttpRequest, pk: int) -> Any:
-    """Trigger its run now, as when it is due, also where it is switched off; follow it at `GET runs/{id}`."""
+    """Trigger its run now, as when it is due, also where it is switched off; follow it at `GET
+    runs/{id}`.
+    """
     run = trigger_now(schedule=one(_schedules(), "schedule", pk=pk), user=caller_of(request))
     return Status(201, progress_of(run.pk))
 

@@ -1,4 +1,6 @@
-"""The documents of the API about what can be measured and what was: their fields are its contract."""
+"""The documents of the API about what can be measured and what was: their fields are its
+contract.
+"""
 
 from datetime import date, datetime
 from typing import Any
@@ -40,13 +42,17 @@ class Machine(Schema):
     key: str
     label: str
     device_kind: str
-    default_size: str = Field(description="The size of the benchmarks that a default run measures here.")
+    default_size: str = Field(
+        description="The size of the benchmarks that a default run measures here."
+    )
 
 
 class Build(Answer):
     label: str
     version: str
-    base: str | None = Field(None, alias="base.label", description="Of a variant: the build that it varies.")
+    base: str | None = Field(
+        None, alias="base.label", description="Of a variant: the build that it varies."
+    )
     variant: dict[str, Any]
     git_sha: str
     cuda: str
@@ -109,7 +115,9 @@ class SeriesOut(Schema):
     count: int = Field(description="How many data it has.")
     at: datetime | None = Field(alias="last_at")
     value: float | None = Field(alias="last_value")
-    low: float | None = Field(alias="last_low", description="Lower end of the 95 % interval within the process.")
+    low: float | None = Field(
+        alias="last_low", description="Lower end of the 95 % interval within the process."
+    )
     high: float | None = Field(alias="last_high")
     status: str = Field(alias="last_status")
     job: UUID | None = Field(alias="last_job_id")
@@ -125,7 +133,12 @@ class SeriesOut(Schema):
 
     @staticmethod
     def resolve_url(row: Series) -> str:
-        chosen = {"machine": row.machine.key, "track": row.track.key, "metric": row.metric, "config": row.config.name}
+        chosen = {
+            "machine": row.machine.key,
+            "track": row.track.key,
+            "metric": row.metric,
+            "config": row.config.name,
+        }
         return absolute(f"{reverse('series', args=[row.benchmark.name])}?{urlencode(chosen)}")
 
 
@@ -147,4 +160,6 @@ class Arm(Schema):
     arm: str = Field(alias="name")
     single: bool = Field(description="Steps timed one by one, for percentiles.")
     values: list[float]
-    order: list[int] | None = Field(description="Each sample's place in the interleaved sequence of both arms.")
+    order: list[int] | None = Field(
+        description="Each sample's place in the interleaved sequence of both arms."
+    )

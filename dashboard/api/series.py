@@ -65,7 +65,9 @@ def data(request: HttpRequest, pk: int, chosen: Query[DataFilter]) -> QuerySet[D
 
 @router.get("benchmarks/{name}/figure")
 def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> HttpResponse:
-    """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces], "layout": {…}}`."""
+    """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces],
+    "layout": {…}}`.
+    """
     return series_data.data(request, name)
 
 

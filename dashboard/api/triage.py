@@ -1,4 +1,6 @@
-"""Alerts, triaged: each act of the page as a call, by the same service, with the same permission and history."""
+"""Alerts, triaged: each act of the page as a call, by the same service, with the same permission
+and history.
+"""
 
 from uuid import UUID
 
@@ -126,7 +128,9 @@ def split(request: HttpRequest, pk: int, asked: Split) -> AlertGroup:
 
 @router.post("alerts/{int:pk}/merge", response=AlertDetail)
 def merge(request: HttpRequest, pk: int, asked: Merge) -> AlertGroup:
-    """Move all its changes into another alert, which is answered; the emptied one is closed as invalid."""
+    """Move all its changes into another alert, which is answered; the emptied one is closed as
+    invalid.
+    """
     group, into = _one(pk), _one(asked.into)
     return detail(triage.merge(group=group, into=into, by=caller_of(request), why=asked.why).pk)
 
@@ -167,4 +171,6 @@ def _one(pk: int) -> AlertGroup:
 
 
 def _series(group: int, pk: int) -> Series:
-    return one(Series.objects.filter(alerts__group=_one(group)).distinct(), "series of this alert", pk=pk)
+    return one(
+        Series.objects.filter(alerts__group=_one(group)).distinct(), "series of this alert", pk=pk
+    )

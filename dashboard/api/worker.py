@@ -1,4 +1,6 @@
-"""The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with its own token."""
+"""The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with
+its own token.
+"""
 
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -132,7 +134,9 @@ LOG_TAIL_CHARACTERS = 16 * 1024
 
 @router.post("hello", response=Greeting)
 def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
-    """A worker has started: its facts, catalog and builds. A new boot_id voids its running claims."""
+    """A worker has started: its facts, catalog and builds. A new boot_id voids its running
+    claims.
+    """
     worker = worker_of(request)
     fleet.hello(
         worker=worker,
@@ -169,7 +173,9 @@ def tell_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
 @router.post("environments", response=Noted)
 def tell_environments(request: HttpRequest, body: Environments) -> dict[str, int]:
     """Environments whose state has changed."""
-    environments.report(worker=worker_of(request), environments=[each.model_dump() for each in body.environments])
+    environments.report(
+        worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
+    )
     return {"noted": len(body.environments)}
 
 
@@ -190,7 +196,9 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
 
 @router.post("jobs/{uuid:job_id}/requirements", response=Text)
 def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
-    """What the job's environment is made from: the answer counts, which is the set that was kept first."""
+    """What the job's environment is made from: the answer counts, which is the set that was kept
+    first.
+    """
     worker = worker_of(request)
     text = environments.keep_requirements(
         job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
@@ -213,7 +221,9 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
 
 @router.post("jobs/{uuid:job_id}/result", response=State)
 def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
-    """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far below ours."""
+    """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far
+    below ours.
+    """
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     return {"state": ingest.ingest(job_id=job_id, worker=worker_of(request), body=body)}
 
@@ -233,5 +243,7 @@ def worker_of(request: HttpRequest) -> Worker:
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
-    """The body, of which one byte more than `limit` is read at most: services refuse that as too large."""
+    """The body, of which one byte more than `limit` is read at most: services refuse that as too
+    large.
+    """
     return request.read(limit + 1)

@@ -1,6 +1,8 @@
-"""Where a series changed level, and whether two sets of points differ. Pure: points in, verdicts out.
+"""Where a series changed level, and whether two sets of points differ. Pure: points in, verdicts
+out.
 
-Start with `points.py` for the words, then `bank.py` for the method; docs/detection.md has the figures.
+Start with `points.py` for the words, then `bank.py` for the method; docs/detection.md has the
+figures.
 """
 
 from dashboard.detection.judging import Judgement, judge

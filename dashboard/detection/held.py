@@ -1,4 +1,6 @@
-"""The test for series that hold one value: memory, counts, anything exactly constant. One point is enough."""
+"""The test for series that hold one value: memory, counts, anything exactly constant. One point is
+enough.
+"""
 
 from dataclasses import dataclass
 
@@ -16,8 +18,10 @@ AGAIN = 3
 class Held:
     """The value that a series holds, found by majority vote.
 
-    value: it. at: points at it. odd: points that were not. run: how many of the last points were not. proven: it was
-    told as a new level, and needs no time to settle. jumpy: levels of fewer than AGAIN points were told before.
+    value: it. at: points at it. odd: points that were not. run: how many of the last points were
+        not. proven: it was
+    told as a new level, and needs no time to settle. jumpy: levels of fewer than AGAIN points were
+    told before.
     """
 
     value: float = 0.0
@@ -36,7 +40,9 @@ class Held:
         return self.run == 0 and self.holds()
 
     def differs(self, value: float, settings: Settings) -> bool:
-        """Whether this is another value: by any bit, or for memory by an eighth of the threshold."""
+        """Whether this is another value: by any bit, or for memory by an eighth of the
+        threshold.
+        """
         jitter = settings.threshold_percent / 800 if settings.kind == "constant" else 1e-9
         return abs(value - self.value) > jitter * abs(self.value)
 
@@ -44,7 +50,9 @@ class Held:
         """Whether the difference is worth telling."""
         if settings.kind == "count" or self.value == 0:
             return True
-        return abs(value - self.value) >= max(settings.least, settings.threshold_percent / 100 * abs(self.value))
+        return abs(value - self.value) >= max(
+            settings.least, settings.threshold_percent / 100 * abs(self.value)
+        )
 
     def needed(self) -> int:
         """Points in a row that must differ before it is a change."""
@@ -69,4 +77,10 @@ class Held:
 
     def hold(self, value: float, proven: bool) -> None:
         """Begin anew with this value."""
-        self.value, self.at, self.odd, self.run, self.proven = value, max(1, self.run if proven else 1), 0, 0, proven
+        self.value, self.at, self.odd, self.run, self.proven = (
+            value,
+            max(1, self.run if proven else 1),
+            0,
+            0,
+            proven,
+        )

@@ -19,8 +19,8 @@ ENOUGH_TO_TRIM = 5
 class Judgement:
     """What a comparison says. state "unknown": measure more.
 
-    effect, low, high: new minus base with its interval, in `unit`: percent of the base, or the plain difference where
-    the base is 0, for counts and for status words.
+    effect, low, high: new minus base with its interval, in `unit`: percent of the base, or the
+    plain difference where the base is 0, for counts and for status words.
     """
 
     state: Literal["changed", "unchanged", "unknown"]
@@ -31,23 +31,31 @@ class Judgement:
 
 
 def judge(
-    base: Sequence[Point | float], new: Sequence[Point | float], settings: Settings, confidence: float = 0.95
+    base: Sequence[Point | float],
+    new: Sequence[Point | float],
+    settings: Settings,
+    confidence: float = 0.95,
 ) -> Judgement:
     """Compare two sets of points (or of plain samples) of one metric.
 
-    "unchanged": the whole interval lies within the threshold. "changed": the interval excludes 0 and the effect reaches
-    the threshold. Everything between is "unknown". Counts and status words have a threshold of 0. The replicate is what
-    the caller passes: samples of one process say nothing of the spread between processes.
+    "unchanged": the whole interval lies within the threshold. "changed": the interval excludes 0
+    and the effect reaches the threshold. Everything between is "unknown". Counts and status words
+    have a threshold of 0. The replicate is what the caller passes: samples of one process say
+    nothing of the spread between processes.
 
-    The interval is Yuen's (1974): Welch's with 20 % trimmed off each end, so that outliers are no effect; below 5
-    points a side nothing is trimmed. A side of one point has the point's own interval, or none. Where each side holds
-    a single exact value (memory, counts, status words), the values are compared as they are.
-    Raises ValueError for an empty side.
+    The interval is Yuen's (1974): Welch's with 20 % trimmed off each end, so that outliers are no
+    effect; below 5 points a side nothing is trimmed. A side of one point has the point's own
+    interval, or none. Where each side holds a single exact value (memory, counts, status words),
+    the values are compared as they are. Raises ValueError for an empty side.
     """
     if not base or not new:
         raise ValueError("judge needs at least one point on each side; there is nothing to compare")
     olds, news = values(base), values(new)
-    exact = np.ptp(olds) == 0 and np.ptp(news) == 0 and (settings.kind != "continuous" or min(len(olds), len(news)) > 1)
+    exact = (
+        np.ptp(olds) == 0
+        and np.ptp(news) == 0
+        and (settings.kind != "continuous" or min(len(olds), len(news)) > 1)
+    )
     if exact:
         difference = float(news[0] - olds[0])
         effect = low = high = difference
@@ -57,7 +65,13 @@ def judge(
     plain = settings.kind in ("count", "status") or middle == 0
     factor = 1.0 if plain else 100 / middle
     threshold = 0.0 if plain else settings.threshold_percent
-    return decided(effect * factor, low * factor, high * factor, threshold, "difference" if plain else "percent")
+    return decided(
+        effect * factor,
+        low * factor,
+        high * factor,
+        threshold,
+        "difference" if plain else "percent",
+    )
 
 
 def decided(effect: float, low: float, high: float, threshold: float, unit: Unit) -> Judgement:
@@ -69,7 +83,11 @@ def decided(effect: float, low: float, high: float, threshold: float, unit: Unit
 
 
 def difference_of(
-    base: Floats, new: Floats, base_spread: float | None, new_spread: float | None, confidence: float
+    base: Floats,
+    new: Floats,
+    base_spread: float | None,
+    new_spread: float | None,
+    confidence: float,
 ) -> tuple[float, float, float]:
     """New minus base with its interval, in the metric's unit."""
     if min(len(base), len(new)) > 1:
@@ -86,7 +104,9 @@ def difference_of(
 
 def values(points: Sequence[Point | float]) -> Floats:
     """The plain values."""
-    return np.array([point.value if isinstance(point, Point) else point for point in points], dtype=float)
+    return np.array(
+        [point.value if isinstance(point, Point) else point for point in points], dtype=float
+    )
 
 
 def spread(points: Sequence[Point | float]) -> float | None:

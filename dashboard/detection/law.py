@@ -1,7 +1,9 @@
-"""The noise law of a series, estimated from its own history: level, scale, tails, autocorrelation, two modes.
+"""The noise law of a series, estimated from its own history: level, scale, tails, autocorrelation,
+two modes.
 
-Everything works on rows: one row is one moment at which the law is estimated, so that a whole series (many moments)
-and a single new point (one row) go through the same lines. Values are in percent of a reference near the level.
+Everything works on rows: one row is one moment at which the law is estimated, so that a whole
+series (many moments) and a single new point (one row) go through the same lines. Values are in
+percent of a reference near the level.
 """
 
 from dataclasses import dataclass, replace
@@ -9,7 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.detection.tables import CENTRE, DEGREES, STEPS, STUDENT, Floats, Ints, student_constant, two_modes
+from dashboard.detection.tables import (
+    CENTRE,
+    DEGREES,
+    STEPS,
+    STUDENT,
+    Floats,
+    Ints,
+    student_constant,
+    two_modes,
+)
 
 WINDOW = 192
 """Points of history that a law is estimated from, at most."""
@@ -18,15 +29,22 @@ TRIED: Floats = np.array([3.0, 30.0])
 TRIED_CONSTANTS: Floats = np.array([student_constant(float(d)) for d in TRIED])
 TRIED_PRIOR: Floats = np.log(np.array([0.2, 0.8]))
 FARTHEST = 4.0
-"""Deviations beyond which a residual is taken for so many when tails are weighed: outliers are not tails."""
+"""Deviations beyond which a residual is taken for so many when tails are weighed: outliers are not
+tails.
+"""
 RHO_PRIOR, RHO_PRIOR_SD = 0.35, 0.2
-"""What is believed of the autocorrelation before any data: runs are normal. Twenty points alone cannot tell."""
+"""What is believed of the autocorrelation before any data: runs are normal. Twenty points alone
+cannot tell.
+"""
 MODES_APART = 4.2
-"""Two modes are believed when their distance exceeds so many standard deviations within them (a Gaussian cut in
-two at its mean: 2.7) and each holds at least MODE_SHARE of the points."""
+"""Two modes are believed when their distance exceeds so many standard deviations within them (a
+Gaussian cut in two at its mean: 2.7) and each holds at least MODE_SHARE of the points.
+"""
 MODE_SHARE = 0.15
 MODE_TURNS = 3
-"""Two modes take turns: a series that went from one to the other once or twice has changed its level."""
+"""Two modes take turns: a series that went from one to the other once or twice has changed its
+level.
+"""
 STRAIGHT, AHEAD = 40, 36
 """A trend needs so many points; the level is meant for so many points after the last of them."""
 
@@ -37,10 +55,12 @@ Bools = NDArray[np.bool_]
 class Laws:
     """One noise law a row.
 
-    level: centre, in percent of the reference. scale: of the innovations. rho: lag-one autocorrelation (0 or more).
-    marginal: robust standard deviation of single values. known: points it was estimated from. own: points of the
-    present level that `level` comes from. shape: row of `tables`. half, lower: the two modes at level ± half ×
-    scale and the share of the lower one; half is 0 where there is one mode.
+    level: centre, in percent of the reference. scale: of the innovations. rho: lag-one
+        autocorrelation (0 or more).
+    marginal: robust standard deviation of single values. known: points it was estimated from. own:
+        points of the
+    present level that `level` comes from. shape: row of `tables`. half, lower: the two modes at
+    level ± half × scale and the share of the lower one; half is 0 where there is one mode.
     """
 
     level: Floats
@@ -64,11 +84,14 @@ ROW_FIELDS = ("level", "scale", "rho", "marginal", "known", "own", "shape", "hal
 
 
 def fit(windows: Floats, floor: float) -> Laws:
-    """Estimate a law from each row of windows (rows, WINDOW), in percent; NaN where there is no point.
+    """Estimate a law from each row of windows (rows, WINDOW), in percent; NaN where there is no
+    point.
 
-    floor: the smallest scale that is believed, in percent. Six steps: level (M-estimate with Student weights, from
-    the median), two modes (the best cut of the sorted values), autocorrelation (of clipped residuals, bias-corrected,
-    shrunk to the prior), innovations, scale and tails (EM for Student's t: Liu and Rubin 1995), tables.
+    floor: the smallest scale that is believed, in percent. Six steps: level (M-estimate with
+        Student weights, from
+    the median), two modes (the best cut of the sorted values), autocorrelation (of clipped
+    residuals, bias-corrected, shrunk to the prior), innovations, scale and tails (EM for Student's
+    t: Liu and Rubin 1995), tables.
     """
     ordered = np.sort(windows, axis=1)  # NaN last
     known = ~np.isnan(windows)
@@ -104,7 +127,8 @@ def with_mode_tables(laws: Laws) -> Laws:
 
 
 def median_and_deviation(windows: Floats, ordered: Floats, count: Floats) -> tuple[Floats, Floats]:
-    """Median and robust standard deviation of each row: from the quartiles, or from clipped mean deviations if larger.
+    """Median and robust standard deviation of each row: from the quartiles, or from clipped mean
+    deviations if larger.
 
     ordered: the windows, each row sorted. A Gaussian's quartiles are 1.349 deviations apart.
     """
@@ -124,7 +148,9 @@ def quantile(ordered: Floats, count: Floats, share: float) -> Floats:
 
 
 def location(residuals: Floats, known: Bools, scale: Floats) -> Floats:
-    """Student-weighted mean (4 degrees) of each row, two steps from 0; residuals are 0 where not known."""
+    """Student-weighted mean (4 degrees) of each row, two steps from 0; residuals are 0 where not
+    known.
+    """
     centre = np.zeros(len(residuals))
     for _ in range(2):
         z = (residuals - centre[:, None]) / scale[:, None]
@@ -134,7 +160,9 @@ def location(residuals: Floats, known: Bools, scale: Floats) -> Floats:
 
 
 def autocorrelation(residuals: Floats, count: Floats, marginal: Floats) -> Floats:
-    """Lag-one autocorrelation, between 0 and 0.9: clipped at 2.5 deviations, bias-corrected (Kendall 1954), shrunk."""
+    """Lag-one autocorrelation, between 0 and 0.9: clipped at 2.5 deviations, bias-corrected
+    (Kendall 1954), shrunk.
+    """
     limit = 2.5 * marginal[:, None]
     clipped = np.clip(residuals, -limit, limit)
     power = np.einsum("rw,rw->r", clipped, clipped)
@@ -152,7 +180,9 @@ def rho_error(laws: Laws) -> Floats:
 
 
 def innovations(residuals: Floats, rho: Floats, marginal: Floats) -> Floats:
-    """What is new in each residual after its predecessor; the predecessor is clipped, so an outlier has no echo."""
+    """What is new in each residual after its predecessor; the predecessor is clipped, so an outlier
+    has no echo.
+    """
     limit = 3 * marginal[:, None]
     fresh = residuals.copy()
     fresh[:, 1:] -= rho[:, None] * np.clip(residuals[:, :-1], -limit, limit)
@@ -160,10 +190,11 @@ def innovations(residuals: Floats, rho: Floats, marginal: Floats) -> Floats:
 
 
 def trend(residuals: Floats, count: Floats, marginal: Floats, rho: Floats) -> Floats:
-    """How far the level of each row has moved from the row's middle to now, where it drifts; else 0.
+    """How far the level of each row has moved from the row's middle to now, where it drifts; else
+    0.
 
-    A least-squares line through the clipped residuals, shrunk by the positive part of 1 - 2/t² (James and Stein
-    1961), so that noise without a trend moves the level by nothing.
+    A least-squares line through the clipped residuals, shrunk by the positive part of 1 - 2/t²
+    (James and Stein 1961), so that noise without a trend moves the level by nothing.
     """
     limit = 3 * marginal[:, None]
     place = np.arange(residuals.shape[1]) - (residuals.shape[1] - (count[:, None] + 1) / 2)
@@ -176,8 +207,12 @@ def trend(residuals: Floats, count: Floats, marginal: Floats, rho: Floats) -> Fl
     return moved
 
 
-def scale_and_tails(fresh: Floats, known: Bools, count: Floats, start: Floats) -> tuple[Floats, Floats]:
-    """Scale and degrees of freedom of each row: the posterior mean over the tried ones (in logarithms)."""
+def scale_and_tails(
+    fresh: Floats, known: Bools, count: Floats, start: Floats
+) -> tuple[Floats, Floats]:
+    """Scale and degrees of freedom of each row: the posterior mean over the tried ones (in
+    logarithms).
+    """
     bounded = np.minimum(np.abs(fresh), FARTHEST * start[:, None])
     squares, mask = bounded * bounded, known.astype(float)
     variance = np.repeat((start * start)[:, None], len(TRIED), axis=1)
@@ -186,17 +221,26 @@ def scale_and_tails(fresh: Floats, known: Bools, count: Floats, start: Floats) -
         pulled = np.einsum("rdw,rw->rd", weights, squares) / np.einsum("rdw,rw->rd", weights, mask)
         variance = np.maximum(pulled, 1e-24)
     terms = 1 + squares[:, None, :] / (TRIED * variance)[:, :, None]
-    powers = np.log(terms.reshape(*variance.shape, -1, 8).prod(axis=3)).sum(axis=2)  # an eighth of the logarithms
-    likelihood = count[:, None] * (TRIED_CONSTANTS - np.log(variance) / 2) - (TRIED + 1) / 2 * powers + TRIED_PRIOR
+    # An eighth of the logarithms
+    powers = np.log(terms.reshape(*variance.shape, -1, 8).prod(axis=3)).sum(axis=2)
+    likelihood = (
+        count[:, None] * (TRIED_CONSTANTS - np.log(variance) / 2)
+        - (TRIED + 1) / 2 * powers
+        + TRIED_PRIOR
+    )
     belief = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     belief /= belief.sum(axis=1, keepdims=True)
-    return np.exp((belief * np.log(variance)).sum(axis=1) / 2), np.exp((belief * np.log(TRIED)).sum(axis=1))
+    return np.exp((belief * np.log(variance)).sum(axis=1) / 2), np.exp(
+        (belief * np.log(TRIED)).sum(axis=1)
+    )
 
 
 def modes(ordered: Floats, count: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """The best cut of each row into a lower and an upper group (Otsu 1979; exact 2-means in one dimension).
+    """The best cut of each row into a lower and an upper group (Otsu 1979; exact 2-means in one
+    dimension).
 
-    ordered: sorted residuals, 0 from `count` on. Returns the middle between the two means, half their distance, the
+    ordered: sorted residuals, 0 from `count` on. Returns the middle between the two means, half
+        their distance, the
     deviation within, and the lower one's share.
     """
     sums, size = np.cumsum(ordered, axis=1), np.arange(1, ordered.shape[1] + 1)
@@ -231,14 +275,18 @@ def carry(law: Laws, windows: Floats) -> Laws:
         level = np.array([level_between_modes(law, row[~np.isnan(row)]) for row in windows])
     else:
         median = quantile(np.sort(windows, axis=1), count, 0.5)
-        level = median + location(np.where(known, windows - median[:, None], 0.0), known, law.marginal)
+        level = median + location(
+            np.where(known, windows - median[:, None], 0.0), known, law.marginal
+        )
     rows = np.zeros(len(windows), dtype=int)
     kept = {name: getattr(law, name)[rows] for name in ROW_FIELDS}
     return Laws(**{**kept, "level": level, "own": count}, tables=law.tables)
 
 
 def level_between_modes(law: Laws, values: Floats) -> float:
-    """Level at which a two-mode law explains the values best; of nearly equal ones (2 nats) the nearest to 0."""
+    """Level at which a two-mode law explains the values best; of nearly equal ones (2 nats) the
+    nearest to 0.
+    """
     reach = float(law.half[0] * law.scale[0])
     candidates = np.concatenate([values - reach, values + reach])
     fits = log_density(law, values[None, :] - candidates[:, None]).sum(axis=1)
@@ -251,6 +299,8 @@ def level_between_modes(law: Laws, values: Floats) -> float:
 
 def log_density(law: Laws, residuals: Floats) -> Floats:
     """Log density of residuals (percent) under a one-row law, up to a constant."""
-    place = np.clip(np.rint(residuals * (STEPS / law.scale[0])), -CENTRE, CENTRE).astype(int) + CENTRE
+    place = (
+        np.clip(np.rint(residuals * (STEPS / law.scale[0])), -CENTRE, CENTRE).astype(int) + CENTRE
+    )
     density: Floats = law.tables[law.shape[0]][place]
     return density

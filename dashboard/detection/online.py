@@ -1,4 +1,6 @@
-"""The online detector: one point in, one verdict out, at a cost that does not grow with the history."""
+"""The online detector: one point in, one verdict out, at a cost that does not grow with the
+history.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -37,8 +39,9 @@ NOUGHT = np.zeros(1, dtype=int)
 class OnlineDetector:
     """Judges one series, point after point.
 
-    detector = OnlineDetector(settings); verdict = detector.update(point). `state()` is JSON; `restored()` goes on
-    from it exactly where it was. About 0.1 ms a point, whatever the history's length.
+    detector = OnlineDetector(settings); verdict = detector.update(point). `state()` is JSON;
+    `restored()` goes on from it exactly where it was. About 0.1 ms a point, whatever the history's
+    length.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -60,8 +63,8 @@ class OnlineDetector:
     def update(self, point: Point) -> Verdict:
         """Judge one more point.
 
-        Raises ValueError for a negative count. "changed" comes once for each change; the next point is already
-        judged against the new level.
+        Raises ValueError for a negative count. "changed" comes once for each change; the next point
+        is already judged against the new level.
         """
         alarm = self.take(point)
         if alarm is not None:
@@ -96,7 +99,11 @@ class OnlineDetector:
         """A status needs no statistics: another word is a change."""
         before, known = self.held.value, self.held.at > 0
         self.held.hold(value, proven=True)
-        return held_alarm(index, 1, before, value, self.settings) if known and value != before else None
+        return (
+            held_alarm(index, 1, before, value, self.settings)
+            if known and value != before
+            else None
+        )
 
     def learn(self, index: int) -> Alarm | None:
         """Estimate the law of the present level anew; the alarm if it turns out to have drifted."""
@@ -123,9 +130,13 @@ class OnlineDetector:
         return float(np.median(ruler.widths(spreads))) if spreads.any() else 0.0
 
     def drifted(self, index: int) -> Alarm | None:
-        """The alarm for a drift that exceeds the threshold; the detector then watches the level reached."""
+        """The alarm for a drift that exceeds the threshold; the detector then watches the level
+        reached.
+        """
         ruler, law = self.fitted()
-        count, total, moment = (np.array([part]) for part in (self.line.count, self.line.total, self.line.moment))
+        count, total, moment = (
+            np.array([part]) for part in (self.line.count, self.line.total, self.line.moment)
+        )
         risen, error = drift.rise(count, total, moment, law)
         self.rise = (float(risen[0]), float(error[0])) if self.line.count else NO_RISE
         threshold = ruler.threshold(self.settings)
@@ -200,11 +211,16 @@ class OnlineDetector:
 
     def reset_bank(self) -> None:
         """No evidence of any step."""
-        self.sums, self.counts = np.full((2 * bank.SIZES, 1), NO_RUN), np.zeros((2 * bank.SIZES, 1), dtype=int)
+        self.sums, self.counts = (
+            np.full((2 * bank.SIZES, 1), NO_RUN),
+            np.zeros((2 * bank.SIZES, 1), dtype=int),
+        )
         self.share, self.count = 0.0, 0
 
     def state(self) -> dict[str, Any]:
-        """All that the detector knows, as JSON-ready values: a few kB, whatever the history's length."""
+        """All that the detector knows, as JSON-ready values: a few kB, whatever the history's
+        length.
+        """
         return {
             "version": VERSION,
             "settings": asdict(self.settings),
@@ -230,11 +246,13 @@ class OnlineDetector:
     def restored(cls, state: Mapping[str, Any]) -> "OnlineDetector":
         """The detector that `state()` came from.
 
-        Raises ValueError if another version of the detector wrote it: run the series through a new detector then.
+        Raises ValueError if another version of the detector wrote it: run the series through a new
+        detector then.
         """
         if state.get("version") != VERSION:
             raise ValueError(
-                f"the detector's state has version {state.get('version')}, this is version {VERSION}; "
+                f"the detector's state has version {state.get('version')}, this is version "
+                f"{VERSION}; "
                 "run the series' points through a new OnlineDetector"
             )
         detector = cls(Settings(**state["settings"]))
@@ -262,20 +280,37 @@ def law_restored(state: Mapping[str, float] | None) -> Laws | None:
     """The law that `law_state` came from."""
     if state is None:
         return None
-    return with_mode_tables(Laws(**{name: np.array([state[name]]) for name in ROW_FIELDS}, tables=STUDENT))
+    return with_mode_tables(
+        Laws(**{name: np.array([state[name]]) for name in ROW_FIELDS}, tables=STUDENT)
+    )
 
 
 def verdict_of(alarm: Alarm, state: State) -> Verdict:
     """An alarm as the verdict of the online form."""
     return Verdict(
-        state, alarm.index, alarm.cause, alarm.effect, alarm.low, alarm.high, alarm.ruler.unit, sure(alarm.share),
+        state,
+        alarm.index,
+        alarm.cause,
+        alarm.effect,
+        alarm.low,
+        alarm.high,
+        alarm.ruler.unit,
+        sure(alarm.share),
         *alarm.levels,
-    )  # fmt: skip
+    )
 
 
 def change_point(alarm: Alarm, position: int) -> ChangePoint:
     """An alarm as a change point."""
     return ChangePoint(
-        alarm.index, position, alarm.seen_at, alarm.cause, alarm.effect, alarm.low, alarm.high, alarm.ruler.unit,
-        sure(alarm.share), *alarm.levels,
-    )  # fmt: skip
+        alarm.index,
+        position,
+        alarm.seen_at,
+        alarm.cause,
+        alarm.effect,
+        alarm.low,
+        alarm.high,
+        alarm.ruler.unit,
+        sure(alarm.share),
+        *alarm.levels,
+    )

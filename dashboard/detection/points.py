@@ -12,9 +12,16 @@ Unit = Literal["percent", "difference"]
 KINDS: tuple[Kind, ...] = ("continuous", "constant", "count", "status")
 
 STATUS_WORDS = (
-    "pass", "fail_accuracy", "eager_two_runs_differ", "fail_to_compile", "fail_to_run", "oom", "timeout", "crashed",
+    "pass",
+    "fail_accuracy",
+    "eager_two_runs_differ",
+    "fail_to_compile",
+    "fail_to_run",
+    "oom",
+    "timeout",
+    "crashed",
     "unsupported",
-)  # fmt: skip
+)
 
 
 def status_value(word: str) -> float:
@@ -23,7 +30,9 @@ def status_value(word: str) -> float:
     Raises ValueError for a word that is not one of STATUS_WORDS.
     """
     if word not in STATUS_WORDS:
-        raise ValueError(f"status word {word!r} is unknown to detection; use one of {', '.join(STATUS_WORDS)}")
+        raise ValueError(
+            f"status word {word!r} is unknown to detection; use one of {', '.join(STATUS_WORDS)}"
+        )
     return float(STATUS_WORDS.index(word))
 
 
@@ -31,7 +40,8 @@ def status_value(word: str) -> float:
 class Point:
     """One datum of a series.
 
-    value: in the metric's own unit. ci_low, ci_high: its 95 % interval from the samples within its job, or None.
+    value: in the metric's own unit. ci_low, ci_high: its 95 % interval from the samples within its
+        job, or None.
     position: where it stands among the builds; carried through, never calculated with.
     """
 
@@ -59,12 +69,15 @@ class Point:
 class Settings:
     """How one series is judged.
 
-    threshold_percent: the smallest change worth telling, in percent of the level (`Metric.threshold_percent`). A
-        change of less than half of it is never told; one of the threshold itself is told, as fast as noise allows.
-    kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small jitter),
-        "count" (graph breaks, recompiles: every change counts, the threshold is not used) or "status" (words).
-        A continuous series whose values are exactly equal is treated as constant by itself.
-    least: the smallest change worth telling in the metric's own unit, where that is more than the threshold.
+    threshold_percent: the smallest change worth telling, in percent of the level
+        (`Metric.threshold_percent`). A change of less than half of it is never told; one of the
+        threshold itself is told, as fast as noise allows.
+    kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small
+        jitter), "count" (graph breaks, recompiles: every change counts, the threshold is not used)
+        or "status" (words). A continuous series whose values are exactly equal is treated as
+        constant by itself.
+    least: the smallest change worth telling in the metric's own unit, where that is more than the
+        threshold.
     """
 
     threshold_percent: float = 2.0
@@ -75,7 +88,9 @@ class Settings:
         if self.kind not in KINDS:
             raise ValueError(f"Settings.kind is {self.kind!r}; use one of {', '.join(KINDS)}")
         if not (isfinite(self.threshold_percent) and self.threshold_percent >= 0):
-            raise ValueError(f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more")
+            raise ValueError(
+                f"Settings.threshold_percent is {self.threshold_percent}; it must be 0 or more"
+            )
         if not (isfinite(self.least) and self.least >= 0):
             raise ValueError(f"Settings.least is {self.least}; it must be 0 or more")
 
@@ -84,9 +99,11 @@ class Settings:
 class ChangePoint:
     """Where a series changed level. A pure value.
 
-    index: of the first point of the new level, counted from 0 in the series; position: that point's own.
+    index: of the first point of the new level, counted from 0 in the series; position: that point's
+        own.
     seen_at: index of the point with which the online detector told it.
-    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`: "percent" of the old
+    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`:
+    "percent" of the old
         level, or the plain "difference" (counts, status words, an old level of 0).
     level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
     sure: 1 minus the probability that one point of pure noise shows so much evidence.
@@ -110,7 +127,8 @@ class Verdict:
     """What the online detector says after one point.
 
     state: "changed" once for each change, then it watches the new level; "suspected": measure more.
-    index: of the first point of the new level; None when unchanged. The other fields as in `ChangePoint`;
+    index: of the first point of the new level; None when unchanged. The other fields as in
+        `ChangePoint`;
     they are None when unchanged, and describe the suspicion when suspected.
     """
 

@@ -1,4 +1,6 @@
-"""The smallest change that a series can show: what the detector, on this series' own noise, finds 9 times of 10."""
+"""The smallest change that a series can show: what the detector, on this series' own noise, finds 9
+times of 10.
+"""
 
 from collections.abc import Sequence
 
@@ -12,7 +14,9 @@ from dashboard.detection.ruler import Ruler
 from dashboard.detection.tables import CENTRE, GRID, REACH, Floats
 
 WITHIN = 36
-"""Points after a change that are simulated: later ones, up to the 40 promised, already pull the level along."""
+"""Points after a change that are simulated: later ones, up to the 40 promised, already pull the
+level along.
+"""
 FOUND = 0.9
 TRIES = 400
 
@@ -20,16 +24,22 @@ TRIES = 400
 def smallest_change_shown(
     points: Sequence[Point] | OnlineDetector, settings: Settings | None = None, seed: int = 0
 ) -> float | None:
-    """Smallest step, in percent of the level, of which 90 % are found within 40 points; never under the threshold.
+    """Smallest step, in percent of the level, of which 90 % are found within 40 points; never under
+    the threshold.
 
-    points: the series' points with its settings, or a detector that has seen them. Steps of growing size are
-    simulated on the estimated noise law and run through the same bank of tests. None while the series is too young
-    or has no percent (counts, status words, a level of 0); the threshold itself where it holds one value exactly.
-    Raises ValueError if points come without settings. Takes tens of milliseconds: keep the answer.
+    points: the series' points with its settings, or a detector that has seen them. Steps of growing
+        size are
+    simulated on the estimated noise law and run through the same bank of tests. None while the
+    series is too young or has no percent (counts, status words, a level of 0); the threshold itself
+    where it holds one value exactly. Raises ValueError if points come without settings. Takes tens
+    of milliseconds: keep the answer.
     """
     detector = points if isinstance(points, OnlineDetector) else detector_of(points, settings)
     if detector.held.quiet() and detector.settings.kind in ("continuous", "constant"):
-        return Ruler(detector.held.value, False).threshold(detector.settings) or detector.settings.threshold_percent
+        return (
+            Ruler(detector.held.value, False).threshold(detector.settings)
+            or detector.settings.threshold_percent
+        )
     if detector.law is None or detector.ruler is None or detector.ruler.unit != "percent":
         return None
     threshold = detector.ruler.threshold(detector.settings)
@@ -58,10 +68,14 @@ def detector_of(points: Sequence[Point], settings: Settings | None) -> OnlineDet
 
 
 def draws(law: Laws, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Innovations (TRIES, WITHIN + 1) from the law, and what each try's level is off by (TRIES,); in percent."""
+    """Innovations (TRIES, WITHIN + 1) from the law, and what each try's level is off by (TRIES,);
+    in percent.
+    """
     inner = slice(CENTRE - CENTRE // 2, CENTRE + CENTRE // 2 + 1)
     weights = np.exp(law.tables[law.shape[0]][inner])
-    drawn = generator.choice(GRID[inner], (TRIES, WITHIN + 1), p=weights / weights.sum()) * law.scale[0]
+    drawn = (
+        generator.choice(GRID[inner], (TRIES, WITHIN + 1), p=weights / weights.sum()) * law.scale[0]
+    )
     rho = law.rho[0]
     error = law.marginal[0] * np.sqrt((1 + rho) / (1 - rho) / law.own[0])
     return drawn, generator.normal(0, error, TRIES)

@@ -15,7 +15,8 @@ class Ruler:
     """How the values of one level are read.
 
     reference: the value that is 0 percent; 0 where values are read as they are (a level of 0).
-    counts: values are counts, read as 2 √(n + 3/8), which has a standard deviation of 1 for Poisson noise whatever
+    counts: values are counts, read as 2 √(n + 3/8), which has a standard deviation of 1 for Poisson
+        noise whatever
     the level (Anscombe 1948).
     """
 
@@ -28,10 +29,15 @@ class Ruler:
         return cls(float(np.median(values)), settings.kind == "count")
 
     def read(self, values: Floats) -> Floats:
-        """Values in percent of the reference (or in Anscombe's unit, or as they are). Raises on negative counts."""
+        """Values in percent of the reference (or in Anscombe's unit, or as they are). Raises on
+        negative counts.
+        """
         if self.counts:
             if values.min() < 0:
-                raise ValueError(f"a count is {values.min():g}; counts are 0 or more: check the series' Settings.kind")
+                raise ValueError(
+                    f"a count is {values.min():g}; counts are 0 or more: check the series' "
+                    "Settings.kind"
+                )
             return np.asarray(2 * np.sqrt(values + 0.375), dtype=float)
         return (values - self.reference) * (100 / abs(self.reference)) if self.reference else values
 

@@ -12,15 +12,19 @@ USED = 64
 def estimate(readings: Floats, before: float, law: Laws) -> tuple[float, float, float]:
     """Step (percent) from the law's level to the readings of the new one, with its 95 % interval.
 
-    before: the reading just before the step. A flat prior on a grid of steps; the uncertainty of the old level is
-    allowed for by m / (m + N), as in `bank`. Where two modes leave several steps nearly equal, the smallest is told,
-    and the interval holds them all: few points in one mode do not say which of the two it is.
+    before: the reading just before the step. A flat prior on a grid of steps; the uncertainty of
+        the old level is
+    allowed for by m / (m + N), as in `bank`. Where two modes leave several steps nearly equal, the
+    smallest is told, and the interval holds them all: few points in one mode do not say which of
+    the two it is.
     """
     readings = readings[:USED]
     scale, half = float(law.scale[0]), float(law.half[0])
     centre = float(np.median(readings)) - float(law.level[0])
     grid = centre + scale * np.linspace(-6 - 2 * half, 6 + 2 * half, 97 + 32 * round(half))
-    fits = likelihoods(readings, before, law, grid) * float(law.own[0] / (law.own[0] + len(readings)))
+    fits = likelihoods(readings, before, law, grid) * float(
+        law.own[0] / (law.own[0] + len(readings))
+    )
     low, middle, high = _quantiles(grid, fits)
     if half:
         good = grid[fits >= fits.max() - 1.5]
@@ -48,7 +52,8 @@ def likelihoods(readings: Floats, before: float, law: Laws, steps: Floats) -> Fl
 
 
 def first_point(readings: Floats, law: Laws, step: float) -> int:
-    """Index at which a known step most likely happened among the readings; the first reading is before it.
+    """Index at which a known step most likely happened among the readings; the first reading is
+    before it.
 
     The likelihood of "old level before s, new level from s on", for every s ≥ 1.
     """

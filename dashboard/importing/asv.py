@@ -1,7 +1,7 @@
 """The results of asv (airspeed velocity), one JSON file for each commit: times and peak memory.
 
-What a benchmark measures is in its name: time_ and timeraw_ are seconds, peakmem_ is bytes. This site has no metric for
-mem_ and track_.
+What a benchmark measures is in its name: time_ and timeraw_ are seconds, peakmem_ is bytes. This
+site has no metric for mem_ and track_.
 """
 
 import itertools
@@ -32,8 +32,14 @@ def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
 def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
     sha = fields.text(value.get("commit_hash"), "commit_hash")
     at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
-    machine, results = fields.mapping(value.get("params"), "params"), fields.mapping(value["results"], "results")
-    columns = [str(one) for one in fields.items(value.get("result_columns", ["result", "params"]), "result_columns")]
+    machine, results = (
+        fields.mapping(value.get("params"), "params"),
+        fields.mapping(value["results"], "results"),
+    )
+    columns = [
+        str(one)
+        for one in fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
+    ]
     for benchmark, row in results.items():
         where = f"{name}, results.{benchmark}"
         with found.part(where):
@@ -43,17 +49,31 @@ def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: U
                 found.add(case)
 
 
-def _case(where: str, model: str, sha: str, at: datetime, machine: Mapping[str, Any], hints: Hints) -> Measured:
+def _case(
+    where: str, model: str, sha: str, at: datetime, machine: Mapping[str, Any], hints: Hints
+) -> Measured:
     return Measured(
-        where, TOOL, model, "asv", hints.build or f"git-{sha[:12]}", at, hints.config or CONFIG, git_sha=sha,
-        cpu=str(machine.get("cpu") or "unknown CPU"), cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
+        where,
+        TOOL,
+        model,
+        "asv",
+        hints.build or f"git-{sha[:12]}",
+        at,
+        hints.config or CONFIG,
+        git_sha=sha,
+        cpu=str(machine.get("cpu") or "unknown CPU"),
+        cores=fields.whole(machine.get("num_cpu") or 1, "params.num_cpu"),
         python=str(machine.get("python") or "").rsplit("/", 1)[-1],
         memory_gb=round(fields.number(machine.get("ram") or 0, "params.ram") / 1e9, 1),
-    )  # fmt: skip
+    )
 
 
-def _values(benchmark: str, row: Any, columns: list[str], found: Understood) -> Iterator[tuple[str, float | None]]:
-    """(benchmark with its parameters, value) of what this site has a metric for; the value of a failure is None."""
+def _values(
+    benchmark: str, row: Any, columns: list[str], found: Understood
+) -> Iterator[tuple[str, float | None]]:
+    """(benchmark with its parameters, value) of what this site has a metric for; the value of a
+    failure is None.
+    """
     if _scale(benchmark) is None:
         found.left_out[benchmark.rsplit(".", 1)[-1].split("_", 1)[0] + "_"] += 1
         return
@@ -69,7 +89,9 @@ def _values(benchmark: str, row: Any, columns: list[str], found: Understood) -> 
         raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
     combinations = list(itertools.product(*parameters))
     if len(combinations) != len(results):
-        raise fields.Malformed(f"result has {len(results)} values for {len(combinations)} combinations of parameters")
+        raise fields.Malformed(
+            f"result has {len(results)} values for {len(combinations)} combinations of parameters"
+        )
     for combination, value in zip(combinations, results, strict=True):
         if isinstance(value, float) and math.isnan(value):
             continue  # skipped by its author
@@ -79,7 +101,11 @@ def _values(benchmark: str, row: Any, columns: list[str], found: Understood) -> 
 
 def _scale(benchmark: str) -> tuple[str, float] | None:
     kind = benchmark.rsplit(".", 1)[-1].split("_", 1)[0].lower()
-    return {"time": ("latency_ms", 1e3), "timeraw": ("latency_ms", 1e3), "peakmem": ("peak_memory_gb", 1e-9)}.get(kind)
+    return {
+        "time": ("latency_ms", 1e3),
+        "timeraw": ("latency_ms", 1e3),
+        "peakmem": ("peak_memory_gb", 1e-9),
+    }.get(kind)
 
 
 def _told(benchmark: str, value: float | None) -> tuple[str, str, dict[str, Metric]]:

@@ -1,6 +1,7 @@
 """The CSV files of PyTorch's benchmarks/dynamo runners: one row a model, performance or accuracy.
 
-The file's name says how it was run, as their CI writes it: CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv.
+The file's name says how it was run, as their CI writes it:
+CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv.
 """
 
 import csv
@@ -34,10 +35,17 @@ def read(name: str, body: bytes, hints: Hints) -> Understood:
     found = Understood("CSV of PyTorch's benchmarks/dynamo")
     run = NAME.search(name.rsplit("/", 1)[-1])
     if run is None:
-        why = "the file's name does not say how it was run: name it CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv, "
+        why = (
+            "the file's name does not say how it was run: name it "
+            "CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv, "
+        )
         found.refuse(name, f"{why}such as inductor_torchbench_amp_training_cuda_performance.csv")
         return found
-    if missing := [option for option, value in (("the build", hints.build), ("the time", hints.at)) if not value]:
+    if missing := [
+        option
+        for option, value in (("the build", hints.build), ("the time", hints.at))
+        if not value
+    ]:
         why = f"such a file does not name {' or '.join(missing)}: give them with the import"
         found.refuse(name, why)
         return found
@@ -49,7 +57,9 @@ def read(name: str, body: bytes, hints: Hints) -> Understood:
         rows = csv.DictReader(io.StringIO(ended.decode()), strict=True)
         for row in rows:
             if rows.line_num > MOST_ROWS:
-                found.refuse(f"{name}, line {rows.line_num}", f"more than {MOST_ROWS} lines: split it")
+                found.refuse(
+                    f"{name}, line {rows.line_num}", f"more than {MOST_ROWS} lines: split it"
+                )
                 break
             _add(found, f"{name}, line {rows.line_num}", row, run, hints)
     except (csv.Error, UnicodeDecodeError) as error:
@@ -57,10 +67,14 @@ def read(name: str, body: bytes, hints: Hints) -> Understood:
     return found
 
 
-def _add(found: Understood, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) -> None:
+def _add(
+    found: Understood, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
+) -> None:
     with found.part(where):
         if None in row or None in row.values():
-            raise fields.Malformed("it has another number of fields than the first line: was the file cut?")
+            raise fields.Malformed(
+                "it has another number of fields than the first line: was the file cut?"
+            )
         if any(len(value) > MOST_FIELD for value in row.values()):
             raise fields.Malformed(f"a field is longer than {MOST_FIELD} characters")
         case = _case(where, row, run, hints)
@@ -72,11 +86,20 @@ def _case(where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) 
     assert hints.at is not None  # asked for before
     on_gpu = run["device"] != "cpu"
     return Measured(
-        where, TOOL, fields.text(row["name"], "name"), run["suite"], hints.build, hints.at, run["config"], run["mode"],
-        run["dtype"], fields.whole(row["batch_size"], "batch_size") if row["batch_size"] != "0" else 1,
-        gpu=(hints.machine or run["device"]) if on_gpu else None, cpu=hints.machine or "unknown CPU",
+        where,
+        TOOL,
+        fields.text(row["name"], "name"),
+        run["suite"],
+        hints.build,
+        hints.at,
+        run["config"],
+        run["mode"],
+        run["dtype"],
+        fields.whole(row["batch_size"], "batch_size") if row["batch_size"] != "0" else 1,
+        gpu=(hints.machine or run["device"]) if on_gpu else None,
+        cpu=hints.machine or "unknown CPU",
         settings={"suite": run["suite"]},
-    )  # fmt: skip
+    )
 
 
 def _fill(case: Measured, row: Mapping[str, str], hints: Hints, found: Understood) -> None:

@@ -1,4 +1,6 @@
-"""What a field of a file must hold, and what is said where it does not. Read as `fields.number(value, "its name")`."""
+"""What a field of a file must hold, and what is said where it does not. Read as
+`fields.number(value, "its name")`.
+"""
 
 import math
 from collections.abc import Mapping

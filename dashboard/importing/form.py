@@ -18,7 +18,8 @@ Document = dict[str, Any]
 SIZE = "imported"
 CONFIG = "imported"  # where the file names no way to execute
 MOST_SAMPLES = 10_000
-_NAMESPACE = uuid.UUID("0f6c3a52-6c1e-4f4e-a9a3-0f5b6a7d3c11")  # of the ids of jobs that other tools ran
+# Of the ids of jobs that other tools ran
+_NAMESPACE = uuid.UUID("0f6c3a52-6c1e-4f4e-a9a3-0f5b6a7d3c11")
 STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which is no result
     "pass": "pass",
     "pass_due_to_skip": "pass",
@@ -41,8 +42,10 @@ STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the person who imports says, where a file does not: the build, when it was measured, the machine, the
-    config, and which of their metrics is which of ours: their name -> (our key, factor to our unit)."""
+    """What the person who imports says, where a file does not: the build, when it was measured, the
+    machine, the config, and which of their metrics is which of ours: their name -> (our key, factor
+    to our unit).
+    """
 
     build: str = ""
     at: datetime | None = None
@@ -64,7 +67,9 @@ class Refusal:
 
 @dataclass(slots=True)
 class Understood:
-    """What a file brought. format: its kind in words; left_out: metrics that this site does not have -> how often."""
+    """What a file brought. format: its kind in words; left_out: metrics that this site does not
+    have -> how often.
+    """
 
     format: str = ""
     documents: list[tuple[str, Document]] = field(default_factory=list)
@@ -76,7 +81,9 @@ class Understood:
 
     @contextmanager
     def part(self, where: str) -> Iterator[None]:
-        """Reads a part of the file: one that is malformed is refused with its place, and the next one is read."""
+        """Reads a part of the file: one that is malformed is refused with its place, and the next
+        one is read.
+        """
         try:
             yield
         except Malformed as error:
@@ -100,7 +107,8 @@ class Metric:
 class Measured:
     """One case, once. Units are those of dashboard/metrics.py; samples_ms: single steps.
 
-    build: label; version, git_sha: of torch, or of the project that was measured. tool: who measured it.
+    build: label; version, git_sha: of torch, or of the project that was measured. tool: who
+        measured it.
     """
 
     where: str
@@ -141,14 +149,24 @@ def document(case: Measured) -> Document:
         "finished_at": at,
         "suite_version": case.tool[:40],
         "benchmark": {
-            "name": name, "model": model, "family": word(case.family, 40), "size": SIZE, "mode": mode, "dtype": dtype,
-            "shapes": "static", "batch_size": case.batch_size, "version": 1, "item": "samples",
+            "name": name,
+            "model": model,
+            "family": word(case.family, 40),
+            "size": SIZE,
+            "mode": mode,
+            "dtype": dtype,
+            "shapes": "static",
+            "batch_size": case.batch_size,
+            "version": 1,
+            "item": "samples",
         },
         "environment": _environment(case),
         "metrics": {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS},
         "absent": {},
-        "samples": {"measured": {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}} if case.samples_ms else {},
-    }  # fmt: skip
+        "samples": {"measured": {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}}
+        if case.samples_ms
+        else {},
+    }
     config, build = word(case.config, 60), case.build[:200]
     job = {"attempt": 1, "benchmark": name, "config": config, "build": build, "planned_at": at}
     digest = hashlib.sha256(json.dumps([body, job], sort_keys=True).encode()).hexdigest()
@@ -157,15 +175,20 @@ def document(case: Measured) -> Document:
 
 def _environment(case: Measured) -> Document:
     described: Document = {
-        "torch": {"version": (case.version or case.build)[:80], "git_sha": case.git_sha[:80] or None},
+        "torch": {
+            "version": (case.version or case.build)[:80],
+            "git_sha": case.git_sha[:80] or None,
+        },
         "python": case.python[:80] or "unknown",
         "libraries": {name[:80]: version[:80] for name, version in case.libraries.items()},
         "machine": {
-            "cpu": case.cpu[:200], "cores": case.cores, "memory_gb": case.memory_gb,
+            "cpu": case.cpu[:200],
+            "cores": case.cores,
+            "memory_gb": case.memory_gb,
             "gpu": case.gpu[:200] if case.gpu else None,
         },
         "settings": {"measured by": case.tool, **case.settings},
-    }  # fmt: skip
+    }
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
     return {"fingerprint": digest[:16], **described}
 
@@ -176,7 +199,9 @@ def _entry(metric: Metric) -> Document:
 
 
 def word(text: str, most: int) -> str:
-    """A name as benchmarks have it: lower-case letters, digits and _; a long one keeps its end apart by a digest."""
+    """A name as benchmarks have it: lower-case letters, digits and _; a long one keeps its end
+    apart by a digest.
+    """
     plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
     if len(plain) <= most:
         return plain

@@ -1,9 +1,10 @@
-"""What others call their numbers, and which of ours they are: what the person who imports says, our own keys, and the
-names of PyTorch's benchmarks/dynamo runners.
+"""What others call their numbers, and which of ours they are: what the person who imports says, our
+own keys, and the names of PyTorch's benchmarks/dynamo runners.
 
-abs_latency: milliseconds of the compiled model. compilation_latency: seconds of the first five compiled runs less those
-of five eager ones: nearest to our cold start, though not the same. Peak memory in GB. No other name is guessed at:
-"latency" is milliseconds to one tool, and microseconds or seconds to another.
+abs_latency: milliseconds of the compiled model. compilation_latency: seconds of the first five
+    compiled runs less those
+of five eager ones: nearest to our cold start, though not the same. Peak memory in GB. No other name
+is guessed at: "latency" is milliseconds to one tool, and microseconds or seconds to another.
 """
 
 from dashboard.importing.form import Hints, Metric
@@ -20,11 +21,14 @@ METRICS_OF = {
     "unique_graphs": "unique_graphs",
     "graph_breaks": "graph_breaks",
 }
-POSITIVE = ("latency_ms", "speedup", "compression_ratio")  # a zero is what the runners write for a model that failed
+# a zero is what the runners write for a model that failed
+POSITIVE = ("latency_ms", "speedup", "compression_ratio")
 
 
 def metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, Metric] | None:
-    """Our key and the value in our unit; None for what this site has no metric for, and for a failure's zero."""
+    """Our key and the value in our unit; None for what this site has no metric for, and for a
+    failure's zero.
+    """
     key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
     if key not in METRICS or (key in POSITIVE and value <= 0):
         return None
@@ -32,7 +36,9 @@ def metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, 
 
 
 def named(text: str) -> tuple[str, tuple[str, float]]:
-    """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError with what is wrong."""
+    """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError with what
+    is wrong.
+    """
     theirs, equals, told = text.rpartition("=")
     key, _, factor = (part.strip() for part in told.partition("*"))
     if not (equals and theirs.strip()):
@@ -41,4 +47,6 @@ def named(text: str) -> tuple[str, tuple[str, float]]:
     try:
         return theirs.strip(), (key, float(factor or 1))
     except ValueError:
-        raise ValueError(f"{text!r}: {factor!r} is no factor; their number times it is ours") from None
+        raise ValueError(
+            f"{text!r}: {factor!r} is no factor; their number times it is ours"
+        ) from None

@@ -1,4 +1,6 @@
-"""The JSON that pytest-benchmark writes (--benchmark-json): the median of each test becomes its latency."""
+"""The JSON that pytest-benchmark writes (--benchmark-json): the median of each test becomes its
+latency.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -50,20 +52,39 @@ def _at(value: Mapping[str, Any], hints: Hints) -> datetime:
 def _build(commit: Mapping[str, Any]) -> str:
     sha = str(commit.get("id") or "")
     if sha in UNVERSIONED:
-        raise fields.Malformed("commit_info.id names no commit: give the build's label with the import")
+        raise fields.Malformed(
+            "commit_info.id names no commit: give the build's label with the import"
+        )
     return f"git-{sha[:12]}"
 
 
-def _case(where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]) -> Measured:
-    stats, cpu = fields.mapping(test.get("stats"), "stats"), fields.mapping(machine.get("cpu"), "machine_info.cpu")
+def _case(
+    where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]
+) -> Measured:
+    stats, cpu = (
+        fields.mapping(test.get("stats"), "stats"),
+        fields.mapping(machine.get("cpu"), "machine_info.cpu"),
+    )
     median = fields.number(stats.get("median"), "stats.median")
     samples = fields.items(stats.get("data") or [], "stats.data")[:10_000]
     full_name = fields.text(test.get("fullname") or test.get("name"), "fullname")
     return Measured(
-        where, TOOL, full_name, str(test.get("group") or "pytest"), build, at,
+        where,
+        TOOL,
+        full_name,
+        str(test.get("group") or "pytest"),
+        build,
+        at,
         python=str(machine.get("python_version") or ""),
         cpu=str(cpu.get("brand_raw") or machine.get("machine") or "unknown CPU"),
         cores=fields.whole(cpu.get("count") or 1, "machine_info.cpu.count"),
-        metrics={"latency_ms": Metric(median * 1000, n=fields.whole(stats.get("rounds") or 1, "stats.rounds"))},
-        samples_ms=[fields.number(sample, f"stats.data[{place}]") * 1000 for place, sample in enumerate(samples)],
-    )  # fmt: skip
+        metrics={
+            "latency_ms": Metric(
+                median * 1000, n=fields.whole(stats.get("rounds") or 1, "stats.rounds")
+            )
+        },
+        samples_ms=[
+            fields.number(sample, f"stats.data[{place}]") * 1000
+            for place, sample in enumerate(samples)
+        ],
+    )

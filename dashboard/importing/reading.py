@@ -21,7 +21,9 @@ UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
 
 
 def understand(name: str, body: bytes, hints: Hints = NOTHING_SAID) -> Understood:
-    """What the file ``name`` with these (unpacked) bytes holds. Never raises for what is in the file."""
+    """What the file ``name`` with these (unpacked) bytes holds. Never raises for what is in the
+    file.
+    """
     if dynamo_csv.is_one(body):
         return dynamo_csv.read(name, body, hints)
     try:
@@ -49,7 +51,9 @@ def _of_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Underst
 
 
 def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:
-    """The value of a JSON file, or of each line of JSON Lines. Raises ValueError with the line and column."""
+    """The value of a JSON file, or of each line of JSON Lines. Raises ValueError with the line and
+    column.
+    """
     clean = body.replace(b"\\u0000", b"\\ufffd")  # Postgres cannot store it
     try:
         yield name, orjson.loads(clean)

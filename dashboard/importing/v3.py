@@ -1,7 +1,9 @@
-"""PyTorch's benchmark records, version 3: one record a metric, as its benchmark database and uploads have them.
+"""PyTorch's benchmark records, version 3: one record a metric, as its benchmark database and
+uploads have them.
 
-A file holds one record, a list of them, or one a line. Records of one case (benchmark, model, mode, dtype, backend,
-runner, commit, time) make one result. Where a record has a list `shape` beside its values, each of them is a case.
+A file holds one record, a list of them, or one a line. Records of one case (benchmark, model, mode,
+dtype, backend, runner, commit, time) make one result. Where a record has a list `shape` beside its
+values, each of them is a case.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +22,11 @@ MOST_RECORDS, MOST_VALUES = 100_000, 10_000
 def is_one(value: Any) -> bool:
     """Whether a decoded value is such a record, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, dict) and {"benchmark", "metric"} <= first.keys() and "schema" not in first
+    return (
+        isinstance(first, dict)
+        and {"benchmark", "metric"} <= first.keys()
+        and "schema" not in first
+    )
 
 
 def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> Understood:
@@ -42,14 +48,18 @@ def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> Underst
 
 
 def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The record; of one that has a value for each of several shapes, one for each, the shape in the model's name."""
+    """The record; of one that has a value for each of several shapes, one for each, the shape in
+    the model's name.
+    """
     shapes, metric = record.get("shape"), mapping(record.get("metric"), "metric")
     values = metric.get("benchmark_values")
     if not isinstance(shapes, list) or not isinstance(values, list):
         yield record
         return
     if len(shapes) != len(values):
-        raise fields.Malformed(f"metric.benchmark_values has {len(values)} entries for the {len(shapes)} of shape")
+        raise fields.Malformed(
+            f"metric.benchmark_values has {len(values)} entries for the {len(shapes)} of shape"
+        )
     model = mapping(record.get("model"), "model")
     for shape, value in zip(shapes, values, strict=True):
         of_shape = {**model, "name": f"{model.get('name') or ''} {shape}"}
@@ -58,24 +68,43 @@ def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def _identity(case: Measured) -> tuple[Any, ...]:
     of_case = (case.model, case.family, case.config, case.mode, case.dtype, case.batch_size)
-    return (*of_case, case.build, case.at, case.gpu, case.cpu, case.cores, str(sorted(case.settings.items())))
+    return (
+        *of_case,
+        case.build,
+        case.at,
+        case.gpu,
+        case.cpu,
+        case.cores,
+        str(sorted(case.settings.items())),
+    )
 
 
 def _case(where: str, record: Mapping[str, Any], hints: Hints) -> Measured:
-    benchmark, model = mapping(record.get("benchmark"), "benchmark"), mapping(record.get("model"), "model")
+    benchmark, model = (
+        mapping(record.get("benchmark"), "benchmark"),
+        mapping(record.get("model"), "model"),
+    )
     more, runner = mapping(benchmark.get("extra_info"), "benchmark.extra_info"), _runner(record)
     suite = fields.text(benchmark.get("name"), "benchmark.name")
     sha = str(record.get("head_sha") or "")
     version = _torch_version(mapping(record.get("dependencies"), "dependencies"))
     return Measured(
-        where, TOOL, str(model.get("name") or "") or suite, _origin(model) or suite,
-        hints.build or _build(version, sha), _at(record, hints),
-        config=hints.config or str(model.get("backend") or more.get("compiler") or more.get("backend") or CONFIG),
-        mode=str(benchmark.get("mode") or "inference"), dtype=_dtype(benchmark),
+        where,
+        TOOL,
+        str(model.get("name") or "") or suite,
+        _origin(model) or suite,
+        hints.build or _build(version, sha),
+        _at(record, hints),
+        config=hints.config
+        or str(model.get("backend") or more.get("compiler") or more.get("backend") or CONFIG),
+        mode=str(benchmark.get("mode") or "inference"),
+        dtype=_dtype(benchmark),
         batch_size=fields.whole(more.get("batch_size") or 1, "benchmark.extra_info.batch_size"),
-        version=version, git_sha=sha, settings=_settings(suite, more),
+        version=version,
+        git_sha=sha,
+        settings=_settings(suite, more),
         **_machine(runner, more, hints),
-    )  # fmt: skip
+    )
 
 
 def _dtype(benchmark: Mapping[str, Any]) -> str:
@@ -95,7 +124,9 @@ def _build(version: str, sha: str) -> str:
         return version
     if sha:
         return f"git-{sha[:12]}"
-    raise fields.Malformed("neither head_sha nor dependencies names the build: give its label with the import")
+    raise fields.Malformed(
+        "neither head_sha nor dependencies names the build: give its label with the import"
+    )
 
 
 def _torch_version(dependencies: Mapping[str, Any]) -> str:
@@ -130,7 +161,9 @@ def _machine(runner: Mapping[str, Any], more: Mapping[str, Any], hints: Hints) -
 
 
 def _settings(suite: str, more: Mapping[str, Any]) -> dict[str, Any]:
-    told = {key[:80]: str(value)[:200] for key, value in list(more.items())[:50] if key != "batch_size"}
+    told = {
+        key[:80]: str(value)[:200] for key, value in list(more.items())[:50] if key != "batch_size"
+    }
     return {"benchmark": suite[:200], **told}
 
 
@@ -144,8 +177,13 @@ def _add_metric(case: Measured, metric: Mapping[str, Any], hints: Hints, found: 
     if not isinstance(values, list) or not values:
         raise fields.Malformed("metric.benchmark_values is empty")
     if len(values) > MOST_VALUES:
-        raise fields.Malformed(f"metric.benchmark_values has {len(values)} entries; at most {MOST_VALUES} are read")
-    numbers = [fields.number(value, f"metric.benchmark_values[{place}]") for place, value in enumerate(values)]
+        raise fields.Malformed(
+            f"metric.benchmark_values has {len(values)} entries; at most {MOST_VALUES} are read"
+        )
+    numbers = [
+        fields.number(value, f"metric.benchmark_values[{place}]")
+        for place, value in enumerate(values)
+    ]
     if name == "accuracy" and set(numbers) <= {0.0, 1.0}:
         case.status = "pass" if all(numbers) else "fail_accuracy"
     elif entry := our_metric(name, sorted(numbers)[len(numbers) // 2], hints, len(numbers)):
@@ -160,7 +198,9 @@ def _add_status(case: Measured, name: str, told: str, found: Understood) -> None
     if name not in {"accuracy", "status"}:
         found.left_out[name] += 1
     elif told not in {*STATUSES, *STATUSES.values()}:
-        raise fields.Malformed(f"metric.extra_info.benchmark_values[0] is {told!r}: expected {', '.join(STATUSES)}")
+        raise fields.Malformed(
+            f"metric.extra_info.benchmark_values[0] is {told!r}: expected {', '.join(STATUSES)}"
+        )
     else:
         case.status = STATUSES.get(told, told)
         case.message = "" if case.status == "pass" else f"the record says {told}"

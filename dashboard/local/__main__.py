@@ -1,6 +1,7 @@
 """The commands behind the Makefile: python3 -m dashboard.local COMMAND.
 
-This file is read by whatever python3 the machine has, so it keeps to old syntax until the version is known.
+This file is read by whatever python3 the machine has, so it keeps to old syntax until the version
+is known.
 """
 
 import os
@@ -20,8 +21,10 @@ def use_supported_python() -> None:
             os.execv(found, [found, "-m", "dashboard.local", *sys.argv[1:]])  # noqa: S606
     sys.exit(
         f"python3 here is {sys.version_info[0]}.{sys.version_info[1]}, and Compilewatch needs "
-        f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}. Install one of them (for example python3.11 "
-        "from the distribution, or `uv python install 3.12`) and run make again with PYTHON=its path."
+        f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}. Install one of them (for example "
+        "python3.11 "
+        "from the distribution, or `uv python install 3.12`) and run make again with PYTHON=its "
+        "path."
     )
 
 

@@ -1,4 +1,6 @@
-"""Unix accounts: which one may be used instead of root, where it can reach, and running a program as it."""
+"""Unix accounts: which one may be used instead of root, where it can reach, and running a program
+as it.
+"""
 
 import os
 import pwd
@@ -36,7 +38,9 @@ def account_of(uid: int) -> Account:
 
 
 def first_usable(names: Iterable[str]) -> Account | None:
-    """The first account of `names` that exists and that root can become; None when there is none."""
+    """The first account of `names` that exists and that root can become; None when there is
+    none.
+    """
     for name in names:
         try:
             entry = pwd.getpwnam(name)
@@ -49,7 +53,9 @@ def first_usable(names: Iterable[str]) -> Account | None:
 
 
 def can_run(account: Account, program: Path, *arguments: object) -> bool:
-    """Whether `account` runs a program with success: in some containers root cannot become anybody else."""
+    """Whether `account` runs a program with success: in some containers root cannot become anybody
+    else.
+    """
     try:
         run_as(account, program, *arguments)
     except (OSError, subprocess.SubprocessError, ProgramFailed):
@@ -58,7 +64,9 @@ def can_run(account: Account, program: Path, *arguments: object) -> bool:
 
 
 def run_as(account: Account, program: Path, *arguments: object, text: str = "") -> None:
-    """Run a program to its end as `account`, with `text` on stdin. Raises ProgramFailed: what it printed."""
+    """Run a program to its end as `account`, with `text` on stdin. Raises ProgramFailed: what it
+    printed.
+    """
     change = account.uid != os.geteuid()
     done = subprocess.run(
         [program, *map(str, arguments)],
@@ -78,7 +86,9 @@ def run_as(account: Account, program: Path, *arguments: object, text: str = "") 
 
 
 def closed_to(account: Account, folder: Path) -> Path | None:
-    """The first existing folder on the way to `folder`, itself included, that `account` may not pass."""
+    """The first existing folder on the way to `folder`, itself included, that `account` may not
+    pass.
+    """
     if account.uid == 0:
         return None
     for step in [*reversed(folder.absolute().parents), folder.absolute()]:

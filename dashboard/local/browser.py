@@ -13,12 +13,15 @@ NAMES = ("chromium", "google-chrome-stable", "google-chrome", "chromium-browser"
 
 
 def find_or_install() -> Path | None:
-    """A Chromium that starts, installed if need be; None, with one line that says what is missing."""
+    """A Chromium that starts, installed if need be; None, with one line that says what is
+    missing.
+    """
     found = system_chromium() or playwrights_chromium()
     if found:
         return found
     say("installing Chromium for the browser tests")
-    if os.geteuid() == 0 and _is_debian():  # Ubuntu's package is a snap, which needs a running snapd
+    # Ubuntu's package is a snap, which needs a running snapd
+    if os.geteuid() == 0 and _is_debian():
         apt_install(["chromium"])
     else:
         _playwright("install", *(["--with-deps"] if os.geteuid() == 0 else []), "chromium")
@@ -44,7 +47,9 @@ def playwrights_chromium() -> Path | None:
         "from playwright.sync_api import sync_playwright\n"
         "with sync_playwright() as playwright: print(playwright.chromium.executable_path)"
     )
-    asked = subprocess.run([project.VENV_PYTHON, "-c", code], capture_output=True, text=True, check=False)
+    asked = subprocess.run(
+        [project.VENV_PYTHON, "-c", code], capture_output=True, text=True, check=False
+    )
     path = Path(asked.stdout.strip() or "/nonexistent")
     return path if _starts(path) else None
 

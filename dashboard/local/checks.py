@@ -1,4 +1,6 @@
-"""What `make lint` and the tests run: style, types, import rules, migrations, Django's deploy checks."""
+"""What `make lint` and the tests run: style, types, import rules, migrations, Django's deploy
+checks.
+"""
 
 import os
 import subprocess
@@ -7,7 +9,12 @@ from collections.abc import Mapping
 from dashboard.local import project
 
 BIN = project.VENV / "bin"
-MANAGE = (str(project.VENV_PYTHON), "-W", "ignore:Got an error checking a consistent migration", "manage.py")
+MANAGE = (
+    str(project.VENV_PYTHON),
+    "-W",
+    "ignore:Got an error checking a consistent migration",
+    "manage.py",
+)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "style": (str(BIN / "ruff"), "check", "--no-cache", "."),
     "types": (str(BIN / "mypy"), "--no-error-summary"),
@@ -15,7 +22,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "migrations": (*MANAGE, "makemigrations", "--check", "--dry-run"),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
-# A site in production, with servers that are never asked: these checks read code and settings alone.
+# A site in production, with servers that are never asked: these checks read code and settings
+# alone.
 PRODUCTION = {
     "DJANGO_SETTINGS_MODULE": "dashboard.settings",
     "SECRET_KEY": "for-checks-only-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
@@ -28,7 +36,9 @@ PRODUCTION = {
 
 
 def run(name: str, environment: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
-    """Run one check from the top of the checkout; its output is what a person reads when it fails."""
+    """Run one check from the top of the checkout; its output is what a person reads when it
+    fails.
+    """
     return subprocess.run(
         COMMANDS[name],
         cwd=project.ROOT,

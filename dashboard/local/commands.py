@@ -1,4 +1,6 @@
-"""One function for each command of the Makefile. Each makes the machine fit, then `.venv`, then acts."""
+"""One function for each command of the Makefile. Each makes the machine fit, then `.venv`, then
+acts.
+"""
 
 import os
 import subprocess
@@ -12,8 +14,8 @@ USAGE = (
     "python3 -m dashboard.local up | demo | offline | test | test-gpu | test-slow | test-bare"
     " | drill | chaos | lint | lock"
 )
-# A process of tests for each core (tests/conftest.py says how many). Each takes whole files, whose tests share what
-# was made for them, in the order in which they were collected.
+# A process of tests for each core (tests/conftest.py says how many). Each takes whole files, whose
+# tests share what was made for them, in the order in which they were collected.
 IN_PARALLEL = ("-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder")
 LOCK_OPTIONS = ("--universal", "--python-version", "3.11", "--generate-hashes", "--quiet")
 
@@ -45,7 +47,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def up(recorded: Sequence[str]) -> int:
-    """Install what is missing and become the supervisor, for measuring here or for what was `recorded` elsewhere."""
+    """Install what is missing and become the supervisor, for measuring here or for what was
+    `recorded` elsewhere.
+    """
     if single.running_at(project.var_dir()):
         say(single.describe(project.var_dir()))
         return 0
@@ -55,7 +59,9 @@ def up(recorded: Sequence[str]) -> int:
 
 
 def _alone(rest: Sequence[str], command: Callable[[], int]) -> int:
-    """A command that takes no arguments: whoever gives one, such as --help, wants something else than its site."""
+    """A command that takes no arguments: whoever gives one, such as --help, wants something else
+    than its site.
+    """
     if rest:
         complain(f"this command takes no arguments, and was given {' '.join(rest)}; usage: {USAGE}")
         return 2
@@ -63,10 +69,14 @@ def _alone(rest: Sequence[str], command: Callable[[], int]) -> int:
 
 
 def demo() -> int:
-    """`up` with what was recorded on GPUs, and histories with their alerts, in a data folder of its own."""
+    """`up` with what was recorded on GPUs, and histories with their alerts, in a data folder of its
+    own.
+    """
     os.environ.setdefault("VAR_DIR", str(project.ROOT / "var" / "demo"))
     data = project.ROOT / "tests" / "data"
-    return up([str(folder) for folder in sorted({*data.glob("h[12]00_*"), *data.glob("*_history")})])
+    return up(
+        [str(folder) for folder in sorted({*data.glob("h[12]00_*"), *data.glob("*_history")})]
+    )
 
 
 def test(marker: str, rest: Sequence[str]) -> int:
@@ -95,7 +105,8 @@ def lint(_: Sequence[str]) -> int:
 
 
 def lock(rest: Sequence[str]) -> int:
-    """Pin anew: requirements.txt for the site and the suite; to go with it docker's for the site alone, and the tests'.
+    """Pin anew: requirements.txt for the site and the suite; to go with it docker's for the site
+    alone, and the tests'.
 
     Versions that are pinned already stay unless `--upgrade` is given.
     """
@@ -106,7 +117,14 @@ def lock(rest: Sequence[str]) -> int:
         ("docker/requirements.txt", ["--extra", "s3", "-c", "requirements.txt"]),
         ("tests/requirements.txt", ["--extra", "dev", "-c", "requirements.txt"]),
     ]
-    compile_one = [str(project.VENV / "bin" / "uv"), "pip", "compile", "pyproject.toml", *LOCK_OPTIONS, *rest]
+    compile_one = [
+        str(project.VENV / "bin" / "uv"),
+        "pip",
+        "compile",
+        "pyproject.toml",
+        *LOCK_OPTIONS,
+        *rest,
+    ]
     environment = {**os.environ, "UV_CUSTOM_COMPILE_COMMAND": "make lock"}
     for name, options in files:
         say(f"pinning {name}")
@@ -123,7 +141,9 @@ def bare(rest: Sequence[str]) -> int:
 
 
 def with_tests(module: str, rest: Sequence[str]) -> int:
-    """Install what the tests need and become a program of theirs, which starts a system of its own."""
+    """Install what the tests need and become a program of theirs, which starts a system of its
+    own.
+    """
     if not (preflight.make_fit(needs_port=False) and install.install(with_tests=True)):
         return 1
     return _become("-m", module, *rest)

@@ -13,7 +13,9 @@ _lock = threading.Lock()
 
 
 def say(text: str, *, name: str = OWN_NAME, colour: int | None = BOLD) -> None:
-    """Print `text` with the time and the name of the process that it is from, whole lines at a time."""
+    """Print `text` with the time and the name of the process that it is from, whole lines at a
+    time.
+    """
     clock = datetime.now().astimezone().strftime("%H:%M:%S")
     for line in text.splitlines() or [""]:
         with _lock, suppress(OSError):  # the terminal may be gone before we are

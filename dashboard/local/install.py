@@ -1,8 +1,11 @@
-"""`.venv`: made, filled with what is pinned, repaired after an interruption, left alone when it is complete.
+"""`.venv`: made, filled with what is pinned, repaired after an interruption, left alone when it is
+complete.
 
-Three parts are installed, each skipped while its stamp says that it is there: `requirements.txt` (by hash),
-torch (its CPU and CUDA builds share a version and differ in hash, so it stays outside the hashed lock), and
-`tests/requirements.txt` for the tests. pip does it, because pip's configuration on the machine (a mirror, a
+Three parts are installed, each skipped while its stamp says that it is there: `requirements.txt`
+(by hash), torch (its CPU and CUDA builds share a version and differ in hash, so it stays outside
+the hashed lock), and
+`tests/requirements.txt` for the tests. pip does it, because pip's configuration on the machine (a
+    mirror, a
 folder of wheels) has to count.
 """
 
@@ -21,11 +24,14 @@ from dashboard.local.console import complain, say
 
 STAMPS = project.VENV / "installed.json"
 NEWS = ("Downloading", "Processing", "Installing collected", "Uninstalling")  # of what pip prints
-CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0  # disk taken by each, with room for pip's temporary files
+# Disk taken by each, with room for pip's temporary files
+CUDA_GB, CPU_GB, COMPLETE_GB = 10.0, 4.0, 1.0
 
 
 def install(*, with_tests: bool) -> bool:
-    """Bring `.venv` to what is pinned; whether it is. Takes milliseconds when nothing has changed."""
+    """Bring `.venv` to what is pinned; whether it is. Takes milliseconds when nothing has
+    changed.
+    """
     missing = missing_parts(with_tests=with_tests)
     if not missing:
         return True
@@ -42,7 +48,9 @@ def install(*, with_tests: bool) -> bool:
 
 
 def missing_parts(*, with_tests: bool) -> list[str]:
-    """The parts of `.venv` that are not as wanted, in the order in which they are to be installed."""
+    """The parts of `.venv` that are not as wanted, in the order in which they are to be
+    installed.
+    """
     there = _stamps() if venv_works() else {}
     parts = ["requirements", "torch", *(["tests"] if with_tests else [])]
     return [part for part in parts if there.get(part) != _wanted(part, there)]
@@ -56,10 +64,14 @@ def needed_gb() -> float:
 
 
 def venv_works() -> bool:
-    """Whether `.venv` has a Python of its own version and pip: a system's upgrade can take either away."""
+    """Whether `.venv` has a Python of its own version and pip: a system's upgrade can take either
+    away.
+    """
     code = "import sys, pip; print(sys.version_info[1])"
     try:
-        done = subprocess.run([project.VENV_PYTHON, "-I", "-c", code], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [project.VENV_PYTHON, "-I", "-c", code], capture_output=True, text=True, check=False
+        )
     except OSError:
         return False
     return done.returncode == 0
@@ -71,9 +83,11 @@ def site_packages() -> Path:
 
 
 def remove_halves(folder: Path) -> list[str]:
-    """Remove the records of packages that pip did not finish, so that it installs them again; their names.
+    """Remove the records of packages that pip did not finish, so that it installs them again; their
+    names.
 
-    pip writes INSTALLER after the last file of a package, and renames what it is about to replace to `~…`.
+    pip writes INSTALLER after the last file of a package, and renames what it is about to replace
+    to `~…`.
     """
     halves = [path for path in folder.glob("*.dist-info") if not (path / "INSTALLER").exists()]
     halves += folder.glob("~*")
@@ -97,7 +111,8 @@ def _install_part(part: str) -> bool:
         "tests": ["install", *locked, str(project.TEST_REQUIREMENTS)],
     }
     say(f"installing {_described(part)}")
-    if part == "torch" and part in _stamps():  # another build of the same version would pass as installed
+    # Another build of the same version would pass as installed
+    if part == "torch" and part in _stamps():
         _pip("uninstall", "-y", "torch")
     if not _pip(*commands[part]):
         return _failed(f"pip install of {_described(part)}")
@@ -115,12 +130,16 @@ def _described(part: str) -> str:
 
 
 def _pip(*arguments: str) -> bool:
-    """Run pip in `.venv`; whether it worked. A terminal gets its progress bars, a log what it downloads."""
+    """Run pip in `.venv`; whether it worked. A terminal gets its progress bars, a log what it
+    downloads.
+    """
     command = [str(project.VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", *arguments]
     if sys.stdout.isatty():
         return subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode == 0
     quiet = {**os.environ, "PIP_PROGRESS_BAR": "off"}
-    with subprocess.Popen(command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as pip:
+    with subprocess.Popen(
+        command, env=quiet, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+    ) as pip:
         for line in pip.stdout or ():
             if line.strip().startswith(NEWS):
                 say(textwrap.shorten(line, 100, placeholder=" …"), name="pip", colour=None)
@@ -130,7 +149,8 @@ def _pip(*arguments: str) -> bool:
 def _wanted(part: str, there: dict[str, str]) -> str:
     """What the stamp of `part` holds when the part is as wanted.
 
-    An index is a wish at the time of installing: without one now, whatever build of torch is there will do.
+    An index is a wish at the time of installing: without one now, whatever build of torch is there
+    will do.
     """
     files = {"requirements": project.REQUIREMENTS, "tests": project.TEST_REQUIREMENTS}
     if part in files:

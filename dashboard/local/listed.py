@@ -1,4 +1,6 @@
-"""The second half of `dashboard.local offline`: everything started, a list measured to its end, everything stopped."""
+"""The second half of `dashboard.local offline`: everything started, a list measured to its end,
+everything stopped.
+"""
 
 import sys
 import time
@@ -13,7 +15,9 @@ ENDING_S = 30.0  # of the time there is, kept for stopping everything
 
 
 class Listed(Supervisor):
-    """A supervisor that is done when a list of jobs is. until: Unix time at which everything has to have stopped."""
+    """A supervisor that is done when a list of jobs is. until: Unix time at which everything has to
+    have stopped.
+    """
 
     def __init__(self, var: Path, port: int, jobs: Path, out: Path, until: float) -> None:
         super().__init__(var, port)
@@ -25,8 +29,21 @@ class Listed(Supervisor):
     def _work(self) -> int:
         """The list, beside the programs; its exit code."""
         minutes = max(0.0, self._until - time.time() - ENDING_S) / 60
-        command = [sys.executable, "manage.py", "measure_list", self._jobs, self._out, "--minutes", minutes]
-        measuring = spawn([*map(str, command)], output=sys.stdout.fileno(), env=self.environment, folder=project.ROOT)
+        command = [
+            sys.executable,
+            "manage.py",
+            "measure_list",
+            self._jobs,
+            self._out,
+            "--minutes",
+            minutes,
+        ]
+        measuring = spawn(
+            [*map(str, command)],
+            output=sys.stdout.fileno(),
+            env=self.environment,
+            folder=project.ROOT,
+        )
         try:
             self.watcher.watch(lambda: measuring.poll() is not None)
         finally:

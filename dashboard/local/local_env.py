@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 NAME = "local.env"
-HEADER = "# Written by `make up` at every start. Set a variable in the environment to override it.\n"
+HEADER = (
+    "# Written by `make up` at every start. Set a variable in the environment to override it.\n"
+)
 
 
 def read(var: Path) -> dict[str, str]:

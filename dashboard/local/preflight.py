@@ -13,7 +13,9 @@ OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is not fit: what and where, and what to do; `package` is Debian's name of the remedy."""
+    """One thing that is not fit: what and where, and what to do; `package` is Debian's name of the
+    remedy.
+    """
 
     what: str
     remedy: str
@@ -26,9 +28,11 @@ def problems(facts: Facts) -> list[Problem]:
 
 
 def make_fit(*, needs_port: bool) -> bool:
-    """Look at the machine; as root on Debian or Ubuntu install what is missing. Whether it is fit now.
+    """Look at the machine; as root on Debian or Ubuntu install what is missing. Whether it is fit
+    now.
 
-    Anybody else is told everything at once, with one line to give to apt-get, and nothing is touched.
+    Anybody else is told everything at once, with one line to give to apt-get, and nothing is
+    touched.
     """
     facts = probe(needs_port=needs_port)
     found = problems(facts)
@@ -51,7 +55,9 @@ def advice(found: list[Problem], facts: Facts) -> list[str]:
     lines = [f"{problem.what}: {problem.remedy}" for problem in apart]
     if mended:
         packages = " ".join(problem.package for problem in mended if problem.package)
-        lines.append(f"{'; '.join(problem.what for problem in mended)}. Run this, then start again:")
+        lines.append(
+            f"{'; '.join(problem.what for problem in mended)}. Run this, then start again:"
+        )
         lines.append(f"    sudo apt-get install -y {packages}")
     return lines
 
@@ -72,11 +78,16 @@ def _machine(facts: Facts) -> list[Problem]:
         return [
             Problem(
                 f"this is {facts.system} on {facts.machine}",
-                "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: use such a machine",
+                "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: "
+                "use such a machine",
             )
         ]
     if facts.glibc < OLDEST_GLIBC:
-        name = "glibc {}.{}".format(*facts.glibc) if facts.glibc[0] else "a C library that is not glibc"
+        name = (
+            "glibc {}.{}".format(*facts.glibc)
+            if facts.glibc[0]
+            else "a C library that is not glibc"
+        )
         return [
             Problem(
                 f"this system has {name}",
@@ -89,12 +100,22 @@ def _machine(facts: Facts) -> list[Problem]:
 def _missing_packages(facts: Facts) -> list[Problem]:
     python = f"python{facts.python[0]}.{facts.python[1]}"
     wanted = [
-        (facts.has_venv, f"{python} cannot make virtual environments (no ensurepip)", f"{python}-venv"),
-        (facts.has_compiler, "there is no C++ compiler, which torch.compile calls (no g++ on PATH)", "g++"),
+        (
+            facts.has_venv,
+            f"{python} cannot make virtual environments (no ensurepip)",
+            f"{python}-venv",
+        ),
+        (
+            facts.has_compiler,
+            "there is no C++ compiler, which torch.compile calls (no g++ on PATH)",
+            "g++",
+        ),
         (facts.has_headers, f"the headers of {python} are missing (no Python.h)", f"{python}-dev"),
     ]
     return [
-        Problem(what, f"install what your system calls {package}", package) for fit, what, package in wanted if not fit
+        Problem(what, f"install what your system calls {package}", package)
+        for fit, what, package in wanted
+        if not fit
     ]
 
 
@@ -110,7 +131,8 @@ def _room(facts: Facts) -> list[Problem]:
     if facts.free_gb < facts.needed_gb:
         found.append(
             Problem(
-                f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB are needed",
+                f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB "
+                "are needed",
                 "make room there, or clone the project onto another disk",
             )
         )

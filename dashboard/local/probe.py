@@ -72,18 +72,25 @@ def _process_on(port: int) -> str | None:
     """The process that owns the listening socket, found through its inode as `ss -p` does it."""
     listening = "0A"  # TCP_LISTEN, include/net/tcp_states.h
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    inodes = {row[9] for row in rows if row[3] == listening and int(row[1].split(":")[1], 16) == port}
+    inodes = {
+        row[9] for row in rows if row[3] == listening and int(row[1].split(":")[1], 16) == port
+    }
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if str(link.readlink()).removeprefix("socket:[").removesuffix("]") in inodes:
-                return f"process {link.parts[2]} ({Path('/proc', link.parts[2], 'comm').read_text().strip()})"
+                return (
+                    f"process {link.parts[2]} "
+                    f"({Path('/proc', link.parts[2], 'comm').read_text().strip()})"
+                )
         except OSError:  # gone meanwhile, or not ours to look at
             continue
     return None
 
 
 def _closed_folder(*folders: Path) -> Path | None:
-    """The first folder that cannot be written to; one that does not exist yet counts by the one above it."""
+    """The first folder that cannot be written to; one that does not exist yet counts by the one
+    above it.
+    """
     for folder in folders:
         there = next(step for step in (folder, *folder.parents) if step.exists())
         if not os.access(there, os.W_OK | os.X_OK):

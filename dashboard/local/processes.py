@@ -1,4 +1,6 @@
-"""Child processes that never outlive their parent, and small questions about the processes of others."""
+"""Child processes that never outlive their parent, and small questions about the processes of
+others.
+"""
 
 import os
 import signal
@@ -23,13 +25,22 @@ def spawn(
     account: Account | None = None,
     death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` in its own session, so that a Ctrl-C in the terminal reaches the supervisor alone.
+    """Start `command` in its own session, so that a Ctrl-C in the terminal reaches the supervisor
+    alone.
 
     The kernel sends it `death_signal` if the calling thread ends; `output` takes stdout and stderr.
     """
     change = account is not None and account.uid != os.geteuid()
     who = f"{account.uid}:{account.gid}" if account and change else "-"
-    tether = [sys.executable, "-I", "-S", str(TETHER), str(int(death_signal)), str(os.getpid()), who]
+    tether = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(TETHER),
+        str(int(death_signal)),
+        str(os.getpid()),
+        who,
+    ]
     return subprocess.Popen(
         [*tether, *command],
         stdin=subprocess.DEVNULL,
@@ -70,7 +81,9 @@ def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.0
 
 
 def end(pid: int, steps: Sequence[tuple[signal.Signals, float]]) -> bool:
-    """Send each signal of `steps` in turn and wait its seconds for `pid` to be gone; whether it went."""
+    """Send each signal of `steps` in turn and wait its seconds for `pid` to be gone; whether it
+    went.
+    """
     for number, patience in steps:
         try:
             os.kill(pid, number)

@@ -1,4 +1,6 @@
-"""One program that is kept running: its output shown and logged, started again when it ends by itself."""
+"""One program that is kept running: its output shown and logged, started again when it ends by
+itself.
+"""
 
 import logging
 import os
@@ -32,7 +34,9 @@ class Program:
 
 
 class Kept:
-    """A program and the process that runs it just now. All but the reading of its output is one thread's."""
+    """A program and the process that runs it just now. All but the reading of its output is one
+    thread's.
+    """
 
     def __init__(self, program: Program, folder: Path, logs: Path) -> None:
         self.program = program
@@ -52,10 +56,15 @@ class Kept:
         return Path(self._log.baseFilename)
 
     def start(self) -> None:
-        """Start the process. Has to be called in the thread that lives longest: the process ends with it."""
+        """Start the process. Has to be called in the thread that lives longest: the process ends
+        with it.
+        """
         self._began = time.monotonic()
         self.process = spawn(
-            self.program.command, output=subprocess.PIPE, env=self.program.environment, folder=self._folder
+            self.program.command,
+            output=subprocess.PIPE,
+            env=self.program.environment,
+            folder=self._folder,
         )
         self._reader = threading.Thread(target=self._read, args=(self.process,), daemon=True)
         self._reader.start()
@@ -65,7 +74,9 @@ class Kept:
         return self.process is None or self.process.poll() is not None
 
     def tend(self) -> None:
-        """Look after the process: when it has ended by itself, start it again after a pause that grows."""
+        """Look after the process: when it has ended by itself, start it again after a pause that
+        grows.
+        """
         now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
             self._note_end(self.process.returncode, now)

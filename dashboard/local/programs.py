@@ -1,4 +1,6 @@
-"""The programs of Compilewatch on one machine, in the order in which they start; they stop in reverse."""
+"""The programs of Compilewatch on one machine, in the order in which they start; they stop in
+reverse.
+"""
 
 import os
 import signal
@@ -11,13 +13,22 @@ from dashboard.local.program import Program
 
 PYTHON = str(project.VENV_PYTHON)
 # Celery warns that root runs it. Who runs `make up` as root on their own machine knows that.
-CELERY = (PYTHON, "-W", "ignore:You're running the worker", "-m", "celery", "-A", "dashboard.celery")
+CELERY = (
+    PYTHON,
+    "-W",
+    "ignore:You're running the worker",
+    "-m",
+    "celery",
+    "-A",
+    "dashboard.celery",
+)
 SITE_ONLY = ("DATABASE_URL", "SECRET_KEY")  # a benchmark worker holds no password of the site
 WEB_STOPS_S = 4
 
 
 def programs(settings: Mapping[str, str], port: int, measuring: bool = True) -> list[Program]:
-    """Web, dashboard worker, scheduler, progress and benchmark worker with `settings` added to our own environment.
+    """Web, dashboard worker, scheduler, progress and benchmark worker with `settings` added to our
+    own environment.
 
     measuring: with the benchmark worker.
     """

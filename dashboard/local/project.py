@@ -20,7 +20,9 @@ def port() -> int:
     """PORT, the site's port on 127.0.0.1. Ends with a message when it is not a port number."""
     text = os.environ.get("PORT") or "8000"
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise SystemExit(f"PORT is {text!r}: set it to a number from 1 to 65535, as in `make up PORT=8001`")
+        raise SystemExit(
+            f"PORT is {text!r}: set it to a number from 1 to 65535, as in `make up PORT=8001`"
+        )
     return int(text)
 
 

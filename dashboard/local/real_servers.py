@@ -20,11 +20,14 @@ def check_postgres(url: str) -> None:
     except psycopg.Error as error:
         why = str(error).partition("\n")[0]
         raise ServerError(
-            f"the Postgres of DATABASE_URL does not answer: {why}. Mend the address or start the server; "
+            f"the Postgres of DATABASE_URL does not answer: {why}. Mend the address or start "
+            "the server; "
             "without DATABASE_URL `make up` brings its own"
         ) from error
     if version < OLDEST_POSTGRES:
-        raise ServerError(f"DATABASE_URL is a Postgres {version}: {OLDEST_POSTGRES} or later is needed")
+        raise ServerError(
+            f"DATABASE_URL is a Postgres {version}: {OLDEST_POSTGRES} or later is needed"
+        )
 
 
 def check_broker(url: str) -> None:
@@ -34,6 +37,7 @@ def check_broker(url: str) -> None:
             connection.ensure_connection(max_retries=1, timeout=PATIENCE_S)
     except Exception as error:  # each transport raises its driver's own errors
         raise ServerError(
-            f"the broker of BROKER_URL does not answer: {error}. Mend the address or start the server; "
+            f"the broker of BROKER_URL does not answer: {error}. Mend the address or start the "
+            "server; "
             "without BROKER_URL `make up` brings its own"
         ) from error

@@ -1,4 +1,6 @@
-"""At most one `make up` for each data folder: a lock that the kernel lets go when its holder dies."""
+"""At most one `make up` for each data folder: a lock that the kernel lets go when its holder
+dies.
+"""
 
 import fcntl
 import json
@@ -17,7 +19,9 @@ class Running(NamedTuple):
 
 
 def hold(var: Path, url: str) -> IO[str] | None:
-    """Take the lock of `var` for as long as the returned file is open; None when somebody else holds it."""
+    """Take the lock of `var` for as long as the returned file is open; None when somebody else
+    holds it.
+    """
     var.mkdir(parents=True, exist_ok=True)
     file = (var / LOCK).open("a+")
     if not _lock(file):
@@ -49,7 +53,10 @@ def describe(var: Path) -> str:
     running = running_at(var)
     if running is None:
         return "Compilewatch just stopped here: start it again"
-    return f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there stops it)"
+    return (
+        f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there "
+        "stops it)"
+    )
 
 
 def _lock(file: IO[str]) -> bool:

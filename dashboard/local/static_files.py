@@ -1,4 +1,6 @@
-"""Whether the static files have to be collected again: that takes seconds, and most starts change none."""
+"""Whether the static files have to be collected again: that takes seconds, and most starts change
+none.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ def note(var: Path) -> None:
 
 
 def _digest() -> str:
-    """Our own files by size and time, those of packages by their pinned versions, and the settings."""
+    """Our own files by size and time, those of packages by their pinned versions, and the
+    settings.
+    """
     found = hashlib.sha256()
     for path in sorted(_sources()):
         status = path.stat()

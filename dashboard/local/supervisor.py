@@ -1,6 +1,8 @@
-"""`make up` after the installation: starts everything in order, watches over it, stops it in reverse order.
+"""`make up` after the installation: starts everything in order, watches over it, stops it in
+reverse order.
 
- 1. Postgres and broker: our own embedded ones, or a check of those that DATABASE_URL and BROKER_URL name
+ 1. Postgres and broker: our own embedded ones, or a check of those that DATABASE_URL and BROKER_URL
+    name
  2. settings into var/local.env; migrations, static files, the first account, worker and run
  3. web, and once it answers: dashboard worker, scheduler, benchmark worker
  4. the address, the password when it is new; then what ends by itself is started again
@@ -70,18 +72,24 @@ class Supervisor:
         return code
 
     def _work(self) -> int:
-        """4. Keep everything running until a signal raises KeyboardInterrupt; else the exit code."""
+        """4. Keep everything running until a signal raises KeyboardInterrupt; else the exit
+        code.
+        """
         self.watcher.watch()
         return 0
 
     def _start_servers(self) -> None:
-        """1. Postgres and broker; those that the user named are asked first, before anything starts."""
+        """1. Postgres and broker; those that the user named are asked first, before anything
+        starts.
+        """
         database, broker = os.environ.get("DATABASE_URL"), os.environ.get("BROKER_URL")
         if database:
             real_servers.check_postgres(database)
         if broker:
             real_servers.check_broker(broker)
-        self.settings["DATABASE_URL"] = database or self._embed(EmbeddedPostgres(self.var / "postgres"))
+        self.settings["DATABASE_URL"] = database or self._embed(
+            EmbeddedPostgres(self.var / "postgres")
+        )
         self.settings["BROKER_URL"] = broker or self._embed(EmbeddedBroker(self.var / "broker"))
 
     def _embed(self, server: EmbeddedPostgres | EmbeddedBroker) -> str:
@@ -116,13 +124,17 @@ class Supervisor:
         self._note_setup(self._set_up())
 
     def _set_up(self) -> str:
-        """What was made in the database, as JSON: for measuring here, or for what was recorded elsewhere."""
+        """What was made in the database, as JSON: for measuring here, or for what was recorded
+        elsewhere.
+        """
         catalog, build = self.var / "catalog.json", self.var / "build.json"
         catalog.write_text(self._call(sys.executable, "-m", "benchmarks_suite", "list", "--json"))
         if self.recorded:
             return self._manage("setup_demo", *self.recorded, "--catalog", catalog, "--json")
         build.write_text(json.dumps(torch_build.installed()))
-        return self._manage("setup_local", "--catalog", catalog, "--build", build, "--json", *self._setup_options())
+        return self._manage(
+            "setup_local", "--catalog", catalog, "--build", build, "--json", *self._setup_options()
+        )
 
     def _setup_options(self) -> tuple[str, ...]:
         """What of setup_local is left out."""
@@ -150,7 +162,9 @@ class Supervisor:
         give_up = time.monotonic() + WEB_PATIENCE_S
         while not _answers(f"{self.url}/readyz"):
             if web.ended() or time.monotonic() > give_up:
-                raise StepFailedError(f"the site does not answer. {web.log} ends:\n{last_lines(web.log)}")
+                raise StepFailedError(
+                    f"the site does not answer. {web.log} ends:\n{last_lines(web.log)}"
+                )
             time.sleep(0.1)
 
     @property
@@ -159,10 +173,13 @@ class Supervisor:
         return {**os.environ, **self.settings}
 
     def _manage(self, *arguments: str | Path) -> str:
-        return self._call(sys.executable, "manage.py", *arguments, "--skip-checks")  # make test runs them
+        # Make test runs them
+        return self._call(sys.executable, "manage.py", *arguments, "--skip-checks")
 
     def _call(self, *command: str | Path) -> str:
-        """Run one step to its end; what it printed. Raises StepFailedError with the end of its messages."""
+        """Run one step to its end; what it printed. Raises StepFailedError with the end of its
+        messages.
+        """
         done = subprocess.run(
             command,
             cwd=project.ROOT,
@@ -185,12 +202,17 @@ def main(recorded: Sequence[Path]) -> int:
 
 
 def hold_and_run(make: Callable[[Path, int], Supervisor]) -> int:
-    """Run what `make` makes of data folder and port, unless a supervisor runs here already; the exit code."""
+    """Run what `make` makes of data folder and port, unless a supervisor runs here already; the
+    exit code.
+    """
     var, port = project.var_dir(), project.port()
     try:
         lock = single.hold(var, f"http://127.0.0.1:{port}")
     except OSError as error:
-        complain(f"the data folder {var} cannot be used: {error.strerror}. Mend that, or set VAR_DIR to another")
+        complain(
+            f"the data folder {var} cannot be used: {error.strerror}. Mend that, or set VAR_DIR "
+            "to another"
+        )
         return 1
     if lock is None:
         say(single.describe(var))

@@ -2,8 +2,8 @@
 
     python -I tether.py SIGNAL PARENT_PID UID:GID|- COMMAND [ARGUMENT …]
 
-Changing the user clears the kernel's parent-death signal, so the user is changed first. A program of its own,
-because code between fork and exec in a process that has threads can deadlock.
+Changing the user clears the kernel's parent-death signal, so the user is changed first. A program
+of its own, because code between fork and exec in a process that has threads can deadlock.
 """
 
 import ctypes

@@ -10,7 +10,9 @@ from dashboard.local.embedded import ServerError
 
 
 def installed() -> dict[str, object]:
-    """The build as a worker's hello describes it. Raises ServerError when torch is not installed."""
+    """The build as a worker's hello describes it. Raises ServerError when torch is not
+    installed.
+    """
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise ServerError("torch is not installed in .venv: remove .venv and run `make up` again")
@@ -21,7 +23,8 @@ def installed() -> dict[str, object]:
         triton = ""
     return {
         "label": found["__version__"],
-        "version": importlib.metadata.version("torch"),  # to install it by: on PyPI without the label's +cu130
+        # To install it by: on PyPI without the label's +cu130
+        "version": importlib.metadata.version("torch"),
         "git_sha": found.get("git_version") or "",
         "cuda": found.get("cuda") or "",
         "triton": triton,

@@ -1,4 +1,6 @@
-"""Keeps servers and programs running, and stops them in the order that lets each finish its work."""
+"""Keeps servers and programs running, and stops them in the order that lets each finish its
+work.
+"""
 
 import signal
 import time
@@ -36,11 +38,15 @@ class Watcher:
         kept.start()
 
     def watch(self, done: Callable[[], bool] = lambda: False) -> None:
-        """Start again what ends by itself, until it is `done` or a signal raises KeyboardInterrupt."""
+        """Start again what ends by itself, until it is `done` or a signal raises
+        KeyboardInterrupt.
+        """
         while not done():
             for server in self._servers:
                 if server.ended():
-                    complain(f"{server.home.name} ended by itself; starting it again (log: {server.log})")
+                    complain(
+                        f"{server.home.name} ended by itself; starting it again (log: {server.log})"
+                    )
                     server.start()
             for kept in self._kept:
                 kept.tend()
@@ -49,8 +55,8 @@ class Watcher:
     def stop(self) -> None:
         """Stop everything. A signal meanwhile ends all programs at once.
 
-        The program that started last talks to the others and stops first; the others, which talk to the
-        servers alone, stop together; then the servers, the last started first.
+        The program that started last talks to the others and stops first; the others, which talk to
+        the servers alone, stop together; then the servers, the last started first.
         """
         for number in SIGNALS:
             signal.signal(number, self._hurry)

@@ -19,10 +19,25 @@ from dashboard.models.audit import Change
 from dashboard.models.catalog import Benchmark, Config, Machine, ModelRepository, TorchBuild, Track
 from dashboard.models.fleet import Worker
 from dashboard.models.people import SavedView
-from dashboard.models.results import Artifact, Datum, DayLevel, Environment, RefusedResult, Result, Samples, Series
+from dashboard.models.results import (
+    Artifact,
+    Datum,
+    DayLevel,
+    Environment,
+    RefusedResult,
+    Result,
+    Samples,
+    Series,
+)
 from dashboard.models.runs import Job, JobState, Purpose, Run, RunState, Schedule, Status
 from dashboard.models.telling import Channel, Delivery, Rule
-from dashboard.models.versions import Bisection, BuildLevel, Comparison, InstalledEnvironment, Requirements
+from dashboard.models.versions import (
+    Bisection,
+    BuildLevel,
+    Comparison,
+    InstalledEnvironment,
+    Requirements,
+)
 
 __all__ = [
     "Alert",

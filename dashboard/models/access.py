@@ -14,11 +14,16 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A person's key to the API. services.api_tokens issues it, shows it once, and keeps its hash alone."""
+    """A person's key to the API. services.api_tokens issues it, shows it once, and keeps its hash
+    alone.
+    """
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
     name = models.CharField(max_length=80)  # where it is used
-    token_hash = models.CharField(max_length=64, unique=True, editable=False)  # SHA-256, as with Worker
+    # SHA-256, as with Worker
+    token_hash = models.CharField(max_length=64, unique=True, editable=False)
     scopes = models.JSONField()  # words of Scope, in their order
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

@@ -1,7 +1,7 @@
 """What changed, how sure we are, whose fault it is, and what people did about it.
 
-A change of one series is an Alert; alerts with the same likely cause are one AlertGroup, which people triage.
-docs/architecture.md draws the group's states.
+A change of one series is an Alert; alerts with the same likely cause are one AlertGroup, which
+people triage. docs/architecture.md draws the group's states.
 """
 
 from django.conf import settings
@@ -39,7 +39,8 @@ class Kind(models.TextChoices):
     STEP = "step"
     DRIFT = "drift"  # slow; of the metric, not of the numbers
     STATUS = "status"
-    ENVIRONMENT = "environment"  # of a group: the machine, its software or the suite changed, the build did not
+    # Of a group: the machine, its software or the suite changed, the build did not
+    ENVIRONMENT = "environment"
     SILENCE = "silence"  # what should have reported did not
 
 
@@ -57,20 +58,27 @@ class Severity(models.TextChoices):
 
 
 class DetectorState(models.Model):
-    """Where the online detector of one series stands, so that a new datum costs no look at the history."""
+    """Where the online detector of one series stands, so that a new datum costs no look at the
+    history.
+    """
 
     series = models.OneToOneField(
         "dashboard.Series", primary_key=True, on_delete=models.CASCADE, related_name="detector"
     )
-    version = models.CharField(max_length=40, blank=True)  # of the detector that wrote it; "" = nothing judged yet
+    # Of the detector that wrote it; "" = nothing judged yet
+    version = models.CharField(max_length=40, blank=True)
     state = models.JSONField(default=dict)  # services/detecting.py: a Progress
     planned_at = models.DateTimeField(null=True)  # of the last datum that it has seen
-    due = models.BooleanField(default=False)  # there is something to judge; set in the transaction that brought it
-    can_show_percent = models.FloatField(null=True)  # the smallest change that this series shows in 9 of 10 cases
+    # There is something to judge; set in the transaction that brought it
+    due = models.BooleanField(default=False)
+    # The smallest change that this series shows in 9 of 10 cases
+    can_show_percent = models.FloatField(null=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        indexes = [models.Index(fields=["series"], condition=models.Q(due=True), name="detector_due")]
+        indexes = [
+            models.Index(fields=["series"], condition=models.Q(due=True), name="detector_due")
+        ]
 
     def __str__(self) -> str:
         return f"detector of series {self.series_id}"
@@ -81,17 +89,32 @@ class AlertGroup(models.Model):
 
     title = models.CharField(max_length=300)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.STEP)
-    state = models.CharField(max_length=20, choices=AlertState, default=AlertState.SUSPECTED, db_index=True)
+    state = models.CharField(
+        max_length=20, choices=AlertState, default=AlertState.SUSPECTED, db_index=True
+    )
     direction = models.CharField(max_length=20, choices=Direction, default=Direction.REGRESSION)
     severity = models.CharField(max_length=20, choices=Severity, default=Severity.MEDIUM)
     cause = models.CharField(max_length=20, choices=Cause, default=Cause.UNKNOWN)
-    evidence = models.JSONField(default=list)  # [{"fact", "says", "supports": cause, "url"}], the argument of the page
-    machine = models.ForeignKey("dashboard.Machine", null=True, on_delete=models.PROTECT, related_name="alert_groups")
-    track = models.ForeignKey("dashboard.Track", null=True, on_delete=models.PROTECT, related_name="alert_groups")
-    base = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
-    new = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    # [{"fact", "says", "supports": cause, "url"}], the argument of the page
+    evidence = models.JSONField(default=list)
+    machine = models.ForeignKey(
+        "dashboard.Machine", null=True, on_delete=models.PROTECT, related_name="alert_groups"
+    )
+    track = models.ForeignKey(
+        "dashboard.Track", null=True, on_delete=models.PROTECT, related_name="alert_groups"
+    )
+    base = models.ForeignKey(
+        "dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    new = models.ForeignKey(
+        "dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+"
+    )
     assignee = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="alert_groups"
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="alert_groups",
     )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -118,15 +141,20 @@ class Alert(models.Model):
     )
     planned_at = models.DateTimeField()  # of that datum
     seen_at = models.DateTimeField()  # planned_at of the datum at which the detector was sure
-    base = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
-    new = models.ForeignKey("dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+")
+    base = models.ForeignKey(
+        "dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    new = models.ForeignKey(
+        "dashboard.TorchBuild", null=True, on_delete=models.PROTECT, related_name="+"
+    )
     effect = models.FloatField(null=True)  # with its interval, in unit
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     unit = models.CharField(max_length=20)  # percent, or difference for counts and status words
-    false_alarm_share = models.FloatField(null=True)  # of points on pure noise, how many look like this: for the FDR
-    # what the confirmation said of this series: "", confirmed, not_reproduced, inconclusive; "" = it was not a
-    # representative
+    # Of points on pure noise, how many look like this: for the FDR
+    false_alarm_share = models.FloatField(null=True)
+    # what the confirmation said of this series: "", confirmed, not_reproduced, inconclusive; "" =
+    # it was not a representative
     confirmation = models.CharField(max_length=20, blank=True)
     recovered_at = models.DateTimeField(null=True)
     detector_version = models.CharField(max_length=40)
@@ -134,20 +162,28 @@ class Alert(models.Model):
 
     class Meta:
         ordering = ["-planned_at"]
-        constraints = [models.UniqueConstraint(fields=["series", "planned_at", "kind"], name="alert_once_per_change")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["series", "planned_at", "kind"], name="alert_once_per_change"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} of series {self.series_id}"
 
     @property
     def levels(self) -> tuple[float, float] | None:
-        """The levels that `effect` lies between, in the metric's unit, from the detector's same estimate.
+        """The levels that `effect` lies between, in the metric's unit, from the detector's same
+        estimate.
 
-        None where the detector that told it did not keep them, and for a status, whose levels are words.
+        None where the detector that told it did not keep them, and for a status, whose levels are
+        words.
         """
         verdict = self.decision.get("verdict", {})
         before, after = verdict.get("level_before"), verdict.get("level_after")
-        return None if before is None or after is None or "words" in self.decision else (before, after)
+        return (
+            None if before is None or after is None or "words" in self.decision else (before, after)
+        )
 
 
 class AlertEvent(models.Model):
@@ -158,14 +194,20 @@ class AlertEvent(models.Model):
     by = models.ForeignKey(  # null: the system
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    action = models.CharField(max_length=40)  # opened, state, assigned, note, linked, nudged, split, merged, cause
+    # Opened, state, assigned, note, linked, nudged, split, merged, cause
+    action = models.CharField(max_length=40)
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
-    considered_at = models.DateTimeField(null=True)  # when the rules were asked who is told; null = not yet
+    # When the rules were asked who is told; null = not yet
+    considered_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["at", "pk"]
-        indexes = [models.Index(fields=["id"], condition=models.Q(considered_at=None), name="event_to_consider")]
+        indexes = [
+            models.Index(
+                fields=["id"], condition=models.Q(considered_at=None), name="event_to_consider"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.action}: {self.state}"
@@ -184,7 +226,9 @@ class IssueLink(models.Model):
 
 
 class Confirmation(models.Model):
-    """Base and new build re-measured in turn for at most three alerts of a group. Its runs point at it."""
+    """Base and new build re-measured in turn for at most three alerts of a group. Its runs point at
+    it.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running"
@@ -194,8 +238,10 @@ class Confirmation(models.Model):
     group = models.OneToOneField(AlertGroup, on_delete=models.CASCADE, related_name="confirmation")
     state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
     alerts = models.ManyToManyField(Alert, related_name="confirmations")  # the representatives
-    order = models.JSONField(default=list)  # the drawn order of builds: ["base", "new", "new", "base", …]
-    only_new = models.BooleanField(default=False)  # the base build cannot be installed any more: weaker
+    # The drawn order of builds: ["base", "new", "new", "base", …]
+    order = models.JSONField(default=list)
+    # The base build cannot be installed any more: weaker
+    only_new = models.BooleanField(default=False)
     message = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
@@ -205,12 +251,20 @@ class Confirmation(models.Model):
 
 
 class InvalidPoint(models.Model):
-    """A datum that a person has taken out of detection and trend words; deleting the row brings it back."""
+    """A datum that a person has taken out of detection and trend words; deleting the row brings it
+    back.
+    """
 
-    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="invalid_points")
-    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="invalid_points")
+    job = models.ForeignKey(
+        "dashboard.Job", on_delete=models.CASCADE, related_name="invalid_points"
+    )
+    series = models.ForeignKey(
+        "dashboard.Series", on_delete=models.CASCADE, related_name="invalid_points"
+    )
     reason = models.TextField()
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -226,7 +280,9 @@ class Mute(models.Model):
     series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="mutes")
     until = models.DateTimeField()
     reason = models.TextField(blank=True)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -236,10 +292,14 @@ class Mute(models.Model):
 class Annotation(models.Model):
     """A remark on the trend of a benchmark, by anyone signed in."""
 
-    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.CASCADE, related_name="annotations")
+    benchmark = models.ForeignKey(
+        "dashboard.Benchmark", on_delete=models.CASCADE, related_name="annotations"
+    )
     at = models.DateTimeField()  # the place on the time axis
     text = models.CharField(max_length=300)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

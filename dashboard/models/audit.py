@@ -1,14 +1,20 @@
-"""Who changed what: one row for each request that changed something, whoever sent it and whatever it was."""
+"""Who changed what: one row for each request that changed something, whoever sent it and whatever
+it was.
+"""
 
 from django.conf import settings
 from django.db import models
 
 
 class Change(models.Model):
-    """A request of a person that was not only reading, and how it ended. dashboard.middleware writes it."""
+    """A request of a person that was not only reading, and how it ended. dashboard.middleware
+    writes it.
+    """
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     name = models.CharField(max_length=150)  # the account's, which outlives it
     with_token = models.BooleanField(default=False)  # over the API, not in a browser
     method = models.CharField(max_length=10)

@@ -3,29 +3,39 @@
 from django.core.validators import RegexValidator
 from django.db import models
 
-TRACK_KEY = RegexValidator(r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11.")
+TRACK_KEY = RegexValidator(
+    r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11."
+)
 
 
 GIT_ADDRESS = RegexValidator(
-    r"^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ ]*/|file:///|"
+    r"^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ "
+    r"]*/|file:///|"
     r"git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$",
-    "Write an address that begins with https://, ssh://, file:// or git@host:, without credentials.",
+    "Write an address that begins with https://, ssh://, file:// or git@host:, without "
+    "credentials.",
 )
 GIT_COMMIT = RegexValidator(
-    r"^([0-9a-f]{40}|[0-9a-f]{64})$", "Write the full hash of the commit: git ls-remote ADDRESS HEAD prints it."
+    r"^([0-9a-f]{40}|[0-9a-f]{64})$",
+    "Write the full hash of the commit: git ls-remote ADDRESS HEAD prints it.",
 )
 
 
 class ModelRepository(models.Model):
-    """A git repository of own models, pinned to a commit. Its code runs on the workers. docs/own-models.md."""
+    """A git repository of own models, pinned to a commit. Its code runs on the workers.
+    docs/own-models.md.
+    """
 
     key = models.SlugField(max_length=60, unique=True)
     url = models.CharField("address", max_length=500, validators=[GIT_ADDRESS])
     commit = models.CharField(max_length=64, validators=[GIT_COMMIT])
-    revision = models.PositiveIntegerField(default=1, editable=False)  # one more with each commit: the version
-    read_revision = models.PositiveIntegerField(default=0, editable=False)  # the newest that a worker has read
+    # One more with each commit: the version
+    revision = models.PositiveIntegerField(default=1, editable=False)
+    # The newest that a worker has read
+    read_revision = models.PositiveIntegerField(default=0, editable=False)
     read_by = models.CharField(max_length=120, blank=True, editable=False)
-    problem = models.TextField(blank=True, editable=False)  # what that worker could not read, with tracebacks
+    # What that worker could not read, with tracebacks
+    problem = models.TextField(blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -37,10 +47,13 @@ class ModelRepository(models.Model):
 
 
 class Benchmark(models.Model):
-    """What is fixed while the software under it changes. From `python -m benchmarks_suite list --json`."""
+    """What is fixed while the software under it changes. From `python -m benchmarks_suite list
+    --json`.
+    """
 
     name = models.CharField(max_length=200, unique=True)  # model.size.mode.dtype.shapes.bN
-    version = models.PositiveIntegerField(default=1)  # a change of what it does: a new segment of its series
+    # a change of what it does: a new segment of its series
+    version = models.PositiveIntegerField(default=1)
     model = models.CharField(max_length=80, db_index=True)
     family = models.CharField(max_length=40, db_index=True)
     size = models.CharField(max_length=40)
@@ -49,11 +62,16 @@ class Benchmark(models.Model):
     shapes = models.CharField(max_length=40)
     batch_size = models.PositiveIntegerField()
     item = models.CharField(max_length=40, default="samples")  # the unit of throughput
-    position = models.PositiveIntegerField(default=0)  # its place in the registry: cheap, telling ones first
-    default_configs = models.JSONField(default=list)  # configs that a default run measures; [] = not in it
-    retired = models.BooleanField(default=False)  # not in the registry (any more): never planned; its history stays
-    imported = models.BooleanField(default=False)  # known from imported results alone: retired, and yet shown
-    # of own models: where they come from, and else the only machines whose workers have them ([] = every machine)
+    # Its place in the registry: cheap, telling ones first
+    position = models.PositiveIntegerField(default=0)
+    # Configs that a default run measures; [] = not in it
+    default_configs = models.JSONField(default=list)
+    # Not in the registry (any more): never planned; its history stays
+    retired = models.BooleanField(default=False)
+    # Known from imported results alone: retired, and yet shown
+    imported = models.BooleanField(default=False)
+    # of own models: where they come from, and else the only machines whose workers have them ([] =
+    # every machine)
     repository = models.ForeignKey(
         ModelRepository, null=True, blank=True, on_delete=models.SET_NULL, related_name="benchmarks"
     )
@@ -115,14 +133,17 @@ class TorchBuild(models.Model):
     base = models.ForeignKey(  # of a variant: the build whose environment it runs in
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="variants"
     )
-    variant = models.JSONField(default=dict, blank=True)  # job.v1's `variant`: env, inductor; {} for a plain build
+    # Job.v1's `variant`: env, inductor; {} for a plain build
+    variant = models.JSONField(default=dict, blank=True)
     git_sha = models.CharField(max_length=80, blank=True)
     cuda = models.CharField(max_length=40, blank=True)
     triton = models.CharField(max_length=40, blank=True)
     channel = models.CharField(max_length=20, choices=Channel, default=Channel.RELEASE)
     released_on = models.DateField(null=True, blank=True)
-    python = models.CharField(max_length=80, blank=True)  # the Python range of its wheels, as `Requires-Python`
-    index_url = models.URLField(max_length=500, blank=True)  # where it is installed from; "" = the worker's own index
+    # The Python range of its wheels, as `Requires-Python`
+    python = models.CharField(max_length=80, blank=True)
+    # Where it is installed from; "" = the worker's own index
+    index_url = models.URLField(max_length=500, blank=True)
     adopted = models.BooleanField(default=False)  # the worker found it there and never installs it
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -143,7 +164,8 @@ class Track(models.Model):
         PINNED = "pinned"  # never moves: the control that shows when the machine moved
         VERSIONS = "versions"  # builds side by side, for comparisons and bisections
 
-    key = models.CharField(max_length=60, unique=True, validators=[TRACK_KEY])  # local, stable, nightly, pinned-2.11
+    # Local, stable, nightly, pinned-2.11
+    key = models.CharField(max_length=60, unique=True, validators=[TRACK_KEY])
     label = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.LOCAL)
     build = models.ForeignKey(  # where it stands now

@@ -7,10 +7,13 @@ class Worker(models.Model):
     """One process that owns one device. It signs in with a token of which only the hash is kept."""
 
     name = models.SlugField(max_length=80, unique=True)
-    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="workers")
+    machine = models.ForeignKey(
+        "dashboard.Machine", on_delete=models.PROTECT, related_name="workers"
+    )
     # SHA-256: the token has 256 random bits, so no salt is needed. NULL: revoked.
     token_hash = models.CharField(max_length=64, unique=True, null=True, blank=True, editable=False)
-    boot_id = models.CharField(max_length=64, blank=True)  # new with each process: its old claims are void
+    # New with each process: its old claims are void
+    boot_id = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=40, blank=True)  # cpu, cuda:0
     facts = models.JSONField(default=dict)  # what it said of itself: host, versions, devices
     paused = models.BooleanField(default=False)

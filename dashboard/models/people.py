@@ -6,12 +6,17 @@ from django.db.models.functions import Lower
 
 
 class SavedView(models.Model):
-    """A page as somebody wants to see it again: its address under a name, in the head of every page."""
+    """A page as somebody wants to see it again: its address under a name, in the head of every
+    page.
+    """
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"
+    )
     name = models.CharField(max_length=80)
     address = models.CharField(max_length=2000)  # path and query of a page of this site
-    is_default = models.BooleanField(default=False)  # opened instead of the overview when the person comes in
+    # Opened instead of the overview when the person comes in
+    is_default = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,6 +1,8 @@
-"""What was found out: results, their environments, series and data, raw samples, artifacts, refusals.
+"""What was found out: results, their environments, series and data, raw samples, artifacts,
+refusals.
 
-``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration. Django does not
+``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration. Django
+    does not
 manage its partitions: services/partitions.py does.
 """
 
@@ -9,8 +11,9 @@ from django.db.models.expressions import RawSQL
 
 from dashboard.models.runs import Purpose, Status
 
-# Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0": triton and others
-# belong to the build. Kept beside the document, which is large: rollups ask it of every datum.
+# Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0":
+# triton and others belong to the build. Kept beside the document, which is large: rollups ask it of
+# every datum.
 MODEL_LIBRARIES = RawSQL(
     "btrim(coalesce('diffusers ' || (document -> 'libraries' ->> 'diffusers'), '')"
     " || coalesce(', transformers ' || (document -> 'libraries' ->> 'transformers'), ''), ', ')",
@@ -23,7 +26,9 @@ class Environment(models.Model):
 
     fingerprint = models.CharField(max_length=16, unique=True)
     document = models.JSONField()  # result.v1's `environment`
-    libraries = models.GeneratedField(expression=MODEL_LIBRARIES, output_field=models.TextField(), db_persist=True)
+    libraries = models.GeneratedField(
+        expression=MODEL_LIBRARIES, output_field=models.TextField(), db_persist=True
+    )
     first_seen = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -33,13 +38,20 @@ class Environment(models.Model):
 class Result(models.Model):
     """The result document of a job, without its raw samples. At most one per job."""
 
-    job = models.OneToOneField("dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result")
+    job = models.OneToOneField(
+        "dashboard.Job", primary_key=True, on_delete=models.CASCADE, related_name="result"
+    )
     attempt = models.PositiveIntegerField()
     status = models.CharField(max_length=30, choices=Status)
-    document = models.JSONField()  # result.v1 without `samples`; for a job without one, {"outcome": ...}
-    digest = models.CharField(max_length=64)  # SHA-256 of the body: the same result twice is the same rows
-    environment = models.ForeignKey(Environment, null=True, on_delete=models.PROTECT, related_name="results")
-    device = models.CharField(max_length=200, blank=True)  # which of its machine: UUID of the GPU, else the host's name
+    # Result.v1 without `samples`; for a job without one, {"outcome": ...}
+    document = models.JSONField()
+    # SHA-256 of the body: the same result twice is the same rows
+    digest = models.CharField(max_length=64)
+    environment = models.ForeignKey(
+        Environment, null=True, on_delete=models.PROTECT, related_name="results"
+    )
+    # Which of its machine: UUID of the GPU, else the host's name
+    device = models.CharField(max_length=200, blank=True)
     suite_version = models.CharField(max_length=40, blank=True)
     benchmark_version = models.PositiveIntegerField(default=1)
     received_at = models.DateTimeField(auto_now_add=True)
@@ -49,7 +61,9 @@ class Result(models.Model):
 
 
 class Samples(models.Model):
-    """Raw samples of one arm of one job: little-endian, zlib. Kept shorter than the data made from them."""
+    """Raw samples of one arm of one job: little-endian, zlib. Kept shorter than the data made from
+    them.
+    """
 
     job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="samples")
     arm = models.CharField(max_length=40)
@@ -69,11 +83,17 @@ class Samples(models.Model):
 
 
 class Series(models.Model):
-    """case × machine × track × metric, with the rollup that overview pages read (kept at ingest)."""
+    """case × machine × track × metric, with the rollup that overview pages read (kept at
+    ingest).
+    """
 
-    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="series")
+    benchmark = models.ForeignKey(
+        "dashboard.Benchmark", on_delete=models.PROTECT, related_name="series"
+    )
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="series")
-    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="series")
+    machine = models.ForeignKey(
+        "dashboard.Machine", on_delete=models.PROTECT, related_name="series"
+    )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="series")
     metric = models.CharField(max_length=60)  # key of a row of dashboard/metrics.py
     # rollup: the newest datum by planned_at, the one before it, and how many there are
@@ -83,7 +103,9 @@ class Series(models.Model):
     last_low = models.FloatField(null=True)
     last_high = models.FloatField(null=True)
     last_status = models.CharField(max_length=30, choices=Status, blank=True)
-    last_job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="+")
+    last_job = models.ForeignKey(
+        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
     previous_value = models.FloatField(null=True)
 
     class Meta:
@@ -92,7 +114,8 @@ class Series(models.Model):
                 fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity"
             )
         ]
-        indexes = [models.Index(fields=["machine", "track", "metric"], name="series_of_place")]  # pages read a place
+        # Pages read a place
+        indexes = [models.Index(fields=["machine", "track", "metric"], name="series_of_place")]
 
     def __str__(self) -> str:
         return f"{self.metric} of series {self.pk}"
@@ -104,17 +127,31 @@ class Datum(models.Model):
     value is NULL where the case failed: status says how.
     """
 
-    pk = models.CompositePrimaryKey("series_id", "planned_at", "job_id")  # also the order in which pages read
-    series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="data", db_index=False)
-    job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False)
+    # Also the order in which pages read
+    pk = models.CompositePrimaryKey("series_id", "planned_at", "job_id")
+    series = models.ForeignKey(
+        Series, on_delete=models.CASCADE, related_name="data", db_index=False
+    )
+    job = models.ForeignKey(
+        "dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False
+    )
     planned_at = models.DateTimeField()
-    # The job's run holds the build and the result the environment: that Postgres looks both up again for every datum
-    # would be a tenth of what a landing costs.
+    # The job's run holds the build and the result the environment: that Postgres looks both up
+    # again for every datum would be a tenth of what a landing costs.
     build = models.ForeignKey(
-        "dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+        "dashboard.TorchBuild",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     environment = models.ForeignKey(
-        Environment, null=True, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+        Environment,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
     )
     purpose = models.CharField(max_length=20, choices=Purpose)
     status = models.CharField(max_length=30, choices=Status)
@@ -132,7 +169,8 @@ class Datum(models.Model):
 
 
 class DayLevel(models.Model):
-    """What the cases of one config, family and mode brought at one place on one day (UTC) with one build, in one
+    """What the cases of one config, family and mode brought at one place on one day (UTC) with one
+    build, in one
     metric: the rollup behind the overview's changes, kept at ingest.
 
     A level is ln(value); of `passed` the value itself. services/days.py writes it.
@@ -168,7 +206,9 @@ class Artifact(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["job", "name"], name="artifact_one_per_name")]
+        constraints = [
+            models.UniqueConstraint(fields=["job", "name"], name="artifact_one_per_name")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -177,7 +217,9 @@ class Artifact(models.Model):
 class RefusedResult(models.Model):
     """A result that could not be taken in, kept as it came for inspection."""
 
-    job = models.ForeignKey("dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results")
+    job = models.ForeignKey(
+        "dashboard.Job", null=True, on_delete=models.SET_NULL, related_name="refused_results"
+    )
     source = models.CharField(max_length=200)  # worker or file name
     reason = models.TextField()
     body = models.BinaryField()  # cut at the size limit

@@ -1,4 +1,6 @@
-"""What was asked for: schedules, runs, jobs. docs/architecture.md draws their states and invariants."""
+"""What was asked for: schedules, runs, jobs. docs/architecture.md draws their states and
+invariants.
+"""
 
 import uuid
 
@@ -54,22 +56,33 @@ class Run(models.Model):
 
     label = models.CharField(max_length=200, blank=True)
     purpose = models.CharField(max_length=20, choices=Purpose, default=Purpose.MANUAL)
-    state = models.CharField(max_length=20, choices=RunState, default=RunState.PLANNED, db_index=True)
+    state = models.CharField(
+        max_length=20, choices=RunState, default=RunState.PLANNED, db_index=True
+    )
     build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="runs")
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
-    request = models.JSONField(default=dict)  # what was asked: families, benchmarks, configs, measure
+    # What was asked: families, benchmarks, configs, measure
+    request = models.JSONField(default=dict)
     libraries = models.JSONField(
         default=dict, blank=True
     )  # {"transformers": "5.23.0"}; {} = the newest the build takes
     comparison = models.ForeignKey(
-        "dashboard.Comparison", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        "dashboard.Comparison",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
     )
     bisection = models.ForeignKey(
         "dashboard.Bisection", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
     )
     confirmation = models.ForeignKey(
-        "dashboard.Confirmation", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        "dashboard.Confirmation",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
     )
     schedule = models.ForeignKey(
         "dashboard.Schedule", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
@@ -95,13 +108,16 @@ class Job(models.Model):
 
     uuid = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
-    benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="jobs")
+    benchmark = models.ForeignKey(
+        "dashboard.Benchmark", on_delete=models.PROTECT, related_name="jobs"
+    )
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="jobs")
     position = models.PositiveIntegerField(default=0)  # order within the run
-    # Order among all that waits for the machine (services/dispatch.py). The database knows the default, too: what a
-    # site that is not upgraded yet adds has none.
+    # Order among all that waits for the machine (services/dispatch.py). The database knows the
+    # default, too: what a site that is not upgraded yet adds has none.
     turn = models.PositiveIntegerField(default=0, db_default=0)
-    spec = models.JSONField(default=dict)  # the job file (job.v1) without attempt: what the worker is given
+    # The job file (job.v1) without attempt: what the worker is given
+    spec = models.JSONField(default=dict)
     state = models.CharField(max_length=20, choices=JobState, default=JobState.PLANNED)
     status = models.CharField(max_length=30, choices=Status, blank=True)  # empty until it ended
     message = models.TextField(blank=True)  # why it failed, and what to do
@@ -111,11 +127,16 @@ class Job(models.Model):
         "dashboard.Worker", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
     )
     requirements = models.ForeignKey(  # what its environment was made from; none in an adopted one
-        "dashboard.Requirements", null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
+        "dashboard.Requirements",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="jobs",
     )
     phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
     log_tail = models.TextField(blank=True)
-    planned_at = models.DateTimeField(db_index=True)  # decides the partition of its data; never changes
+    # Decides the partition of its data; never changes
+    planned_at = models.DateTimeField(db_index=True)
     dispatched_at = models.DateTimeField(null=True, blank=True)  # when its message was last sent
     claimed_at = models.DateTimeField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -132,7 +153,9 @@ class Job(models.Model):
                 name="job_due",
             ),
             models.Index(  # what waits in the broker
-                fields=["run"], condition=models.Q(state=JobState.QUEUED, dispatched_at__isnull=False), name="job_out"
+                fields=["run"],
+                condition=models.Q(state=JobState.QUEUED, dispatched_at__isnull=False),
+                name="job_out",
             ),
             models.Index(fields=["finished_at"], name="job_finished"),
             models.Index(  # how the cases of a build failed
@@ -152,14 +175,21 @@ class Schedule(models.Model):
 
     name = models.CharField(max_length=100, unique=True)
     enabled = models.BooleanField(default=True)
-    crontab = models.ForeignKey("django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+")
+    crontab = models.ForeignKey(
+        "django_celery_beat.CrontabSchedule", on_delete=models.PROTECT, related_name="+"
+    )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="schedules")
-    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="schedules")
-    families = models.JSONField(default=list, blank=True)  # [] = the default selection of the machine's size
+    machine = models.ForeignKey(
+        "dashboard.Machine", on_delete=models.PROTECT, related_name="schedules"
+    )
+    # [] = the default selection of the machine's size
+    families = models.JSONField(default=list, blank=True)
     benchmarks = models.ManyToManyField("dashboard.Benchmark", blank=True, related_name="+")
     configs = models.ManyToManyField("dashboard.Config", blank=True, related_name="+")
-    repeats = models.PositiveIntegerField(default=0)  # runs after which a build is measured enough; 0: never
-    problem = models.TextField(blank=True, editable=False)  # why it did not trigger a run when it was last due
+    # Runs after which a build is measured enough; 0: never
+    repeats = models.PositiveIntegerField(default=0)
+    # Why it did not trigger a run when it was last due
+    problem = models.TextField(blank=True, editable=False)
     periodic_task = models.OneToOneField(
         "django_celery_beat.PeriodicTask",
         null=True,

@@ -9,7 +9,8 @@ class Channel(models.Model):
     """An address that messages go to: an Apprise URL, or our own signed webhook."""
 
     name = models.CharField(max_length=100, unique=True)
-    url = models.CharField(max_length=1000)  # Apprise URL, or webhook+https://…; may hold a secret: never shown whole
+    # Apprise URL, or webhook+https://…; may hold a secret: never shown whole
+    url = models.CharField(max_length=1000)
     secret = models.CharField(max_length=200, blank=True)  # signs the webhook's body (HMAC-SHA256)
     enabled = models.BooleanField(default=True)
     problem = models.TextField(blank=True)  # why it was disabled
@@ -40,7 +41,8 @@ class Rule(models.Model):
     tracks = models.ManyToManyField("dashboard.Track", blank=True, related_name="+")
     minimum_effect_percent = models.FloatField(default=0)
     minimum_severity = models.CharField(max_length=20, choices=Severity, default=Severity.LOW)
-    states = models.JSONField(default=list, blank=True)  # of AlertState; [] = confirmed and recovered
+    # Of AlertState; [] = confirmed and recovered
+    states = models.JSONField(default=list, blank=True)
     improvements = models.BooleanField(default=False)
     when = models.CharField(max_length=20, choices=When, default=When.AT_ONCE)
     at = models.TimeField(null=True, blank=True)  # of a digest
@@ -56,7 +58,9 @@ class Rule(models.Model):
 
 
 class Delivery(models.Model):
-    """One message for one channel: at most one per event, or per digest. Claimed by one conditional update."""
+    """One message for one channel: at most one per event, or per digest. Claimed by one conditional
+    update.
+    """
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -65,8 +69,11 @@ class Delivery(models.Model):
         FAILED = "failed"  # its retries are spent
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="deliveries")
-    event = models.ForeignKey("dashboard.AlertEvent", null=True, on_delete=models.CASCADE, related_name="deliveries")
-    digest = models.CharField(max_length=100, blank=True)  # "<rule> <period>" of a digest; "" for an event
+    event = models.ForeignKey(
+        "dashboard.AlertEvent", null=True, on_delete=models.CASCADE, related_name="deliveries"
+    )
+    # "<rule> <period>" of a digest; "" for an event
+    digest = models.CharField(max_length=100, blank=True)
     state = models.CharField(max_length=20, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_at = models.DateTimeField()
@@ -78,7 +85,9 @@ class Delivery(models.Model):
         ordering = ["-created_at"]
         verbose_name_plural = "deliveries"
         constraints = [
-            models.UniqueConstraint(fields=["channel", "event", "digest"], name="delivery_once", nulls_distinct=False)
+            models.UniqueConstraint(
+                fields=["channel", "event", "digest"], name="delivery_once", nulls_distinct=False
+            )
         ]
         indexes = [models.Index(fields=["state", "next_at"], name="delivery_due")]
 

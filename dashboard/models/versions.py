@@ -1,4 +1,6 @@
-"""Builds side by side: what is installed where, comparisons of two builds, bisections between two builds."""
+"""Builds side by side: what is installed where, comparisons of two builds, bisections between two
+builds.
+"""
 
 import uuid
 
@@ -10,12 +12,15 @@ from dashboard.wording import question
 
 
 class Requirements(models.Model):
-    """The fully pinned requirements of a build with its libraries on one platform, as the first resolution found them.
+    """The fully pinned requirements of a build with its libraries on one platform, as the first
+    resolution found them.
 
     Every later environment of the same build, libraries and platform is made from the same set.
     """
 
-    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="requirements")
+    build = models.ForeignKey(
+        "dashboard.TorchBuild", on_delete=models.CASCADE, related_name="requirements"
+    )
     libraries = models.JSONField(default=dict)  # as Run.libraries
     platform = models.CharField(max_length=80)  # linux_x86_64-cp311
     text = models.TextField()  # requirements.txt, every version pinned
@@ -24,7 +29,9 @@ class Requirements(models.Model):
     class Meta:
         verbose_name_plural = "requirements"
         constraints = [
-            models.UniqueConstraint(fields=["build", "libraries", "platform"], name="requirements_one_per_platform")
+            models.UniqueConstraint(
+                fields=["build", "libraries", "platform"], name="requirements_one_per_platform"
+            )
         ]
 
     def __str__(self) -> str:
@@ -41,9 +48,13 @@ class InstalledEnvironment(models.Model):
         DAMAGED = "damaged"  # its check failed later; it is made anew before it is used
         EVICTED = "evicted"
 
-    worker = models.ForeignKey("dashboard.Worker", on_delete=models.CASCADE, related_name="environments")
+    worker = models.ForeignKey(
+        "dashboard.Worker", on_delete=models.CASCADE, related_name="environments"
+    )
     key = models.CharField(max_length=64)  # the folder's name on the worker
-    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="environments")
+    build = models.ForeignKey(
+        "dashboard.TorchBuild", on_delete=models.CASCADE, related_name="environments"
+    )
     libraries = models.JSONField(default=dict)
     state = models.CharField(max_length=20, choices=State)
     adopted = models.BooleanField(default=False)
@@ -53,20 +64,26 @@ class InstalledEnvironment(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["worker", "key"], name="environment_one_per_key")]
+        constraints = [
+            models.UniqueConstraint(fields=["worker", "key"], name="environment_one_per_key")
+        ]
 
     def __str__(self) -> str:
         return f"{self.build} on {self.worker}: {self.state}"
 
 
 class Comparison(models.Model):
-    """Two builds measured in turn, A B A B, on one machine under one library set. Its runs point at it."""
+    """Two builds measured in turn, A B A B, on one machine under one library set. Its runs point at
+    it.
+    """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # its own URL
     label = models.CharField(max_length=200, blank=True)
     base = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     new = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
-    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="comparisons")
+    machine = models.ForeignKey(
+        "dashboard.Machine", on_delete=models.PROTECT, related_name="comparisons"
+    )
     repeats = models.PositiveIntegerField(default=2)  # processes per case and build
     request = models.JSONField(default=dict)  # as Run.request
     libraries = models.JSONField(default=dict)  # the newest set that both builds take
@@ -101,12 +118,15 @@ class Bisection(models.Model):
 
     base = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     new = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
-    machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="bisections")
+    machine = models.ForeignKey(
+        "dashboard.Machine", on_delete=models.PROTECT, related_name="bisections"
+    )
     benchmark = models.ForeignKey("dashboard.Benchmark", on_delete=models.PROTECT, related_name="+")
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="+")
     metric = models.CharField(max_length=60)
     state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
-    # where the search stands: the newest build known to be like base, the oldest known to be like new
+    # where the search stands: the newest build known to be like base, the oldest known to be like
+    # new
     low = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     high = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     steps = models.JSONField(
@@ -130,15 +150,22 @@ class Bisection(models.Model):
 
 
 class BuildLevel(models.Model):
-    """What one build measured in one series: the rollup that pages read which compare builds, kept at ingest.
+    """What one build measured in one series: the rollup that pages read which compare builds, kept
+    at ingest.
 
-    A row for each benchmark version, set of model libraries and device. Statistics of data that passed:
-    dashboard/ratios.py says what they mean. services/levels.py writes it.
+    A row for each benchmark version, set of model libraries and device. Statistics of data that
+    passed: dashboard/ratios.py says what they mean. services/levels.py writes it.
     """
 
-    pk = models.CompositePrimaryKey("series_id", "build_id", "benchmark_version", "libraries", "device")
-    series = models.ForeignKey("dashboard.Series", on_delete=models.CASCADE, related_name="levels", db_index=False)
-    build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.CASCADE, related_name="+", db_index=False)
+    pk = models.CompositePrimaryKey(
+        "series_id", "build_id", "benchmark_version", "libraries", "device"
+    )
+    series = models.ForeignKey(
+        "dashboard.Series", on_delete=models.CASCADE, related_name="levels", db_index=False
+    )
+    build = models.ForeignKey(
+        "dashboard.TorchBuild", on_delete=models.CASCADE, related_name="+", db_index=False
+    )
     benchmark_version = models.PositiveIntegerField()
     libraries = models.CharField(max_length=200)  # "diffusers 0.42.1, transformers 5.17.0"
     device = models.CharField(max_length=200)  # as Result.device
@@ -152,7 +179,8 @@ class BuildLevel(models.Model):
     log_mean = models.FloatField(null=True)  # NULL where a value is not positive
     log_m2 = models.FloatField(null=True)
     within = models.FloatField(null=True)
-    intervals = models.PositiveIntegerField()  # data that have an interval: what `within` is the mean of
+    # Data that have an interval: what `within` is the mean of
+    intervals = models.PositiveIntegerField()
     least = models.FloatField()
     most = models.FloatField()
     mean = models.FloatField()

@@ -1,7 +1,8 @@
 """Which addresses a webhook may reach: public ones, unless the site allows others.
 
-A name is resolved once, every address that it has is judged, and the connection goes to the judged address itself:
-a name server that answers differently the second time (DNS rebinding) gains nothing.
+A name is resolved once, every address that it has is judged, and the connection goes to the judged
+address itself: a name server that answers differently the second time (DNS rebinding) gains
+nothing.
 """
 
 import ipaddress
@@ -15,8 +16,8 @@ ALLOW = "ALLOW_PRIVATE_WEBHOOKS"
 def checked_address(host: str, port: int, *, allow_private: bool) -> str:
     """The address to connect to.
 
-    Raises NotSent: for a name that does not resolve (temporary), or that leads to an address of a private network,
-    of this machine or of a cloud's metadata service (permanent).
+    Raises NotSent: for a name that does not resolve (temporary), or that leads to an address of a
+    private network, of this machine or of a cloud's metadata service (permanent).
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -26,7 +27,8 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
     for address in addresses:
         if not allow_private and not is_public(address):
             raise NotSent(
-                f"{host} leads to {address}, which is not a public address. Webhooks into private networks are refused"
+                f"{host} leads to {address}, which is not a public address. Webhooks into "
+                "private networks are refused"
                 f" unless the site is started with {ALLOW}=true.",
                 permanent=True,
             )
@@ -34,7 +36,9 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet; an IPv4 address inside an IPv6 one is judged as itself."""
+    """Whether an IP address is one of the public internet; an IPv4 address inside an IPv6 one is
+    judged as itself.
+    """
     found = ipaddress.ip_address(address.partition("%")[0])
     inner = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
     if isinstance(found, ipaddress.IPv6Address) and found in _NAT64:

@@ -1,4 +1,6 @@
-"""The ways out, one row each: how an address begins, and what sends to it. docs/alerts.md says how to add one."""
+"""The ways out, one row each: how an address begins, and what sends to it. docs/alerts.md says how
+to add one.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +13,10 @@ from dashboard.notify.message import Address, Message
 class Way:
     """One way out.
 
-    prefix: how its URLs begin. send: (address, message, delivery) -> the channel's answer; raises NotSent.
-    check: raises NotSent for an address that cannot work. masked: its URL as people may see it, without secrets.
+    prefix: how its URLs begin. send: (address, message, delivery) -> the channel's answer; raises
+        NotSent.
+    check: raises NotSent for an address that cannot work. masked: its URL as people may see it,
+        without secrets.
     """
 
     prefix: str
@@ -28,7 +32,9 @@ WAYS = (
 
 
 def send(to: Address, message: Message, delivery: str) -> str:
-    """Send the message now; the channel's answer. delivery: its id, the same at each try. Raises NotSent."""
+    """Send the message now; the channel's answer. delivery: its id, the same at each try. Raises
+    NotSent.
+    """
     return _way(to.url).send(to, message, delivery)
 
 

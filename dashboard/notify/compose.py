@@ -32,7 +32,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One alert group as messages tell it. state: after the event; why: what the event said; url: absolute."""
+    """One alert group as messages tell it. state: after the event; why: what the event said; url:
+    absolute.
+    """
 
     id: int
     url: str
@@ -56,7 +58,11 @@ class Entry:
     @property
     def subject(self) -> str:
         """The severity where it counts, else what became of it."""
-        told = f"[{self.severity}]" if self.state == "confirmed" else f"{_spaced(self.state).capitalize()}:"
+        told = (
+            f"[{self.severity}]"
+            if self.state == "confirmed"
+            else f"{_spaced(self.state).capitalize()}:"
+        )
         return f"{told} {self.title}"[:_MOST_SUBJECT]
 
     @property
@@ -69,16 +75,26 @@ class Entry:
 
 def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
     """What one event of one group is told as."""
-    footer = f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. Its rules say who is told."
+    footer = (
+        f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. Its rules say who is told."
+    )
     return _message("event", entry.subject, entry.url, at, [entry], "", footer, image)
 
 
-def digest_message(rule: str, entries: Sequence[Entry], start: datetime, at: datetime, url: str) -> Message:
+def digest_message(
+    rule: str, entries: Sequence[Entry], start: datetime, at: datetime, url: str
+) -> Message:
     """Everything that a rule wants to tell of a period."""
     count = plural(len(entries), "alert")
     intro = f"{count} from {start:%Y-%m-%d %H:%M} to {at:%Y-%m-%d %H:%M} UTC."
     return _message(
-        "digest", f"{rule}: {count}", url, at, entries, intro, f"Sent by Compilewatch by the rule “{rule}”."
+        "digest",
+        f"{rule}: {count}",
+        url,
+        at,
+        entries,
+        intro,
+        f"Sent by Compilewatch by the rule “{rule}”.",
     )
 
 
@@ -89,9 +105,15 @@ def test_message(channel: str, at: datetime, url: str) -> Message:
 
 
 def _message(
-    kind: str, subject: str, url: str, at: datetime, entries: Sequence[Entry], intro: str, footer: str,
+    kind: str,
+    subject: str,
+    url: str,
+    at: datetime,
+    entries: Sequence[Entry],
+    intro: str,
+    footer: str,
     image: bytes | None = None,
-) -> Message:  # fmt: skip
+) -> Message:
     shown = [_shown(entry, has_image=image is not None) for entry in entries]
     context = {"groups": shown, "intro": intro, "footer": footer, "image": IMAGE_NAME}
     document = {

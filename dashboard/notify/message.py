@@ -11,8 +11,10 @@ IMAGE_NAME = "change.png"  # how the HTML part refers to the image: src="cid:cha
 class Message:
     """One message for any channel.
 
-    subject: one line. text, html: the same in two forms; html refers to the image as IMAGE_NAME. url: the page it is
-    about. document: what the webhook sends, by notify/webhook.v1.json. image: PNG, or None where there is no chart.
+    subject: one line. text, html: the same in two forms; html refers to the image as IMAGE_NAME.
+        url: the page it is
+    about. document: what the webhook sends, by notify/webhook.v1.json. image: PNG, or None where
+    there is no chart.
     """
 
     subject: str

@@ -1,8 +1,9 @@
 """The chart of a change as a PNG for mails, drawn with Pillow. Pure: numbers in, bytes out.
 
-Mail programs show neither scripts nor SVG, so it has to be a bitmap. Plotly would need a browser to make one,
-matplotlib ten more packages; what a mail needs is points, two levels and a line, which Pillow draws. Twice the shown
-size, so that it is sharp on today's screens; light, because mail programs do not say which theme they use.
+Mail programs show neither scripts nor SVG, so it has to be a bitmap. Plotly would need a browser to
+make one, matplotlib ten more packages; what a mail needs is points, two levels and a line, which
+Pillow draws. Twice the shown size, so that it is sharp on today's screens; light, because mail
+programs do not say which theme they use.
 """
 
 import io
@@ -35,11 +36,15 @@ class Scale:
     def at(self, x: float, y: float) -> tuple[float, float]:
         across = (x - self.x[0]) / (self.x[1] - self.x[0])
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (
+            HEIGHT - TOP - BOTTOM
+        )
 
 
 def change_png(line: Line, step: Step, title: str, unit: str) -> bytes:
-    """The points of a series, the levels before and after its change, and the interval of the new one."""
+    """The points of a series, the levels before and after its change, and the interval of the new
+    one.
+    """
     image = Image.new("RGB", (WIDTH, HEIGHT), GROUND)
     draw = ImageDraw.Draw(image)
     levels = levels_of(line, step)
@@ -68,7 +73,9 @@ def levels_of(line: Line, step: Step) -> Levels | None:
     if before is None or step.effect is None:
         return None
     factor = before / 100 if step.unit == "percent" else 1.0
-    ends = [step.effect if end is None or not np.isfinite(end) else end for end in (step.low, step.high)]
+    ends = [
+        step.effect if end is None or not np.isfinite(end) else end for end in (step.low, step.high)
+    ]
     after, low, high = (before + factor * change for change in (step.effect, *ends))
     return Levels(before, after, low, high)
 
@@ -109,7 +116,11 @@ def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> Non
         at = scale.x[0] + place * (scale.x[1] - scale.x[0])
         x, _ = scale.at(at, scale.y[0])
         draw.text(
-            (x, HEIGHT - BOTTOM + 14), f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}", SOFT, _font(22), anchor
+            (x, HEIGHT - BOTTOM + 14),
+            f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}",
+            SOFT,
+            _font(22),
+            anchor,
         )
 
 

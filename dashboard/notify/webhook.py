@@ -1,4 +1,5 @@
-"""Our own webhook: a JSON document (notify/webhook.v1.json), signed, sent to an address that was checked first.
+"""Our own webhook: a JSON document (notify/webhook.v1.json), signed, sent to an address that was
+checked first.
 
 docs/alerts.md describes it for those who receive it, with the lines that verify a signature.
 """
@@ -16,18 +17,26 @@ from dashboard.notify.message import Address, Message, NotSent
 
 PREFIX = "webhook+"
 TIMEOUT_S = 10.0
-GONE = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})  # answers that another try would not change
+# Answers that another try would not change
+GONE = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})
 _ANSWER_SHOWN = 300
 
 
 def send(to: Address, message: Message, delivery: str) -> str:
-    """Post the message's document; what the receiver answered. Raises NotSent. Redirects are not followed."""
+    """Post the message's document; what the receiver answered. Raises NotSent. Redirects are not
+    followed.
+    """
     parts = target_of(to)
     host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
     address = checked_address(host, port, allow_private=to.allow_private)
     body = orjson.dumps({**message.document, "delivery": delivery})
-    headers = {"Host": parts.netloc.rpartition("@")[2], **headers_for(body, to.secret, delivery, int(time.time()))}
-    return _posted(httpx.URL(parts.geturl()).copy_with(host=address, port=port), host, body, headers)
+    headers = {
+        "Host": parts.netloc.rpartition("@")[2],
+        **headers_for(body, to.secret, delivery, int(time.time())),
+    }
+    return _posted(
+        httpx.URL(parts.geturl()).copy_with(host=address, port=port), host, body, headers
+    )
 
 
 def target_of(to: Address) -> SplitResult:
@@ -38,7 +47,10 @@ def target_of(to: Address) -> SplitResult:
     except ValueError:
         known = False
     if not known:
-        raise NotSent("The address of a webhook begins with webhook+https:// and names a host.", permanent=True)
+        raise NotSent(
+            "The address of a webhook begins with webhook+https:// and names a host.",
+            permanent=True,
+        )
     return parts
 
 
@@ -62,23 +74,36 @@ def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict
 
 
 def signature(body: bytes, secret: str, timestamp: int) -> str:
-    """HMAC-SHA256 of "<timestamp>.<body>", hexadecimal: an old delivery cannot be sent again as a new one."""
+    """HMAC-SHA256 of "<timestamp>.<body>", hexadecimal: an old delivery cannot be sent again as a
+    new one.
+    """
     return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 
 def _posted(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> str:
-    """The request to the checked address; the certificate is still verified against the host's name."""
+    """The request to the checked address; the certificate is still verified against the host's
+    name.
+    """
     try:
         with (
             httpx.Client(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client,
-            client.stream("POST", url, content=body, headers=headers, extensions={"sni_hostname": host}) as answer,
+            client.stream(
+                "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
+            ) as answer,
         ):
             beginning = next(answer.iter_bytes(_ANSWER_SHOWN), b"")
     except httpx.HTTPError as error:
         raise NotSent(f"{host} could not be asked: {type(error).__name__}: {error}") from None
-    told = f"{answer.status_code} {answer.reason_phrase}: {beginning.decode(errors='replace')}".rstrip(": ")
+    told = (
+        f"{answer.status_code} {answer.reason_phrase}: {beginning.decode(errors='replace')}".rstrip(
+            ": "
+        )
+    )
     if answer.is_success:
         return told
     if answer.is_redirect:
-        raise NotSent(f"{host} answered {told}. Redirects are not followed: use its new address.", permanent=True)
+        raise NotSent(
+            f"{host} answered {told}. Redirects are not followed: use its new address.",
+            permanent=True,
+        )
     raise NotSent(f"{host} answered {told}", permanent=answer.status_code in GONE)

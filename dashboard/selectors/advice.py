@@ -1,4 +1,6 @@
-"""What the advisor reads: on which machines and builds a benchmark was measured, and what each config costs there."""
+"""What the advisor reads: on which machines and builds a benchmark was measured, and what each
+config costs there.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +25,9 @@ class Built:
 
 
 def built(benchmark: Benchmark | None = None) -> list[Built]:
-    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each first, a
-    plain build before its variants. Two queries."""
+    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each
+    first, a plain build before its variants. Two queries.
+    """
     found = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
         found = found.filter(series__benchmark=benchmark)
@@ -35,7 +38,9 @@ def built(benchmark: Benchmark | None = None) -> list[Built]:
         for machine, key, build in rows
     ]
     newest_first = sorted(
-        known, key=lambda one: (version_order(one.version), one.base is None, one.build), reverse=True
+        known,
+        key=lambda one: (version_order(one.version), one.base is None, one.build),
+        reverse=True,
     )
     return sorted(newest_first, key=lambda one: one.machine_key)
 
@@ -46,11 +51,15 @@ def options(where: Built, benchmark: Benchmark | None = None) -> dict[str, list[
     cases = by_build(source, [where.build], METRICS)[where.build]
     ordered = sorted(cases.values(), key=lambda one: one.case.place)
     names = dict.fromkeys(one.case.benchmark for one in ordered)
-    return {name: _options([one for one in ordered if one.case.benchmark == name]) for name in names}
+    return {
+        name: _options([one for one in ordered if one.case.benchmark == name]) for name in names
+    }
 
 
 def _options(measured: Sequence[Measured]) -> list[Option]:
-    """Under the newest version of the benchmark alone: what an older one measured was another work."""
+    """Under the newest version of the benchmark alone: what an older one measured was another
+    work.
+    """
     version = max((part.version for part in _parts(measured)), default=0)
     return [_option(one, version) for one in measured]
 
@@ -60,8 +69,12 @@ def _parts(measured: Iterable[Measured]) -> list[Part]:
 
 
 def _option(one: Measured, version: int) -> Option:
-    counted = {key: [part for part in parts if part.version == version] for key, parts in one.parts.items()}
-    levels = {key: level for key, parts in counted.items() if parts and (level := pooled(parts).level)}
+    counted = {
+        key: [part for part in parts if part.version == version] for key, parts in one.parts.items()
+    }
+    levels = {
+        key: level for key, parts in counted.items() if parts and (level := pooled(parts).level)
+    }
     failed = "" if levels else _why(one)
     return Option(one.case.config, one.case.place[1], levels, failed)
 
@@ -74,12 +87,20 @@ def _why(one: Measured) -> str:
 
 def newest_jobs(where: Built, benchmark: Benchmark) -> Mapping[Key, str]:
     """The newest job of each config there, which shows how its numbers came about. Four queries."""
-    cases = by_build(Source(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"])[where.build]
-    return {key: one.parts["latency_ms"][-1].job for key, one in cases.items() if "latency_ms" in one.parts}
+    cases = by_build(Source(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"])[
+        where.build
+    ]
+    return {
+        key: one.parts["latency_ms"][-1].job
+        for key, one in cases.items()
+        if "latency_ms" in one.parts
+    }
 
 
 def device_memory_gb(machine: int) -> float | None:
-    """Memory of the machine's device (a GPU's own, else the computer's); None where no result told it. One query."""
+    """Memory of the machine's device (a GPU's own, else the computer's); None where no result told
+    it. One query.
+    """
     found = Environment.objects.filter(results__job__run__machine=machine).order_by("-pk")
     facts = found.values_list("document__machine", flat=True).first() or {}
     return facts.get("gpu_memory_gb") or facts.get("memory_gb")

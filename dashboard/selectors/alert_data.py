@@ -1,4 +1,6 @@
-"""The points behind one alert: its series, its eager control, and the processes that confirmed it."""
+"""The points behind one alert: its series, its eager control, and the processes that confirmed
+it.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,7 +33,14 @@ class AroundChange:
 
 def step_of(alert: Alert) -> Step:
     before = alert.levels[0] if alert.levels else None
-    return Step(int(alert.planned_at.timestamp() * 1000), alert.effect, alert.low, alert.high, alert.unit, before)
+    return Step(
+        int(alert.planned_at.timestamp() * 1000),
+        alert.effect,
+        alert.low,
+        alert.high,
+        alert.unit,
+        before,
+    )
 
 
 def around(alert: Alert) -> AroundChange:
@@ -48,7 +57,9 @@ def control_of(series: Series) -> Series | None:
     metric = CONTROLS.get(series.metric)
     if metric is None or series.config.name == "eager":
         return None
-    same = {name: getattr(series, f"{name}_id") for name in ("benchmark", "config", "machine", "track")}
+    same = {
+        name: getattr(series, f"{name}_id") for name in ("benchmark", "config", "machine", "track")
+    }
     return Series.objects.select_related("config").filter(metric=metric, **same).first()
 
 
@@ -66,14 +77,18 @@ def _line(series: Series, step: Step) -> Line | None:
 
 def part(line: Line, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Line:
     """The data of ``line`` at the indices ``keep``."""
-    arrays: dict[str, Any] = {name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")}
+    arrays: dict[str, Any] = {
+        name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")
+    }
     names = ("status", "purpose", "build", "job")
     words: dict[str, Any] = {name: [getattr(line, name)[index] for index in keep] for name in names}
     return replace(line, **arrays, **words)
 
 
 def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
-    """What each process of the confirmation measured of the alert's case, in the order planned. One query."""
+    """What each process of the confirmation measured of the alert's case, in the order planned. One
+    query.
+    """
     found = Datum.objects.filter(
         series__benchmark=alert.series.benchmark_id,
         series__config=alert.series.config_id,
@@ -82,7 +97,9 @@ def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
         job__run__confirmation=confirmation,
         value__isnull=False,
     )
-    rows = found.order_by("planned_at", "job_id").values_list("build_id", "build__label", "value", "job_id")
+    rows = found.order_by("planned_at", "job_id").values_list(
+        "build_id", "build__label", "value", "job_id"
+    )
     return [
         Process(place, "new" if build == alert.new_id else "base", label, value, str(job))
         for place, (build, label, value, job) in enumerate(rows, start=1)

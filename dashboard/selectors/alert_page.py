@@ -1,4 +1,6 @@
-"""What the page of one alert says beside its charts: points, builds nearby, what triage can choose from."""
+"""What the page of one alert says beside its charts: points, builds nearby, what triage can choose
+from.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,9 @@ def groups() -> QuerySet[AlertGroup]:
 
 def commit_range(group: AlertGroup) -> str:
     """The address of PyTorch's commits between the two builds; empty where there is none."""
-    return commits.between(group.base.git_sha, group.new.git_sha) if group.base and group.new else ""
+    return (
+        commits.between(group.base.git_sha, group.new.git_sha) if group.base and group.new else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +63,35 @@ def points(seen: AroundChange) -> list[Row]:
 
 
 def _row(line: Line, index: int, first: int) -> Row:
-    low, high = (None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high))
+    low, high = (
+        None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)
+    )
     at, value = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC), float(line.value[index])
-    return Row(at, line.build[index], value, low, high, line.job[index], index >= first, index == first)
+    return Row(
+        at, line.build[index], value, low, high, line.job[index], index >= first, index == first
+    )
 
 
 def reproduce(alert: Alert) -> str:
-    """The command that repeats the job of the new level; empty where neither its result nor its file is kept."""
+    """The command that repeats the job of the new level; empty where neither its result nor its
+    file is kept.
+    """
     document = Result.objects.filter(job=alert.job_id).values_list("document", flat=True).first()
     line = str((document or {}).get("reproduce", ""))
     spec = alert.job.spec if alert.job else {}
     return command(spec, line) if line or spec else ""
 
 
-def for_triage(group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None) -> dict[str, Any]:
-    """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid points."""
+def for_triage(
+    group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None
+) -> dict[str, Any]:
+    """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid
+    points.
+    """
     series = {row.alert.series_id: row.alert.series for row in rows}
-    others = AlertGroup.objects.filter(state__in=OPEN, machine=group.machine, track=group.track).exclude(pk=group.pk)
+    others = AlertGroup.objects.filter(
+        state__in=OPEN, machine=group.machine, track=group.track
+    ).exclude(pk=group.pk)
     return {
         "people": list(get_user_model().objects.filter(is_active=True).order_by("username")),
         "others": list(others[:_MOST_OTHERS]),
@@ -88,7 +104,9 @@ def for_triage(group: AlertGroup, rows: Sequence[Told], seen: AroundChange | Non
 
 def mutes(series: Collection[int]) -> list[Mute]:
     """What is silent now, of these series."""
-    return list(Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by"))
+    return list(
+        Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by")
+    )
 
 
 def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
@@ -96,13 +114,19 @@ def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
 
 
 def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:
-    """Builds that the series measured shortly before and after the one where the change is placed. One query."""
+    """Builds that the series measured shortly before and after the one where the change is placed.
+    One query.
+    """
     if seen is None or seen.line is None or group.new is None:
         return []
     labels = [label for _, label in first_seen([seen.line])]
     if group.new.label not in labels:
         return []
     at = labels.index(group.new.label)
-    near = [label for label in labels[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1] if label != group.new.label]
+    near = [
+        label
+        for label in labels[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1]
+        if label != group.new.label
+    ]
     found = {build.label: build for build in TorchBuild.objects.filter(label__in=near)}
     return [found[label] for label in near if label in found]

@@ -1,4 +1,6 @@
-"""What the alert pages, the feed and the messages read: the inbox, its counts, and one group with its evidence."""
+"""What the alert pages, the feed and the messages read: the inbox, its counts, and one group with
+its evidence.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +9,18 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.metrics import Metric
-from dashboard.models import Alert, AlertGroup, AlertState, Cause, Direction, Kind, Machine, Series, Severity, Track
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    AlertState,
+    Cause,
+    Direction,
+    Kind,
+    Machine,
+    Series,
+    Severity,
+    Track,
+)
 from dashboard.wording import Change, effect, levels, metric_of
 
 OPEN = (
@@ -19,7 +32,9 @@ OPEN = (
 )
 EVERYTHING = "all"
 NOBODY = "nobody"
-RANK: dict[str, int] = {severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))}
+RANK: dict[str, int] = {
+    severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))
+}
 _PLAIN = {  # filter -> the field that it compares
     "severity": "severity",
     "cause": "cause",
@@ -27,13 +42,29 @@ _PLAIN = {  # filter -> the field that it compares
     "machine": "machine__key",
     "track": "track__key",
 }
-FILTERS = ("state", "severity", "cause", "direction", "kind", "machine", "track", "family", "assignee")
+FILTERS = (
+    "state",
+    "severity",
+    "cause",
+    "direction",
+    "kind",
+    "machine",
+    "track",
+    "family",
+    "assignee",
+)
 
 
 def choices() -> dict[str, list[str]]:
     """What each filter of the inbox can be set to. Four queries."""
-    families = Series.objects.filter(alerts__isnull=False).values_list("benchmark__family", flat=True)
-    assigned = get_user_model().objects.filter(alert_groups__isnull=False).values_list("username", flat=True)
+    families = Series.objects.filter(alerts__isnull=False).values_list(
+        "benchmark__family", flat=True
+    )
+    assigned = (
+        get_user_model()
+        .objects.filter(alert_groups__isnull=False)
+        .values_list("username", flat=True)
+    )
     return {
         "state": [EVERYTHING, *AlertState.values],
         "severity": [*RANK],
@@ -50,16 +81,23 @@ def choices() -> dict[str, list[str]]:
 def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
     """Groups that fit the filters, newest first.
 
-    Without a state only open ones; without a direction no improvements: those are shown when asked for.
+    Without a state only open ones; without a direction no improvements: those are shown when asked
+    for.
     """
     found = AlertGroup.objects.select_related("machine", "track", "base", "new", "assignee")
-    found = found.filter(**{field: chosen[name] for name, field in _PLAIN.items() if chosen.get(name)})
+    found = found.filter(
+        **{field: chosen[name] for name, field in _PLAIN.items() if chosen.get(name)}
+    )
     found = _by_state(found, chosen.get("state", ""))
     found = _by_direction(found, chosen.get("direction", ""))
     if family := chosen.get("family"):
-        found = found.filter(Exists(Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family)))
+        found = found.filter(
+            Exists(Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family))
+        )
     if assignee := chosen.get("assignee"):
-        found = found.filter(Q(assignee=None) if assignee == NOBODY else Q(assignee__username=assignee))
+        found = found.filter(
+            Q(assignee=None) if assignee == NOBODY else Q(assignee__username=assignee)
+        )
     return found.order_by("-created_at", "-pk")
 
 
@@ -72,7 +110,11 @@ def _by_state(found: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
 def _by_direction(found: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
     if direction == EVERYTHING:
         return found
-    return found.filter(direction=direction) if direction else found.exclude(direction=Direction.IMPROVEMENT)
+    return (
+        found.filter(direction=direction)
+        if direction
+        else found.exclude(direction=Direction.IMPROVEMENT)
+    )
 
 
 def with_counts(found: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
@@ -84,7 +126,8 @@ def with_counts(found: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
 class Tally:
     """How many groups of a selection have which severity and cause.
 
-    rows: (severity, number, [number by cause, in the order of causes]), worst first. causes: those that occur.
+    rows: (severity, number, [number by cause, in the order of causes]), worst first. causes: those
+        that occur.
     """
 
     causes: list[str]
@@ -94,7 +137,11 @@ class Tally:
 
 def tally(found: QuerySet[AlertGroup]) -> Tally:
     """The groups of ``found`` by severity and cause. One query."""
-    rows = found.order_by().values_list("severity", "cause").annotate(number=Count("pk", distinct=True))
+    rows = (
+        found.order_by()
+        .values_list("severity", "cause")
+        .annotate(number=Count("pk", distinct=True))
+    )
     return tallied({(severity, cause): number for severity, cause, number in rows})
 
 
@@ -111,10 +158,13 @@ def tallied(counts: Mapping[tuple[str, str], int]) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One alert in words. words: the status words before and after, of an alert about the status; else empty.
+    """One alert in words. words: the status words before and after, of an alert about the status;
+    else empty.
 
-    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where they are not known.
-    again: how it changed in the confirmation's processes, in so many rounds; None where they do not tell.
+    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where they are not
+        known.
+    again: how it changed in the confirmation's processes, in so many rounds; None where they do not
+        tell.
     """
 
     alert: Alert
@@ -127,10 +177,16 @@ class Told:
 
     @property
     def sentence(self) -> str:
-        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to 18.38 ms"."""
+        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to
+        18.38 ms".
+        """
         series = self.alert.series
         what = (
-            f"{self.words[1]} (was {self.words[0]})" if self.words else self.change.text if self.change else "changed"
+            f"{self.words[1]} (was {self.words[0]})"
+            if self.words
+            else self.change.text
+            if self.change
+            else "changed"
         )
         told = f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
         return f"{told}, {self.levels}" if self.levels else told
@@ -160,7 +216,9 @@ def told(alert: Alert) -> Told:
 
 
 def alerts_of(groups: Iterable[int]) -> list[Told]:
-    """Every alert of the groups: representatives that were re-measured first, then by size. One query."""
+    """Every alert of the groups: representatives that were re-measured first, then by size. One
+    query.
+    """
     found = Alert.objects.filter(group__in=list(groups)).select_related(
         "series__benchmark",
         "series__config",
@@ -172,7 +230,9 @@ def alerts_of(groups: Iterable[int]) -> list[Told]:
         "new",
         "group",
     )
-    return sorted(map(told, found), key=lambda one: (not one.alert.confirmation, not one.words, -one.size))
+    return sorted(
+        map(told, found), key=lambda one: (not one.alert.confirmation, not one.words, -one.size)
+    )
 
 
 def sides(rows: Iterable[Told]) -> dict[str, list[Told]]:

@@ -1,4 +1,6 @@
-"""One search: its builds in order with what is known of each, and the commits between the neighbours."""
+"""One search: its builds in order with what is known of each, and the commits between the
+neighbours.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +18,9 @@ from dashboard.selectors.versions import version_order
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One build of the search. place: base, new, or empty. is_open: it may be measured yet; is_measured: it is now."""
+    """One build of the search. place: base, new, or empty. is_open: it may be measured yet;
+    is_measured: it is now.
+    """
 
     build: TorchBuild
     place: str
@@ -46,7 +50,9 @@ def rows(of: Bisection) -> list[Row]:
     """The ends, and every build between that was measured or may be, oldest first. Two queries."""
     steps = {step["build"]: step for step in of.steps}
     ends, edges = {of.base_id: "base", of.new_id: "new"}, {of.low_id, of.high_id}
-    first, last, low, high = (version_order(one.version) for one in (of.base, of.new, of.low, of.high))
+    first, last, low, high = (
+        version_order(one.version) for one in (of.base, of.new, of.low, of.high)
+    )
     flavours = {of.base.label.partition("+")[2], of.new.label.partition("+")[2], ""}
     at_work = set(of.runs.filter(state__in=runs.ACTIVE_RUNS).values_list("build_id", flat=True))
     found = TorchBuild.objects.filter(base=None, channel__in={of.base.channel, of.new.channel})
@@ -54,14 +60,18 @@ def rows(of: Bisection) -> list[Row]:
         build
         for build in found
         if build.pk in ends
-        or (first < version_order(build.version) < last and build.label.partition("+")[2] in flavours)
+        or (
+            first < version_order(build.version) < last
+            and build.label.partition("+")[2] in flavours
+        )
     ]
     return [
         Row(
             build,
             ends.get(build.pk, ""),
             steps.get(build.label),
-            is_open=low < version_order(build.version) < high and not (steps.get(build.label) or {}).get("given_up"),
+            is_open=low < version_order(build.version) < high
+            and not (steps.get(build.label) or {}).get("given_up"),
             is_measured=build.pk in at_work,
             is_edge=build.pk in edges,
         )
@@ -80,4 +90,6 @@ def progress(of: Bisection, now: datetime) -> Progress:
     newest = of.runs.order_by("-pk").first()
     workers = runs.workers_alive(of.machine_id, now)
     left = runs.seconds_left(jobs, runs.expected_seconds(newest) if newest else {}, workers, now)
-    return Progress(runs.count_jobs(jobs), left, workers, most_steps(sum(row.is_open for row in rows(of))))
+    return Progress(
+        runs.count_jobs(jobs), left, workers, most_steps(sum(row.is_open for row in rows(of)))
+    )

@@ -1,4 +1,6 @@
-"""Every case as one build measured it at one place: from the rollup by build, and how the others failed."""
+"""Every case as one build measured it at one place: from the rollup by build, and how the others
+failed.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,7 +13,8 @@ from dashboard.selectors.versions import Tested, tested, version_order
 
 _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
            config.name, config.position"""
-# Of several benchmark versions the newest, of several library sets the one with the most processes; of all devices.
+# Of several benchmark versions the newest, of several library sets the one with the most processes;
+# of all devices.
 _LEVELS = f"""
     SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
            {_CASE}, level.metric, level.value, level.count, level.job
@@ -43,7 +46,9 @@ _FAILED = f"""
 
 
 def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
-    """The cases of a build with its levels of ``metrics``; what only failed with its status word. Two queries."""
+    """The cases of a build with its levels of ``metrics``; what only failed with its status word.
+    Two queries.
+    """
     given: dict[str, Any] = {
         "machine": place.machine.pk,
         "track": place.track.pk,
@@ -72,7 +77,9 @@ def _case(found: dict[tuple[str, str], Case], named: Sequence[Any]) -> Case:
 
 def builds(place: Place) -> list[Tested]:
     """What was measured at the place, the newest version first. One query."""
-    here = [one for one in tested() if (one.machine, one.track) == (place.machine.pk, place.track.pk)]
+    here = [
+        one for one in tested() if (one.machine, one.track) == (place.machine.pk, place.track.pk)
+    ]
     return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
 
 
@@ -89,5 +96,7 @@ _METRICS = """
 def metrics(place: Place) -> set[str]:
     """The metrics that were measured at the place. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(_METRICS, {"machine": place.machine.pk, "track": place.track.pk, "metrics": [*METRICS]})
+        cursor.execute(
+            _METRICS, {"machine": place.machine.pk, "track": place.track.pk, "metrics": [*METRICS]}
+        )
         return {metric for (metric,) in cursor.fetchall()}

@@ -23,6 +23,12 @@ def newest() -> list[Canary]:
     found = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
     related = found.select_related("benchmark", "machine", "track")
     return [
-        Canary(one, metric := METRICS[one.metric], quiet(change(metric, one.previous_value, one.last_value), metric))
-        for one in related.order_by("machine__key", "benchmark__position", "benchmark__name", "metric", "track__key")
+        Canary(
+            one,
+            metric := METRICS[one.metric],
+            quiet(change(metric, one.previous_value, one.last_value), metric),
+        )
+        for one in related.order_by(
+            "machine__key", "benchmark__position", "benchmark__name", "metric", "track__key"
+        )
     ]

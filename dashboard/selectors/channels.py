@@ -7,7 +7,9 @@ _MOST_DELIVERIES = 50
 
 
 def switched_off() -> list[Channel]:
-    """Channels that were switched off because nothing arrived. One that a person switched off has no problem."""
+    """Channels that were switched off because nothing arrived. One that a person switched off has
+    no problem.
+    """
     return list(Channel.objects.filter(enabled=False).exclude(problem=""))
 
 
@@ -17,14 +19,18 @@ def rules() -> list[Rule]:
 
 
 def wishes(rule: Rule) -> list[str]:
-    """What the rule wants, each choice that was made as a few words; a rule without choices wants all."""
+    """What the rule wants, each choice that was made as a few words; a rule without choices wants
+    all.
+    """
     states = rule.states or sorted(USUAL_STATES)
     told = [" or ".join(state.replace("_", " ") for state in states)]
     if rule.minimum_severity != "low":
         told.append(f"of {rule.minimum_severity} severity or worse")
     if rule.minimum_effect_percent:
         told.append(f"by {rule.minimum_effect_percent:g} % or more")
-    places = [machine.key for machine in rule.machines.all()] + [track.key for track in rule.tracks.all()]
+    places = [machine.key for machine in rule.machines.all()] + [
+        track.key for track in rule.tracks.all()
+    ]
     for names in (rule.families, rule.model_names, rule.metric_keys, places):
         if names:
             told.append(", ".join(names))

@@ -7,7 +7,8 @@ from dashboard.models import Alert, Artifact, Job
 from dashboard.selectors.alert_data import around
 
 _NOT_KEPT = (
-    "The jobs on one side of the change left no generated code: they were measured without it, or it is not kept. "
+    "The jobs on one side of the change left no generated code: they were measured without it, "
+    "or it is not kept. "
     "Whether the code differs is known all the same: results carry its fingerprints."
 )
 _NEAR = 8  # jobs on either side of the change that are looked at for code
@@ -15,7 +16,9 @@ _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The archives of the last job before a change that left code, and of the first one from it on."""
+    """The archives of the last job before a change that left code, and of the first one from it
+    on.
+    """
 
     before: Artifact
     after: Artifact
@@ -31,15 +34,24 @@ class CodeChange:
 
 
 def sides_of(alert: Alert) -> Sides | None:
-    """Where the code of both sides lies; None where one of them left none, or it is not kept. Four queries."""
+    """Where the code of both sides lies; None where one of them left none, or it is not kept. Four
+    queries.
+    """
     seen = around(alert)
     if seen.line is None:
         return None
     first = int((seen.line.at_ms < seen.step.at_ms).sum())
-    before, after = seen.line.job[max(first - _NEAR, 0) : first][::-1], seen.line.job[first : first + _NEAR]
-    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[*before, *after]).select_related("job__run__build")
+    before, after = (
+        seen.line.job[max(first - _NEAR, 0) : first][::-1],
+        seen.line.job[first : first + _NEAR],
+    )
+    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[*before, *after]).select_related(
+        "job__run__build"
+    )
     found = {str(artifact.job_id): artifact for artifact in kept}
-    old, new = (next((found[job] for job in side if job in found), None) for side in (before, after))
+    old, new = (
+        next((found[job] for job in side if job in found), None) for side in (before, after)
+    )
     return Sides(old, new) if old and new else None
 
 
@@ -57,7 +69,9 @@ def change_of(alert: Alert) -> CodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be shown."""
+    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be
+    shown.
+    """
 
     files: dict[str, str]
     problem: str = ""

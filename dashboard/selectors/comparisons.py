@@ -36,7 +36,11 @@ class Progress:
         states = {run.state for run in self.runs}
         if self.is_active:
             return RunState.RUNNING if self.counts.ended or self.counts.running else RunState.QUEUED
-        return RunState.CANCELLED if RunState.CANCELLED in states else max(states, default=RunState.PLANNED)
+        return (
+            RunState.CANCELLED
+            if RunState.CANCELLED in states
+            else max(states, default=RunState.PLANNED)
+        )
 
 
 def listing() -> QuerySet[Comparison]:
@@ -52,12 +56,20 @@ def comparison(uuid: UUID) -> Comparison:
 def progress(of: Comparison, now: datetime) -> Progress:
     """How far it is. Five queries."""
     found = list(of.runs.select_related("build", "machine").order_by("pk"))
-    jobs = Job.objects.filter(run__comparison=of).select_related("benchmark", "config", "run__build")
+    jobs = Job.objects.filter(run__comparison=of).select_related(
+        "benchmark", "config", "run__build"
+    )
     ended = list(jobs.defer("spec", "log_tail").order_by("-finished_at"))
     workers = runs_read.workers_alive(of.machine_id, now)
     expected = runs_read.expected_seconds(found[0]) if found else {}
     left = runs_read.seconds_left(ended, expected, workers, now)
-    return Progress(found, runs_read.count_jobs(ended), left, workers, [job for job in ended if runs_read.failed(job)])
+    return Progress(
+        found,
+        runs_read.count_jobs(ended),
+        left,
+        workers,
+        [job for job in ended if runs_read.failed(job)],
+    )
 
 
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
@@ -68,11 +80,14 @@ def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
 
 
 def bridge(of: Comparison, new: Side) -> tuple[Side, Side, str] | None:
-    """The new build under the libraries of the comparison, and under its own; None where none was measured.
+    """The new build under the libraries of the comparison, and under its own; None where none was
+    measured.
 
     Third, its own in words. new: the new build's side, which has both.
     """
-    own = next((run.libraries for run in of.runs.order_by("pk") if run.libraries != of.libraries), None)
+    own = next(
+        (run.libraries for run in of.runs.order_by("pk") if run.libraries != of.libraries), None
+    )
     if own is None:
         return None
     before, after = (_of_models(libraries) for libraries in (of.libraries, own))

@@ -41,7 +41,9 @@ FILTERS = tuple(_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for. chosen: name of a filter -> the values that it lets through, any where it has none."""
+    """What is asked for. chosen: name of a filter -> the values that it lets through, any where it
+    has none.
+    """
 
     chosen: dict[str, list[str]]
     since: datetime | None = None
@@ -52,14 +54,19 @@ def rows(asked: Filter) -> Iterator[Row]:
     """One query, read in chunks as long as the rows are taken."""
     conditions, parameters = _where(asked)
     with connection.chunked_cursor() as cursor:
-        cursor.execute(f"{_SELECT} {conditions} ORDER BY datum.planned_at, datum.job_id, series.metric", parameters)
+        cursor.execute(
+            f"{_SELECT} {conditions} ORDER BY datum.planned_at, datum.job_id, series.metric",
+            parameters,
+        )
         while chunk := cursor.fetchmany(CHUNK):
             yield from map(Row._make, chunk)
 
 
 def _where(asked: Filter) -> tuple[str, dict[str, Any]]:
     """The condition, made of our own column names alone, and its parameters."""
-    terms = [f"{_COLUMNS[name]} = ANY(%({name})s)" for name, values in asked.chosen.items() if values]
+    terms = [
+        f"{_COLUMNS[name]} = ANY(%({name})s)" for name, values in asked.chosen.items() if values
+    ]
     terms += ["datum.planned_at >= %(since)s"] if asked.since else []
     terms += ["datum.planned_at < %(until)s"] if asked.until else []
     where = f"WHERE {' AND '.join(terms)}" if terms else ""

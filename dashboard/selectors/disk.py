@@ -19,7 +19,9 @@ _TAKEN = """
 
 @dataclass(frozen=True, slots=True)
 class WorkerDisk:
-    """Of one worker, GB: what its environments take and may take, and what was free when it said hello."""
+    """Of one worker, GB: what its environments take and may take, and what was free when it said
+    hello.
+    """
 
     worker: Worker
     environments_gb: float
@@ -35,7 +37,9 @@ class WorkerDisk:
 
 @dataclass(frozen=True, slots=True)
 class SiteDisk:
-    """Of the site, bytes; free and total: of the disk that the artifacts lie on, None where they lie in S3."""
+    """Of the site, bytes; free and total: of the disk that the artifacts lie on, None where they
+    lie in S3.
+    """
 
     database: int
     artifacts: int
@@ -43,12 +47,18 @@ class SiteDisk:
     total: int | None = None
 
 
-def workers(machines: Iterable[MachineRow], environments: Iterable[InstalledEnvironment]) -> list[WorkerDisk]:
+def workers(
+    machines: Iterable[MachineRow], environments: Iterable[InstalledEnvironment]
+) -> list[WorkerDisk]:
     """Every worker of these machines. No query."""
     taken: Counter[int] = Counter()
     for environment in environments:
         taken[environment.worker_id] += environment.size_mb or 0
-    return [_of(row.worker, taken[row.worker.pk] / 1000) for machine in machines for row in machine.workers]
+    return [
+        _of(row.worker, taken[row.worker.pk] / 1000)
+        for machine in machines
+        for row in machine.workers
+    ]
 
 
 def _of(worker: Worker, environments_gb: float) -> WorkerDisk:

@@ -1,4 +1,6 @@
-"""What the result documents on either side of a change say: code, environment, suite, interference. Reads only."""
+"""What the result documents on either side of a change say: code, environment, suite, interference.
+Reads only.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,31 +25,45 @@ class Jobs:
 
 
 def jobs_around(alert: Alert) -> Jobs:
-    """The scheduled jobs of the alert's series next to its change, and those that measured its builds in turn."""
+    """The scheduled jobs of the alert's series next to its change, and those that measured its
+    builds in turn.
+    """
     found = history.scheduled([alert.series_id])
     before = found.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")[:LOOKED_AT]
     after = found.filter(planned_at__gte=alert.planned_at)[:LOOKED_AT]
-    old, new = ([str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after))
-    return Jobs([*old, *_confirming(alert, alert.base_id)], [*new, *_confirming(alert, alert.new_id)])
+    old, new = (
+        [str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after)
+    )
+    return Jobs(
+        [*old, *_confirming(alert, alert.base_id)], [*new, *_confirming(alert, alert.new_id)]
+    )
 
 
 def _confirming(alert: Alert, build: int | None) -> list[str]:
-    """The jobs of the case that its confirmation ran on a build; none where the build did not change."""
+    """The jobs of the case that its confirmation ran on a build; none where the build did not
+    change.
+    """
     if alert.pk is None or alert.base_id == alert.new_id:
         return []
     jobs = Job.objects.filter(
-        run__confirmation__group=alert.group_id, run__build=build, benchmark=alert.series.benchmark_id,
+        run__confirmation__group=alert.group_id,
+        run__build=build,
+        benchmark=alert.series.benchmark_id,
         config=alert.series.config_id,
-    )  # fmt: skip
+    )
     return [str(job) for job in jobs.order_by("position").values_list("pk", flat=True)[:LOOKED_AT]]
 
 
 def documents_of(jobs: Jobs) -> dict[str, dict[str, Any]]:
     """What the facts need of each job's result, by job."""
     found = Result.objects.filter(pk__in=[*jobs.before, *jobs.after]).values(
-        "job_id", "suite_version", "environment__document", "document__compile__fingerprints", "document__marks",
+        "job_id",
+        "suite_version",
+        "environment__document",
+        "document__compile__fingerprints",
+        "document__marks",
         "document__ablation",
-    )  # fmt: skip
+    )
     return {str(one["job_id"]): dict(one) for one in found}
 
 
@@ -62,7 +78,10 @@ def pressed(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str]) -> flo
 
 
 def code(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> Code | None:
-    sides = [_known(documents, side, "document__compile__fingerprints") for side in (jobs.before, jobs.after)]
+    sides = [
+        _known(documents, side, "document__compile__fingerprints")
+        for side in (jobs.before, jobs.after)
+    ]
     if not all(sides):
         return None
     unstable = any(
@@ -98,7 +117,9 @@ def between(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Differe
 
 
 def _flat(document: Mapping[str, Any], path: str = "") -> dict[str, str]:
-    """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint; Triton belongs to the build."""
+    """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint; Triton
+    belongs to the build.
+    """
     found: dict[str, str] = {}
     for key, value in document.items():
         if isinstance(value, Mapping):

@@ -1,4 +1,6 @@
-"""Where in a trend the environment changed otherwise than by the torch build: driver, libraries, settings, machine."""
+"""Where in a trend the environment changed otherwise than by the torch build: driver, libraries,
+settings, machine.
+"""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -15,11 +17,15 @@ _TWO = 2
 
 
 def moves(lines: Sequence[Line]) -> list[At]:
-    """A mark for each moment at which an environment followed another one, in time order. At most one query."""
+    """A mark for each moment at which an environment followed another one, in time order. At most
+    one query.
+    """
     found = sorted({move for line in lines for move in _of(line)})
     if not found:
         return []
-    documents = {key: one.document for key, one in Environment.objects.in_bulk(_keys(found)).items()}
+    documents = {
+        key: one.document for key, one in Environment.objects.in_bulk(_keys(found)).items()
+    }
     told = [(at, _text(between(documents[old], documents[new]))) for at, old, new in found]
     return [At(at, text) for at, text in dict.fromkeys(told) if text]
 
@@ -28,7 +34,11 @@ def _of(line: Line) -> Iterable[tuple[int, int, int]]:
     """(milliseconds, environment before, environment after) where it changed."""
     if len({*line.environment} - {None}) < _TWO:  # the rule, and quick
         return []
-    known = [(int(at), key) for at, key in zip(line.at_ms, line.environment, strict=True) if key is not None]
+    known = [
+        (int(at), key)
+        for at, key in zip(line.at_ms, line.environment, strict=True)
+        if key is not None
+    ]
     return [(at, old, new) for (_, old), (at, new) in pairwise(known) if old != new]
 
 

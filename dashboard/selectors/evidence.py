@@ -1,4 +1,6 @@
-"""What is known around a change: the alert as grouping sees it, the series judged, the build before."""
+"""What is known around a change: the alert as grouping sees it, the series judged, the build
+before.
+"""
 
 from dashboard.grouping import Suspicion
 from dashboard.metrics import METRICS
@@ -30,17 +32,27 @@ def suspicion_of(alert: Alert) -> Suspicion:
 
 
 def judged_series(group: AlertGroup) -> int:
-    """How many series of the group's machine and track are judged at all: the tests among which it was found."""
-    there = Series.objects.filter(machine=group.machine_id, track=group.track_id, metric__in=ALERTING)
+    """How many series of the group's machine and track are judged at all: the tests among which it
+    was found.
+    """
+    there = Series.objects.filter(
+        machine=group.machine_id, track=group.track_id, metric__in=ALERTING
+    )
     return there.filter(count__gt=0).count()
 
 
 def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
-    """The build that the group's track measured on its machine before it first measured this one."""
-    runs = Run.objects.filter(machine=group.machine_id, track=group.track_id, purpose=Purpose.SCHEDULED)
+    """The build that the group's track measured on its machine before it first measured this
+    one.
+    """
+    runs = Run.objects.filter(
+        machine=group.machine_id, track=group.track_id, purpose=Purpose.SCHEDULED
+    )
     first = runs.filter(build=build).order_by("created_at").first()
     if first is None:
         return None
-    before = runs.filter(created_at__lt=first.created_at).exclude(build=build).order_by("-created_at")
+    before = (
+        runs.filter(created_at__lt=first.created_at).exclude(build=build).order_by("-created_at")
+    )
     earlier = before.select_related("build").first()
     return earlier.build if earlier else None

@@ -1,6 +1,8 @@
-"""Gathers the facts around a change, for `dashboard.attribution`: read only, when an alert is raised or settled.
+"""Gathers the facts around a change, for `dashboard.attribution`: read only, when an alert is
+raised or settled.
 
-A window is the newest data before the change and the first ones from it on, at most `WINDOW` on a side.
+A window is the newest data before the change and the first ones from it on, at most `WINDOW` on a
+side.
 """
 
 from collections import defaultdict
@@ -38,7 +40,9 @@ class _Sides:
 
 
 def facts_of(alert: Alert) -> Facts:
-    """Everything known around the change of `alert` (with series, benchmark, config, builds and group)."""
+    """Everything known around the change of `alert` (with series, benchmark, config, builds and
+    group).
+    """
     series = alert.series
     jobs = documents.jobs_around(alert)
     found = documents.documents_of(jobs)
@@ -50,7 +54,8 @@ def facts_of(alert: Alert) -> Facts:
         change=change,
         eager=series.config.name == EAGER,
         same_build=alert.base_id == alert.new_id,
-        confirmed=alert.confirmation == "confirmed" and not (confirmation and confirmation.only_new),
+        confirmed=alert.confirmation == "confirmed"
+        and not (confirmation and confirmation.only_new),
         control=_control(alert, confirmation),
         pinned=_pinned(alert),
         canary=_canary(alert),
@@ -74,11 +79,14 @@ def _change(alert: Alert) -> Moved | None:
     return Moved(METRICS[alert.series.metric].label, alert.effect, low, high)
 
 
-# --- Other series at the same place ------------------------------------------------------------------------
+# --- Other series at the same place
+# ------------------------------------------------------------------------
 
 
 def _sides(series_ids: Iterable[int], alert: Alert) -> dict[int, _Sides]:
-    """Values of series around the alert's change, by series; those without both sides are left out."""
+    """Values of series around the alert's change, by series; those without both sides are left
+    out.
+    """
     span = _span(alert)
     if span is None:
         return {}
@@ -89,19 +97,29 @@ def _sides(series_ids: Iterable[int], alert: Alert) -> dict[int, _Sides]:
             continue
         (sides[series].before if at < alert.planned_at else sides[series].after).append(value)
     return {
-        pk: _Sides(one.before[-WINDOW:], one.after[:WINDOW]) for pk, one in sides.items() if one.before and one.after
+        pk: _Sides(one.before[-WINDOW:], one.after[:WINDOW])
+        for pk, one in sides.items()
+        if one.before and one.after
     }
 
 
 def _span(alert: Alert) -> datetime | None:
     """When the window before the change begins."""
-    before = history.scheduled([alert.series_id]).filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
+    before = (
+        history.scheduled([alert.series_id])
+        .filter(planned_at__lt=alert.planned_at)
+        .order_by("-planned_at")
+    )
     moments = list(before.values_list("planned_at", flat=True)[:WINDOW])
     return moments[-1] if moments else None
 
 
-def moved(name: str, metric: str, before: Sequence[float], after: Sequence[float], url: str = "") -> Moved | None:
-    """How a level changed between two sets of values; None where that cannot be told in percent with an interval."""
+def moved(
+    name: str, metric: str, before: Sequence[float], after: Sequence[float], url: str = ""
+) -> Moved | None:
+    """How a level changed between two sets of values; None where that cannot be told in percent
+    with an interval.
+    """
     if not before or not after or metric == STATUS_METRIC:
         return None
     found = judge(before, after, settings_of(METRICS[metric]))
@@ -112,19 +130,27 @@ def moved(name: str, metric: str, before: Sequence[float], after: Sequence[float
 
 def _same_case(alert: Alert) -> dict[str, int]:
     series = alert.series
-    return {f"{name}_id": getattr(series, f"{name}_id") for name in ("benchmark", "config", "machine", "track")}
+    return {
+        f"{name}_id": getattr(series, f"{name}_id")
+        for name in ("benchmark", "config", "machine", "track")
+    }
 
 
 def _moved_series(alert: Alert, names: Mapping[str, str]) -> list[Moved]:
     """How other metrics (key -> name) of the same case moved."""
     found = {one.pk: one for one in Series.objects.filter(**_same_case(alert), metric__in=names)}
     sides = _sides(found, alert)
-    told = [moved(names[found[pk].metric], found[pk].metric, one.before, one.after) for pk, one in sides.items()]
+    told = [
+        moved(names[found[pk].metric], found[pk].metric, one.before, one.after)
+        for pk, one in sides.items()
+    ]
     return [one for one in told if one is not None]
 
 
 def _control(alert: Alert, confirmation: Confirmation | None) -> Moved | None:
-    """The eager control of the same jobs; of the confirmation's, where there is one: they were measured in turn."""
+    """The eager control of the same jobs; of the confirmation's, where there is one: they were
+    measured in turn.
+    """
     metric = CONTROLS.get(alert.series.metric)
     if metric is None or alert.series.config.name == EAGER:
         return None
@@ -137,11 +163,16 @@ def _control(alert: Alert, confirmation: Confirmation | None) -> Moved | None:
     return next(iter(_moved_series(alert, {metric: name})), None)
 
 
-def _confirmed_values(alert: Alert, confirmation: Confirmation, metric: str) -> dict[int | None, list[float]]:
+def _confirmed_values(
+    alert: Alert, confirmation: Confirmation, metric: str
+) -> dict[int | None, list[float]]:
     found = Datum.objects.filter(
-        job__run__confirmation=confirmation, series__metric=metric, series__benchmark=alert.series.benchmark_id,
-        series__config=alert.series.config_id, value__isnull=False,
-    )  # fmt: skip
+        job__run__confirmation=confirmation,
+        series__metric=metric,
+        series__benchmark=alert.series.benchmark_id,
+        series__config=alert.series.config_id,
+        value__isnull=False,
+    )
     by_build: dict[int | None, list[float]] = defaultdict(list)
     for build, value in found.values_list("build_id", "value"):
         if value is not None:
@@ -163,14 +194,22 @@ def _pinned(alert: Alert) -> list[Moved]:
 
 
 def _canary(alert: Alert) -> list[Moved]:
-    """What the machine itself can do, on a build that stayed: on this track where it did, on pinned ones always."""
+    """What the machine itself can do, on a build that stayed: on this track where it did, on pinned
+    ones always.
+    """
     found = Series.objects.filter(
-        machine=alert.series.machine_id, benchmark__family=CANARY_FAMILY, metric="latency_ms", config__name=EAGER
+        machine=alert.series.machine_id,
+        benchmark__family=CANARY_FAMILY,
+        metric="latency_ms",
+        config__name=EAGER,
     ).exclude(benchmark=alert.series.benchmark_id)
     if alert.base_id != alert.new_id:
         found = found.filter(track__kind=Track.Kind.PINNED)
     names = {one.pk: one.benchmark.name for one in found.select_related("benchmark")}
-    told = [moved(f"Canary {names[pk]}", "latency_ms", *_both(one)) for pk, one in _sides(names, alert).items()]
+    told = [
+        moved(f"Canary {names[pk]}", "latency_ms", *_both(one))
+        for pk, one in _sides(names, alert).items()
+    ]
     return [one for one in told if one is not None]
 
 
@@ -179,10 +218,14 @@ def _alike(alert: Alert, change: Moved | None) -> tuple[int, int]:
     if change is None or METRICS[alert.series.metric].unit not in ("ms", "s"):
         return 0, 0
     found = Series.objects.filter(
-        machine=alert.series.machine_id, track=alert.series.track_id, metric="latency_ms", config__name=EAGER
+        machine=alert.series.machine_id,
+        track=alert.series.track_id,
+        metric="latency_ms",
+        config__name=EAGER,
     ).exclude(benchmark=alert.series.benchmark_id)
     told = [
-        moved("eager", "latency_ms", *_both(one)) for one in _sides(found.values_list("pk", flat=True), alert).values()
+        moved("eager", "latency_ms", *_both(one))
+        for one in _sides(found.values_list("pk", flat=True), alert).values()
     ]
     known = [one for one in told if one is not None]
     return sum(one.as_much_as(change) for one in known), len(known)
@@ -193,7 +236,8 @@ def _both(sides: _Sides) -> tuple[list[float], list[float]]:
 
 
 def _eager_passes(alert: Alert) -> bool | None:
-    """Whether the newest eager job of the benchmark on the new build passed; None where there is none.
+    """Whether the newest eager job of the benchmark on the new build passed; None where there is
+    none.
 
     Also one that was planned before the alert's own job: a run plans eager first.
     """
@@ -202,8 +246,10 @@ def _eager_passes(alert: Alert) -> bool | None:
     same = {key: value for key, value in _same_case(alert).items() if key != "config_id"}
     found = Datum.objects.filter(
         **{f"series__{key}": value for key, value in same.items()},
-        series__config__name=EAGER, series__metric=STATUS_METRIC, build=alert.new_id,
-    )  # fmt: skip
+        series__config__name=EAGER,
+        series__metric=STATUS_METRIC,
+        build=alert.new_id,
+    )
     newest = found.order_by("-planned_at").values_list("status", flat=True).first()
     return None if newest is None else newest == "pass"
 
@@ -214,14 +260,22 @@ def _variant(alert: Alert) -> str:
     told = []
     for kind in ("inductor", "env"):
         before, after = old.get(kind) or {}, new.get(kind) or {}
-        told += [f"{key} = {value}" for key, value in sorted(after.items()) if before.get(key) != value]
+        told += [
+            f"{key} = {value}" for key, value in sorted(after.items()) if before.get(key) != value
+        ]
     return ", ".join(told)
 
 
 def _inductor_alone(alert: Alert) -> bool:
-    """Whether the two builds are one torch with the same environment variables, and differ in settings of Inductor."""
+    """Whether the two builds are one torch with the same environment variables, and differ in
+    settings of Inductor.
+    """
     if alert.base is None or alert.new is None:
         return False
     old, new = (build.variant for build in (alert.base, alert.new))
     one_torch = (alert.base.base_id or alert.base_id) == (alert.new.base_id or alert.new_id)
-    return one_torch and old.get("env", {}) == new.get("env", {}) and old.get("inductor") != new.get("inductor")
+    return (
+        one_torch
+        and old.get("env", {}) == new.get("env", {})
+        and old.get("inductor") != new.get("inductor")
+    )

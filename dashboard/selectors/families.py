@@ -14,9 +14,14 @@ from dashboard.selectors.rollup import EAGER, SHOWN, Place
 from dashboard.summary import Day, Figure, newest_build
 
 DAYS = 30
-# Eager is the control: it counts where cases pass, and in nothing that compares with it. NULL: every compiled config.
-_CONFIGS = "(config.name = %(config)s OR (%(config)s = '' AND (known.metric = 'passed' OR config.name <> %(eager)s)))"
-# Where the cases stand: their newest values, without what failed since, which the newest datum of `passed` tells.
+# Eager is the control: it counts where cases pass, and in nothing that compares with it. NULL:
+# every compiled config.
+_CONFIGS = (
+    "(config.name = %(config)s OR (%(config)s = '' AND (known.metric = 'passed' OR "
+    "config.name <> %(eager)s)))"
+)
+# Where the cases stand: their newest values, without what failed since, which the newest datum of
+# `passed` tells.
 _NOW = f"""
     SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, known.metric, count(*), 0,
            avg(CASE WHEN known.metric = 'passed' THEN known.last_value ELSE ln(known.last_value) END)
@@ -43,7 +48,9 @@ _DAYS = f"""
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """One family in one mode; its figures in the order of metrics.SUMMARY, None where a metric has no value."""
+    """One family in one mode; its figures in the order of metrics.SUMMARY, None where a metric has
+    no value.
+    """
 
     family: str
     mode: str
@@ -61,11 +68,17 @@ class Families:
 
 
 def read(place: Place, config: str = "") -> Families:
-    """The families of the place: over every compiled config, or over ``config`` alone. One query."""
+    """The families of the place: over every compiled config, or over ``config`` alone. One
+    query.
+    """
     given = {
-        "machine": place.machine.pk, "track": place.track.pk, "metrics": [*SUMMARY], "config": config, "eager": EAGER,
+        "machine": place.machine.pk,
+        "track": place.track.pk,
+        "metrics": [*SUMMARY],
+        "config": config,
+        "eager": EAGER,
         "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
-    }  # fmt: skip
+    }
     levels: dict[tuple[str, str], dict[str, tuple[int, float]]] = defaultdict(dict)
     days: dict[tuple[str, str, str], list[Day]] = defaultdict(list)
     for day, build, family, mode, metric, *told in _rows(given):
@@ -95,10 +108,14 @@ def _row(
     figures = []
     for metric in SUMMARY:
         cases, level = known.get(metric, (0, None))
-        figures.append(Figure(METRICS[metric], level, cases, days[*key, metric], build) if cases else None)
+        figures.append(
+            Figure(METRICS[metric], level, cases, days[*key, metric], build) if cases else None
+        )
     return FamilyRow(*key, figures)
 
 
 def configs() -> list[str]:
     """The compiled configs that are in the registry. One query."""
-    return list(Config.objects.exclude(name=EAGER).filter(retired=False).values_list("name", flat=True))
+    return list(
+        Config.objects.exclude(name=EAGER).filter(retired=False).values_list("name", flat=True)
+    )

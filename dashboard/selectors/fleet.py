@@ -8,7 +8,16 @@ from datetime import datetime
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 
-from dashboard.models import InstalledEnvironment, Job, JobState, Machine, ModelRepository, Schedule, Track, Worker
+from dashboard.models import (
+    InstalledEnvironment,
+    Job,
+    JobState,
+    Machine,
+    ModelRepository,
+    Schedule,
+    Track,
+    Worker,
+)
 from dashboard.selectors.runs import ALIVE, WAITING
 
 
@@ -61,7 +70,9 @@ def machines(now: datetime) -> list[MachineRow]:
         for machine in Machine.objects.annotate(waiting=Coalesce(Subquery(counted), 0))
     }
     held = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("pk")).order_by()
-    fields = JSONObject(uuid="uuid", benchmark="benchmark__name", config="config__name", phase="phase")
+    fields = JSONObject(
+        uuid="uuid", benchmark="benchmark__name", config="config__name", phase="phase"
+    )
     for worker in Worker.objects.annotate(held=Subquery(held.values(fields=fields)[:1])):
         alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
         job = Held(**worker.held) if worker.held else None
@@ -75,14 +86,20 @@ def tracks() -> list[Track]:
 
 
 def environments() -> QuerySet[InstalledEnvironment]:
-    """What is installed on the workers, the adopted interpreters first; evicted ones are left out. One query."""
+    """What is installed on the workers, the adopted interpreters first; evicted ones are left out.
+    One query.
+    """
     there = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
-    return there.select_related("build", "worker").order_by("worker__name", "-adopted", "build__version", "key")
+    return there.select_related("build", "worker").order_by(
+        "worker__name", "-adopted", "build__version", "key"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A file or package of own models, as a worker told of it. key: another one for another problem."""
+    """A file or package of own models, as a worker told of it. key: another one for another
+    problem.
+    """
 
     source: str
     worker: str
@@ -94,17 +111,24 @@ class SourceRow:
 def sources(machines: Iterable[MachineRow]) -> list[SourceRow]:
     """Own models that workers of these machines have on their own disks. No query."""
     return [
-        SourceRow(str(one["source"]), row.worker.name, int(one["benchmarks"]), str(one["problem"]),
-                  f"{row.worker.pk}-{place}-{zlib.crc32(str(one['problem']).encode())}")
+        SourceRow(
+            str(one["source"]),
+            row.worker.name,
+            int(one["benchmarks"]),
+            str(one["problem"]),
+            f"{row.worker.pk}-{place}-{zlib.crc32(str(one['problem']).encode())}",
+        )
         for machine in machines
         for row in machine.workers
         for place, one in enumerate(row.worker.facts.get("sources", []))
-    ]  # fmt: skip
+    ]
 
 
 def repositories() -> QuerySet[ModelRepository]:
     """Git repositories of own models, with how many benchmarks each offers. One query."""
-    return ModelRepository.objects.annotate(offered=Count("benchmarks", filter=Q(benchmarks__retired=False)))
+    return ModelRepository.objects.annotate(
+        offered=Count("benchmarks", filter=Q(benchmarks__retired=False))
+    )
 
 
 def schedules() -> QuerySet[Schedule]:

@@ -1,4 +1,6 @@
-"""The scheduled data of a series, as detection reads them: without what a person has marked as invalid."""
+"""The scheduled data of a series, as detection reads them: without what a person has marked as
+invalid.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -9,7 +11,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from dashboard.following import Reading
 from dashboard.models import Datum, InvalidPoint, Purpose, Series, Track
 
-PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)  # tracks on which data of one build are repeats of one point
+# Tracks on which data of one build are repeats of one point
+PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
 # Equal for equal data: late data, a job that was run again and an invalid point all change it.
 _DIGEST = """
     SELECT count(*), coalesce(bit_xor(hashtextextended(
@@ -20,7 +23,17 @@ _DIGEST = """
         WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
     )
 """
-_FIELDS = ("planned_at", "job_id", "build_id", "environment_id", "benchmark_version", "status", "value", "low", "high")
+_FIELDS = (
+    "planned_at",
+    "job_id",
+    "build_id",
+    "environment_id",
+    "benchmark_version",
+    "status",
+    "value",
+    "low",
+    "high",
+)
 
 
 def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:

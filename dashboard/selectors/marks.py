@@ -1,4 +1,6 @@
-"""What people and the detector have said about the series of a page: alerts, invalid points, remarks, mutes."""
+"""What people and the detector have said about the series of a page: alerts, invalid points,
+remarks, mutes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +12,8 @@ from dashboard.metrics import Metric
 from dashboard.models import Benchmark, Series
 from dashboard.wording import Change, effect
 
-# One statement: the page's figure is asked for often, and each of these tables holds little of a series.
+# One statement: the page's figure is asked for often, and each of these tables holds little of a
+# series.
 _MARKS = """
     SELECT 'alert', alert.series_id, extract(epoch FROM alert.planned_at)::float8, alert_group.state,
            alert_group.id::text, alert.unit, alert.direction, alert.effect, alert.low, alert.high
@@ -63,7 +66,9 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """invalid: series -> {job: reason}. can_show: series -> the smallest change in percent that it shows."""
+    """invalid: series -> {job: reason}. can_show: series -> the smallest change in percent that it
+    shows.
+    """
 
     alerts: list[AlertMark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
@@ -73,7 +78,9 @@ class Marks:
 
 
 def read(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -> Marks:
-    """Everything that was said about ``series``, all of one ``metric``, in time order. One query."""
+    """Everything that was said about ``series``, all of one ``metric``, in time order. One
+    query.
+    """
     marks = Marks()
     with connection.cursor() as cursor:
         cursor.execute(_MARKS, {"series": [one.pk for one in series], "benchmark": benchmark.pk})

@@ -1,4 +1,6 @@
-"""Benchmarks × configs at one place: any metric of every case, how it changed against a base, and how others failed."""
+"""Benchmarks × configs at one place: any metric of every case, how it changed against a base, and
+how others failed.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,15 +15,19 @@ from dashboard.wording import Change, change, interval, is_count, quantity
 FILTERS = ("family", "model", "mode", "dtype", "size")
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
 SPEEDUP = METRICS["speedup"]
-_HEAT_STEPS = (1.02, 1.10, 1.25, 1.50)  # a speedup beyond the n-th is n steps warm; its reciprocal n steps cold
-_CHANGE_STEPS = (1, 2.5, 5, 10)  # times the metric's threshold; of what is counted, plain differences
+# a speedup beyond the n-th is n steps warm; its reciprocal n steps cold
+_HEAT_STEPS = (1.02, 1.10, 1.25, 1.50)
+# Times the metric's threshold; of what is counted, plain differences
+_CHANGE_STEPS = (1, 2.5, 5, 10)
 
 
 class Cell(NamedTuple):
     """One case as the matrix shows it. A tuple: a page makes thousands of them.
 
-    text: the value, its change against the base, or the status word. heat: −4 (worse) … 4 (better). about: what hover
-    and screen readers add. goodness: what it is sorted by, larger is better; None where there is nothing to sort by.
+    text: the value, its change against the base, or the status word. heat: −4 (worse) … 4 (better).
+        about: what hover
+    and screen readers add. goodness: what it is sorted by, larger is better; None where there is
+    nothing to sort by.
     """
 
     case: Case
@@ -45,7 +51,9 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """means: family -> the geomean of each config's column, as text; empty where rows are not grouped by family."""
+    """means: family -> the geomean of each config's column, as text; empty where rows are not
+    grouped by family.
+    """
 
     configs: list[str]
     rows: list[Row]
@@ -56,7 +64,8 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the matrix shows. base: the cases of the base build by (benchmark, config); None without a base.
+    """What the matrix shows. base: the cases of the base build by (benchmark, config); None without
+    a base.
 
     order: a key of ORDERS, or a config, best first; with "-" before it worst first.
     """
@@ -78,10 +87,16 @@ def read(place: Place, asked: Asked) -> list[Case]:
 
 
 def matrix(found: Sequence[Case], asked: Asked) -> Matrix:
-    """The table of ``found``; a status keeps the benchmarks of which a case has it ("failed": any but pass)."""
-    configs = [config for _, config in sorted({(case.config_position, case.config) for case in found})]
+    """The table of ``found``; a status keeps the benchmarks of which a case has it ("failed": any
+    but pass).
+    """
+    configs = [
+        config for _, config in sorted({(case.config_position, case.config) for case in found})
+    ]
     by_benchmark: dict[str, dict[str, Case]] = {}
-    families = {family: place for place, family in enumerate(dict.fromkeys(case.family for case in found))}
+    families = {
+        family: place for place, family in enumerate(dict.fromkeys(case.family for case in found))
+    }
     for case in sorted(found, key=lambda case: families[case.family]):
         by_benchmark.setdefault(case.benchmark, {})[case.config] = case
     kept = [one for one in by_benchmark.values() if _has(one.values(), asked.status)]
@@ -92,7 +107,9 @@ def matrix(found: Sequence[Case], asked: Asked) -> Matrix:
 
 
 def _has(row: Iterable[Case], status: str) -> bool:
-    return not status or any((case.status or "pass") == status or (status == "failed" and case.failed) for case in row)
+    return not status or any(
+        (case.status or "pass") == status or (status == "failed" and case.failed) for case in row
+    )
 
 
 def _row(by_config: dict[str, Case], configs: Sequence[str], asked: Asked) -> Row:
@@ -101,7 +118,8 @@ def _row(by_config: dict[str, Case], configs: Sequence[str], asked: Asked) -> Ro
     return Row(first.benchmark, first.family, first.mode, first.dtype, cells)
 
 
-# --- Cells --------------------------------------------------------------------------------------------------
+# --- Cells
+# --------------------------------------------------------------------------------------------------
 def cell(case: Case, asked: Asked) -> Cell:
     """What the matrix says about one case."""
     if case.failed:
@@ -111,34 +129,51 @@ def cell(case: Case, asked: Asked) -> Cell:
     newest = case.newest.get(asked.metric.key)
     if newest is None or newest.value is None:
         return Cell(
-            case, _latency(case) if asked.metric == SPEEDUP else "–", 0, f"no {_name(asked.metric)} was measured"
+            case,
+            _latency(case) if asked.metric == SPEEDUP else "–",
+            0,
+            f"no {_name(asked.metric)} was measured",
         )
     if asked.base is not None:
-        return _against(case, newest.value, asked.base.get((case.benchmark, case.config)), asked.metric)
+        return _against(
+            case, newest.value, asked.base.get((case.benchmark, case.config)), asked.metric
+        )
     ends = interval(asked.metric, newest.low, newest.high)
     told = f"{_latency(case)} per step" if asked.metric == SPEEDUP else _speedup(case)
     about = "; ".join(part for part in (told, f"95 % interval {ends}" if ends else "") if part)
     goodness = -newest.value if asked.metric.lower_is_better else newest.value
-    return Cell(case, quantity(asked.metric, newest.value), heat(case.value("speedup")), about, goodness)
+    return Cell(
+        case, quantity(asked.metric, newest.value), heat(case.value("speedup")), about, goodness
+    )
 
 
 def _against(case: Case, value: float, base: Case | None, metric: Metric) -> Cell:
     before = base.value(metric.key) if base else None
     text = quantity(metric, value)
     if before is None or base is None:
-        why = f"the base ended with {base.status}" if base and base.failed else "not measured with the base"
+        why = (
+            f"the base ended with {base.status}"
+            if base and base.failed
+            else "not measured with the base"
+        )
         return Cell(case, text, 0, f"{why}: no change to tell")
     moved = change(metric, before, value)
     step = change_heat(metric, before, value)
     ratio = abs(math.log(value / before)) if value > 0 and before > 0 else abs(value - before)
     better = (value < before) == metric.lower_is_better
     about = f"{quantity(metric, before)} before, {text} now"
-    return Cell(case, moved.text if moved else text, step, about, ratio if better else -ratio, moved)
+    return Cell(
+        case, moved.text if moved else text, step, about, ratio if better else -ratio, moved
+    )
 
 
 def _latency(case: Case) -> str:
     latency = case.newest.get("latency_ms")
-    return quantity(METRICS["latency_ms"], latency.value, latency.low, latency.high) if latency else "no latency"
+    return (
+        quantity(METRICS["latency_ms"], latency.value, latency.low, latency.high)
+        if latency
+        else "no latency"
+    )
 
 
 def _speedup(case: Case) -> str:
@@ -151,7 +186,9 @@ def _name(metric: Metric) -> str:
 
 
 def heat(speedup: float | None) -> int:
-    """−4 … 4: how far from 1 a speedup is, in steps that are symmetric by ratio; 0 where there is none."""
+    """−4 … 4: how far from 1 a speedup is, in steps that are symmetric by ratio; 0 where there is
+    none.
+    """
     if not speedup or speedup <= 0:
         return 0
     size = max(speedup, 1 / speedup)
@@ -160,7 +197,9 @@ def heat(speedup: float | None) -> int:
 
 
 def change_heat(metric: Metric, old: float, new: float) -> int:
-    """−4 … 4: how far ``new`` is from ``old``, negative where it is worse, in steps of `change_steps`."""
+    """−4 … 4: how far ``new`` is from ``old``, negative where it is worse, in steps of
+    `change_steps`.
+    """
     counted = is_count(metric) or old <= 0 or new <= 0
     size = abs(new - old) if counted else 100 * (max(new / old, old / new) - 1)
     steps = sum(size >= step for step in (_CHANGE_STEPS if counted else change_steps(metric)))
@@ -169,11 +208,14 @@ def change_heat(metric: Metric, old: float, new: float) -> int:
 
 @cache
 def change_steps(metric: Metric) -> tuple[float, ...]:
-    """The changes at which a cell becomes warmer or colder: percent; of what is counted, plain differences."""
+    """The changes at which a cell becomes warmer or colder: percent; of what is counted, plain
+    differences.
+    """
     return tuple(step * (metric.threshold_percent or 1) for step in _CHANGE_STEPS)
 
 
-# --- Rows together ------------------------------------------------------------------------------------------
+# --- Rows together
+# ------------------------------------------------------------------------------------------
 def _ordered(rows: list[Row], configs: Sequence[str], order: str) -> list[Row]:
     """By the whole row, or by the column of one config; what has nothing to sort by comes last."""
     if order == "name":
@@ -186,7 +228,9 @@ def _ordered(rows: list[Row], configs: Sequence[str], order: str) -> list[Row]:
         return rows
     column = configs.index(config)
     worst = order.startswith("-")
-    return _sorted(rows, {id(row): _end([row.cells[column]], worst=worst) for row in rows}, worst=worst)
+    return _sorted(
+        rows, {id(row): _end([row.cells[column]], worst=worst) for row in rows}, worst=worst
+    )
 
 
 def _end(cells: Iterable[Cell | None], *, worst: bool) -> float | None:
@@ -205,7 +249,9 @@ def _sorted(rows: list[Row], ends: Mapping[int, float | None], *, worst: bool) -
 
 
 def _means(rows: Sequence[Row], asked: Asked) -> dict[str, list[str]]:
-    """The geomean of each config over the benchmarks of a family: of the values, or of the changes against the base."""
+    """The geomean of each config over the benchmarks of a family: of the values, or of the changes
+    against the base.
+    """
     if asked.metric.aggregate != "geomean":
         return {}
     columns: dict[str, list[list[Cell]]] = {}
@@ -219,7 +265,11 @@ def _means(rows: Sequence[Row], asked: Asked) -> dict[str, list[str]]:
 def _mean(cells: Sequence[Cell], asked: Asked) -> str:
     known = [cell for cell in cells if cell.goodness is not None and not cell.case.failed]
     pairs = [(cell.case.value(asked.metric.key), _before(cell, asked)) for cell in known]
-    logs = [math.log(value / before) for value, before in pairs if value and before and value > 0 and before > 0]
+    logs = [
+        math.log(value / before)
+        for value, before in pairs
+        if value and before and value > 0 and before > 0
+    ]
     if not logs:
         return ""
     mean = math.exp(math.fsum(logs) / len(logs))

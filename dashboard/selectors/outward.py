@@ -8,11 +8,17 @@ from dashboard.models import Series
 from dashboard.wording import quantity
 
 
-def newest(benchmark: str, config: str, metric: Metric, *, machine: str, track: str) -> Series | None:
-    """The series of a case that reported last, of the machine and track where they are named. One query."""
+def newest(
+    benchmark: str, config: str, metric: Metric, *, machine: str, track: str
+) -> Series | None:
+    """The series of a case that reported last, of the machine and track where they are named. One
+    query.
+    """
     place = {"machine__key": machine, "track__key": track}
     only = Q(**{name: value for name, value in place.items() if value})
-    found = Series.objects.filter(only, benchmark__name=benchmark, config__name=config, metric=metric.key, count__gt=0)
+    found = Series.objects.filter(
+        only, benchmark__name=benchmark, config__name=config, metric=metric.key, count__gt=0
+    )
     return found.order_by("-last_at").first()
 
 

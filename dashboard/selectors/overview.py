@@ -1,4 +1,6 @@
-"""What the first page shows beside the families: what moved, what fails, which alerts are open, who works."""
+"""What the first page shows beside the families: what moved, what fails, which alerts are open, who
+works.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,14 +14,23 @@ from django.db.models.functions import Coalesce
 from dashboard.metrics import METRICS, Metric
 from dashboard.models import AlertGroup, Job, JobState, Machine, Run, Schedule
 from dashboard.selectors import alerts
-from dashboard.selectors.rollup import CASE_COLUMNS, CASE_TABLES, SHOWN, Case, Newest, Place, cases_of
+from dashboard.selectors.rollup import (
+    CASE_COLUMNS,
+    CASE_TABLES,
+    SHOWN,
+    Case,
+    Newest,
+    Place,
+    cases_of,
+)
 from dashboard.selectors.runs import ALIVE, WAITING
 from dashboard.wording import Change, change
 
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
 LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
 NEWEST_ALERTS = 6
-# How a case ended last is told by one of two series: `passed` has every job but unsupported ones, latency those.
+# How a case ended last is told by one of two series: `passed` has every job but unsupported ones,
+# latency those.
 _NOTABLE = f"""
     WITH ended AS (
         SELECT DISTINCT ON (benchmark_id, config_id) id, last_status FROM dashboard_series
@@ -42,7 +53,9 @@ _NOTABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A series whose newest value left the interval that it should lie in, by more than the metric's threshold."""
+    """A series whose newest value left the interval that it should lie in, by more than the
+    metric's threshold.
+    """
 
     case: Case
     metric: Metric
@@ -52,7 +65,9 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """What one looks at: movers, what got worse first, the largest change first; and cases whose last job failed."""
+    """What one looks at: movers, what got worse first, the largest change first; and cases whose
+    last job failed.
+    """
 
     movers: list[Mover]
     failed: list[Case]
@@ -72,10 +87,12 @@ def notable(place: Place) -> Notable:
         cursor.execute(
             _NOTABLE,
             {
-                "machine": place.machine.pk, "track": place.track.pk, "metrics": [*MOVING_METRICS],
+                "machine": place.machine.pk,
+                "track": place.track.pk,
+                "metrics": [*MOVING_METRICS],
                 "thresholds": [METRICS[metric].threshold_percent for metric in MOVING_METRICS],
             },
-        )  # fmt: skip
+        )
         found = cases_of(cursor.fetchall())
     failed = [case for case in found if case.failed]
     return Notable(movers([case for case in found if not case.failed]), sorted(failed, key=_age))
@@ -88,21 +105,33 @@ def _age(case: Case) -> float:
 
 def movers(found: Sequence[Case]) -> list[Mover]:
     """What changed since the previous point: first what got worse, the largest change first."""
-    moved = [mover for case in found for metric in MOVING_METRICS if (mover := _mover(case, METRICS[metric]))]
-    return sorted(moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0)))
+    moved = [
+        mover
+        for case in found
+        for metric in MOVING_METRICS
+        if (mover := _mover(case, METRICS[metric]))
+    ]
+    return sorted(
+        moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0))
+    )
 
 
 def _mover(case: Case, metric: Metric) -> Mover | None:
     newest = case.newest.get(metric.key)
     if newest is None or not newest.previous or newest.value is None:
         return None
-    if newest.low is not None and newest.high is not None and newest.low <= newest.previous <= newest.high:
+    if (
+        newest.low is not None
+        and newest.high is not None
+        and newest.low <= newest.previous <= newest.high
+    ):
         return None
     moved = change(metric, newest.previous, newest.value)
     return Mover(case, metric, newest, moved) if moved else None
 
 
-# --- Alerts -------------------------------------------------------------------------------------------------
+# --- Alerts
+# -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class OpenAlerts:
     """Groups that nobody has closed. newest: the first of them, by severity and then by age."""
@@ -113,16 +142,23 @@ class OpenAlerts:
 
 def open_alerts() -> OpenAlerts:
     """One query, of the columns that are shown."""
-    found = alerts.listing({}).select_related(None).only("title", "severity", "cause", "state", "created_at")
+    found = (
+        alerts.listing({})
+        .select_related(None)
+        .only("title", "severity", "cause", "state", "created_at")
+    )
     groups = sorted(found, key=lambda group: alerts.RANK[group.severity])
     counts = Counter((group.severity, group.cause) for group in groups)
     return OpenAlerts(alerts.tallied(counts), groups[:NEWEST_ALERTS])
 
 
-# --- Work ---------------------------------------------------------------------------------------------------
+# --- Work
+# ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """A worker and its machine, or a machine without a worker. state: a word of templatetags' signs; waiting: jobs."""
+    """A worker and its machine, or a machine without a worker. state: a word of templatetags'
+    signs; waiting: jobs.
+    """
 
     machine: str
     name: str
@@ -133,21 +169,42 @@ class WorkerLine:
 
 
 def fleet(now: datetime) -> list[WorkerLine]:
-    """Every worker that is not revoked, and every machine that has jobs waiting or none to do them. One query."""
-    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk")).order_by().values("run__machine")
+    """Every worker that is not revoked, and every machine that has jobs waiting or none to do them.
+    One query.
+    """
+    waiting = (
+        Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
+        .order_by()
+        .values("run__machine")
+    )
     busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
     rows = (
         Machine.objects.annotate(
-            waiting=Coalesce(Subquery(waiting.annotate(number=Count("pk")).values("number")), Value(0)),
+            waiting=Coalesce(
+                Subquery(waiting.annotate(number=Count("pk")).values("number")), Value(0)
+            ),
             busy=Exists(busy),
         )
         .order_by("key", "workers__name")
         .values_list(
-            "key", "workers__name", "workers__device", "workers__last_seen", "workers__paused", "busy", "waiting"
+            "key",
+            "workers__name",
+            "workers__device",
+            "workers__last_seen",
+            "workers__paused",
+            "busy",
+            "waiting",
         )
     )
     return [
-        WorkerLine(key, name or "", device or "", seen, _state(now, seen, paused, busy) if name else "", number)
+        WorkerLine(
+            key,
+            name or "",
+            device or "",
+            seen,
+            _state(now, seen, paused, busy) if name else "",
+            number,
+        )
         for key, name, device, seen, paused, busy, number in rows
     ]
 
@@ -162,7 +219,9 @@ def _state(now: datetime, seen: datetime | None, paused: bool, busy: bool) -> st
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """A schedule that is switched on. last: when its last run was triggered; due: when the next is."""
+    """A schedule that is switched on. last: when its last run was triggered; due: when the next
+    is.
+    """
 
     schedule: Schedule
     last: datetime | None
@@ -175,7 +234,9 @@ class ScheduleLine:
 def schedules(now: datetime) -> list[ScheduleLine]:
     """One query."""
     runs = Run.objects.filter(schedule=OuterRef("pk")).order_by("-created_at")
-    found = Schedule.objects.filter(enabled=True).select_related("crontab", "track", "machine", "periodic_task")
+    found = Schedule.objects.filter(enabled=True).select_related(
+        "crontab", "track", "machine", "periodic_task"
+    )
     told = found.annotate(last=Max("runs__created_at")).annotate(
         run=Subquery(runs.values("pk")[:1]), run_state=Subquery(runs.values("state")[:1])
     )

@@ -1,7 +1,7 @@
 """What a confirmation has measured so far: the values of each round, base beside new.
 
-A round is one job of a case on each build. Of each case the first job on the base belongs to the first one on the new
-build, and so on: what brought no value leaves its round incomplete.
+A round is one job of a case on each build. Of each case the first job on the base belongs to the
+first one on the new build, and so on: what brought no value leaves its round incomplete.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,9 @@ RECORDED = 20  # newest points before the change
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """paired: (base, new) of each round that brought both. base, new: every value. recorded: the level before."""
+    """paired: (base, new) of each round that brought both. base, new: every value. recorded: the
+    level before.
+    """
 
     paired: list[Pair]
     base: list[float]
@@ -37,19 +39,30 @@ def settings_of_alert(alert: Alert) -> Settings:
 
 def rounds(confirmation: Confirmation) -> int:
     """How many rounds have been planned of the case that has most of them."""
-    counts = Job.objects.filter(run__confirmation=confirmation).order_by().values("run", "benchmark", "config")
+    counts = (
+        Job.objects.filter(run__confirmation=confirmation)
+        .order_by()
+        .values("run", "benchmark", "config")
+    )
     found: int | None = counts.annotate(jobs=Count("pk")).aggregate(most=Max("jobs"))["most"]
     return found or 0
 
 
 def of(confirmation: Confirmation, alert: Alert) -> Measured:
-    """What the jobs of the alert's case brought, by round, and the recorded level before the change."""
+    """What the jobs of the alert's case brought, by round, and the recorded level before the
+    change.
+    """
     jobs = Job.objects.filter(
-        run__confirmation=confirmation, benchmark=alert.series.benchmark_id, config=alert.series.config_id
+        run__confirmation=confirmation,
+        benchmark=alert.series.benchmark_id,
+        config=alert.series.config_id,
     )
     rows = list(jobs.order_by("position").values_list("pk", "run__request__side", "status"))
     values = _statuses(rows) if alert.series.metric == STATUS_METRIC else _values(rows, alert)
-    sides = {side: [values.get(job) for job, of_side, _ in rows if of_side == side] for side in ("base", "new")}
+    sides = {
+        side: [values.get(job) for job, of_side, _ in rows if of_side == side]
+        for side in ("base", "new")
+    }
     paired = [
         (base, new)
         for base, new in zip(sides["base"], sides["new"], strict=False)

@@ -4,13 +4,21 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from dashboard.models import Job, Run
-from dashboard.selectors.runs import count_jobs, expected_seconds, jobs_of, seconds_left, workers_alive
+from dashboard.selectors.runs import (
+    count_jobs,
+    expected_seconds,
+    jobs_of,
+    seconds_left,
+    workers_alive,
+)
 from dashboard.wording import plural
 
 
 def ended_since(moment: datetime) -> list[Job]:
     """Jobs that ended after `moment`, in that order, with benchmark, config and run."""
-    found = Job.objects.filter(finished_at__gt=moment).select_related("benchmark", "config", "run__machine")
+    found = Job.objects.filter(finished_at__gt=moment).select_related(
+        "benchmark", "config", "run__machine"
+    )
     return list(found.order_by("finished_at"))
 
 

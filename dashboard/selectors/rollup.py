@@ -1,4 +1,6 @@
-"""Reads the rollup of series: the newest value of every case at a place, without touching the data table."""
+"""Reads the rollup of series: the newest value of every case at a place, without touching the data
+table.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -25,7 +27,9 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where numbers may be compared: one machine and one track. build: where the track stands; at: the newest datum."""
+    """Where numbers may be compared: one machine and one track. build: where the track stands; at:
+    the newest datum.
+    """
 
     machine: Named
     track: Named
@@ -39,13 +43,16 @@ class Place:
 
     @property
     def trend_query(self) -> str:
-        """It as part of a trend's address. A track that stands at no build, as imports do, mixes builds in time: by
-        release they tell something."""
+        """It as part of a trend's address. A track that stands at no build, as imports do, mixes
+        builds in time: by release they tell something.
+        """
         return self.query if self.build else f"{self.query}&axis=release"
 
 
 class Newest(NamedTuple):
-    """The newest datum of a series, and the value of the one before. A tuple: pages make thousands of them."""
+    """The newest datum of a series, and the value of the one before. A tuple: pages make thousands
+    of them.
+    """
 
     value: float | None
     low: float | None
@@ -72,7 +79,8 @@ class Case:
     config: str
     config_position: int
     newest: dict[str, Newest] = field(default_factory=dict)
-    latest: Newest | None = None  # the most recent of them: tells how the last job ended, whatever it brought
+    # The most recent of them: tells how the last job ended, whatever it brought
+    latest: Newest | None = None
 
     def add(self, metric: str, newest: Newest) -> None:
         self.newest[metric] = newest
@@ -113,7 +121,8 @@ class Geomean:
     failed: int
 
 
-# Each machine and track by itself, so that an index leads to its series, however many others there are.
+# Each machine and track by itself, so that an index leads to its series, however many others there
+# are.
 _PLACES = """
     SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label, coalesce(build.label, ''), told.at
     FROM dashboard_machine AS machine
@@ -130,29 +139,43 @@ _PLACES = """
 
 
 def places(benchmark: Benchmark | None = None) -> list[Place]:
-    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last first. One query.
+    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last
+    first. One query.
 
-    Read from the two metrics of which every job that ended has one. Builds side by side come after every track that is
+    Read from the two metrics of which every job that ended has one. Builds side by side come after
+    every track that is
     followed: no page should begin with them.
     """
-    given = {"benchmark": benchmark.pk if benchmark else None, "versions": Track.Kind.VERSIONS.value}
+    given = {
+        "benchmark": benchmark.pk if benchmark else None,
+        "versions": Track.Kind.VERSIONS.value,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_PLACES, given)
-        return [Place(Named(*row[:3]), Named(*row[3:6]), row[6], row[7]) for row in cursor.fetchall()]
+        return [
+            Place(Named(*row[:3]), Named(*row[3:6]), row[6], row[7]) for row in cursor.fetchall()
+        ]
 
 
 def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
-    """The place of that machine and track key, or the first that has as much of it as any: the machine counts more.
+    """The place of that machine and track key, or the first that has as much of it as any: the
+    machine counts more.
 
-    So choosing another machine in a form works where the track that was chosen before has no data on it.
+    So choosing another machine in a form works where the track that was chosen before has no data
+    on it.
     """
     ranked = sorted(
-        known, key=lambda place: (machine not in {"", place.machine.key}, track not in {"", place.track.key})
+        known,
+        key=lambda place: (
+            machine not in {"", place.machine.key},
+            track not in {"", place.track.key},
+        ),
     )
     return ranked[0] if ranked else None
 
 
-# In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres to find them.
+# In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres
+# to find them.
 CASE_COLUMNS = """series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
            series.last_value, series.last_low, series.last_high, series.previous_value, series.last_status,
@@ -182,14 +205,22 @@ def cases_of(rows: Iterable[Sequence[Any]]) -> list[Case]:
     for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
         case = found.get((benchmark, config))
         if case is None:
-            case = found[benchmark, config] = Case(benchmark, family, mode, dtype, size, config, position)
+            case = found[benchmark, config] = Case(
+                benchmark, family, mode, dtype, size, config, position
+            )
         case.add(metric, Newest(*newest))
     return list(found.values())
 
 
 def geomean(found: Sequence[Case], metric: str) -> Geomean:
-    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are left out."""
-    values = [value for case in found if not case.failed and (value := case.value(metric)) is not None and value > 0]
+    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are
+    left out.
+    """
+    values = [
+        value
+        for case in found
+        if not case.failed and (value := case.value(metric)) is not None and value > 0
+    ]
     mean = math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
     return Geomean(
         mean,

@@ -14,14 +14,23 @@ ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
 ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
-ALIVE = timedelta(seconds=60)  # a worker that was heard of within this time; it reports every few seconds
+# a worker that was heard of within this time; it reports every few seconds
+ALIVE = timedelta(seconds=60)
 # How a run page orders its jobs: what needs a person first.
-_ORDER = {JobState.RUNNING: 1, JobState.QUEUED: 2, JobState.PLANNED: 3, JobState.DONE: 4, JobState.CANCELLED: 5}
+_ORDER = {
+    JobState.RUNNING: 1,
+    JobState.QUEUED: 2,
+    JobState.PLANNED: 3,
+    JobState.DONE: 4,
+    JobState.CANCELLED: 5,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many jobs of a run are where. failed: ended with any status but pass, cancelled ones apart."""
+    """How many jobs of a run are where. failed: ended with any status but pass, cancelled ones
+    apart.
+    """
 
     total: int = 0
     passed: int = 0
@@ -43,7 +52,9 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. seconds_left: None while nothing is known or nobody works, and once it has ended."""
+    """How far a run is. seconds_left: None while nothing is known or nobody works, and once it has
+    ended.
+    """
 
     counts: Counts
     is_active: bool
@@ -61,12 +72,16 @@ def progress(run: Run, now: datetime) -> Progress:
 
 def counts(runs: Iterable[int]) -> dict[int, Counts]:
     """Counts by run id; a run without jobs is missing. One query."""
-    rows = Job.objects.filter(run__in=list(runs)).order_by().values_list("run").annotate(**_counted())
+    rows = (
+        Job.objects.filter(run__in=list(runs)).order_by().values_list("run").annotate(**_counted())
+    )
     return {run: Counts(*counted) for run, *counted in rows}
 
 
 def _counted(of: str = "") -> dict[str, Count]:
-    """The fields of Counts, in their order, as aggregates over jobs; ``of``: how to get to them, as "jobs__"."""
+    """The fields of Counts, in their order, as aggregates over jobs; ``of``: how to get to them, as
+    "jobs__".
+    """
     passed = Q(**{f"{of}state": JobState.DONE, f"{of}status": Status.PASS})
     cancelled, ended = Q(**{f"{of}state": JobState.CANCELLED}), Q(**{f"{of}state__in": ENDED})
     only = {
@@ -76,7 +91,10 @@ def _counted(of: str = "") -> dict[str, Count]:
         "waiting": Q(**{f"{of}state__in": WAITING}),
         "cancelled": cancelled,
     }
-    return {"total": Count(f"{of}pk"), **{name: Count(f"{of}pk", filter=which) for name, which in only.items()}}
+    return {
+        "total": Count(f"{of}pk"),
+        **{name: Count(f"{of}pk", filter=which) for name, which in only.items()},
+    }
 
 
 def active() -> list[RunRow]:
@@ -95,9 +113,9 @@ def with_counts(runs: Iterable[Run]) -> list[RunRow]:
 
 def listing(**only: str) -> QuerySet[Run]:
     """Runs, newest first; ``only`` narrows by field, empty values by nothing."""
-    return Run.objects.filter(**{name: value for name, value in only.items() if value}).select_related(
-        "build", "track", "machine", "created_by", "schedule"
-    )
+    return Run.objects.filter(
+        **{name: value for name, value in only.items() if value}
+    ).select_related("build", "track", "machine", "created_by", "schedule")
 
 
 def jobs_of(run: Run) -> list[Job]:
@@ -130,9 +148,13 @@ def count_jobs(jobs: Sequence[Job]) -> Counts:
 
 
 def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
-    """How long the last job of each case took on the run's machine, by (benchmark, config) id. One query."""
+    """How long the last job of each case took on the run's machine, by (benchmark, config) id. One
+    query.
+    """
     rows = (
-        Series.objects.filter(machine=run.machine, metric=STATUS_METRIC, last_job__claimed_at__isnull=False)
+        Series.objects.filter(
+            machine=run.machine, metric=STATUS_METRIC, last_job__claimed_at__isnull=False
+        )
         .filter(benchmark__in=run.jobs.order_by().values("benchmark"))
         .annotate(took=F("last_job__finished_at") - F("last_job__claimed_at"))
         .values_list("benchmark_id", "config_id", "took")
@@ -142,17 +164,25 @@ def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
 
 def workers_alive(machine_id: int, now: datetime) -> int:
     """How many workers of the machine take jobs. One query."""
-    return Worker.objects.filter(machine=machine_id, paused=False, last_seen__gte=now - ALIVE).count()
+    return Worker.objects.filter(
+        machine=machine_id, paused=False, last_seen__gte=now - ALIVE
+    ).count()
 
 
 def seconds_left(
     jobs: Sequence[Job], expected: Mapping[tuple[int, int], float], workers: int, now: datetime
 ) -> float | None:
-    """Seconds until the last of ``jobs`` ends, from what their cases took before and the finished ones take now.
+    """Seconds until the last of ``jobs`` ends, from what their cases took before and the finished
+    ones take now.
 
-    A case that was never measured counts as the mean of those known. None while nothing is known, or nobody works.
+    A case that was never measured counts as the mean of those known. None while nothing is known,
+    or nobody works.
     """
-    took = [(job.finished_at - job.claimed_at).total_seconds() for job in jobs if job.finished_at and job.claimed_at]
+    took = [
+        (job.finished_at - job.claimed_at).total_seconds()
+        for job in jobs
+        if job.finished_at and job.claimed_at
+    ]
     known = took or list(expected.values())
     if not known or not workers:
         return None
@@ -161,6 +191,10 @@ def seconds_left(
     for job in jobs:
         if job.state in WAITING or job.state == JobState.RUNNING:
             whole = expected.get((job.benchmark_id, job.config_id), usual)
-            spent = (now - job.claimed_at).total_seconds() if job.state == JobState.RUNNING and job.claimed_at else 0.0
+            spent = (
+                (now - job.claimed_at).total_seconds()
+                if job.state == JobState.RUNNING and job.claimed_at
+                else 0.0
+            )
             left += max(whole - spent, 0.0)
     return left / workers

@@ -1,4 +1,6 @@
-"""What the search box finds: models, benchmarks, configs, builds, alerts and runs whose name has every word."""
+"""What the search box finds: models, benchmarks, configs, builds, alerts and runs whose name has
+every word.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +8,19 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
 
 from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBuild
 from dashboard.selectors.alerts import OPEN
@@ -23,7 +37,8 @@ class Found:
     models: list[tuple[str, str, int]]  # (model, family, how many benchmarks)
     benchmarks: list[Benchmark]
     configs: list[Config]
-    builds: list[TorchBuild]  # with `machine` and `track`: the keys of where they were measured last, or None
+    # With `machine` and `track`: the keys of where they were measured last, or None
+    builds: list[TorchBuild]
     alerts: list[AlertGroup]
     runs: list[Run]
 
@@ -33,12 +48,18 @@ class Found:
 
 
 def search(text: str) -> Found | None:
-    """What has every word of ``text``; a number is an alert's or a run's id, too. None without a word. Six queries."""
+    """What has every word of ``text``; a number is an alert's or a run's id, too. None without a
+    word. Six queries.
+    """
     words = text.split()[:MOST_WORDS]
     if not words:
         return None
     known = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
-    models = known.filter(_has(words, "model", "family")).order_by("model").values_list("model", "family")
+    models = (
+        known.filter(_has(words, "model", "family"))
+        .order_by("model")
+        .values_list("model", "family")
+    )
     return Found(
         models=list(models.annotate(number=Count("pk"))[:MOST]),
         benchmarks=list(_benchmarks(known.filter(_has(words, "name", "family")))),
@@ -51,7 +72,13 @@ def search(text: str) -> Found | None:
 
 def _has(words: Iterable[str], *fields: str) -> Q:
     """Every word is in one of the fields, whatever its case."""
-    return reduce(and_, (reduce(Q.__or__, (Q(**{f"{field}__icontains": word}) for field in fields)) for word in words))
+    return reduce(
+        and_,
+        (
+            reduce(Q.__or__, (Q(**{f"{field}__icontains": word}) for field in fields))
+            for word in words
+        ),
+    )
 
 
 def _or_id(words: list[str], *fields: str) -> Q:
@@ -69,16 +96,24 @@ def _benchmarks(found: QuerySet[Benchmark]) -> QuerySet[Benchmark]:
 
 def _builds(words: list[str]) -> list[TorchBuild]:
     last = Run.objects.filter(build=OuterRef("pk")).order_by("-created_at")
-    where: dict[str, Any] = {name: Subquery(last.values(f"{name}__key")[:1]) for name in ("machine", "track")}
+    where: dict[str, Any] = {
+        name: Subquery(last.values(f"{name}__key")[:1]) for name in ("machine", "track")
+    }
     found = TorchBuild.objects.filter(_has(words, "label", "git_sha", "channel"))
     return list(found.annotate(**where).order_by("-created_at", "-pk")[:MOST])
 
 
 def _alerts(words: list[str]) -> list[AlertGroup]:
     """Open ones first, then the newest."""
-    is_open = Case(When(state__in=OPEN, then=Value(0)), default=Value(1), output_field=IntegerField())
+    is_open = Case(
+        When(state__in=OPEN, then=Value(0)), default=Value(1), output_field=IntegerField()
+    )
     found = AlertGroup.objects.filter(_or_id(words, "title", "cause", "state"))
-    return list(found.only("title", "state", "severity", "created_at").order_by(is_open, "-created_at")[:MOST])
+    return list(
+        found.only("title", "state", "severity", "created_at").order_by(is_open, "-created_at")[
+            :MOST
+        ]
+    )
 
 
 def _runs(words: list[str]) -> QuerySet[Run]:

@@ -16,7 +16,9 @@ _CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)
 
 
 def entry_of(event: AlertEvent) -> Entry:
-    """The event's group as messages tell it, in the state that the event brought. About four queries."""
+    """The event's group as messages tell it, in the state that the event brought. About four
+    queries.
+    """
     group, rows = event.group, alerts.alerts_of([event.group_id])
     first = rows[0].alert if rows else None
     return Entry(
@@ -29,7 +31,10 @@ def entry_of(event: AlertEvent) -> Entry:
         severity=group.severity,
         cause=group.cause,
         cause_in_words=_cause(group),
-        evidence=[{key: str(fact.get(key, "")) for key in ("fact", "says", "supports")} for fact in group.evidence],
+        evidence=[
+            {key: str(fact.get(key, "")) for key in ("fact", "says", "supports")}
+            for fact in group.evidence
+        ],
         machine=group.machine.key if group.machine else None,
         track=group.track.key if group.track else None,
         base=group.base.label if group.base else None,
@@ -37,7 +42,8 @@ def entry_of(event: AlertEvent) -> Entry:
         commits=alert_page.commit_range(group),
         reproduce=alert_page.reproduce(first) if first else "",
         series=[_change(row) for row in rows],
-        why="" if event.text == group.title else event.text,  # that a group was opened says its title
+        # That a group was opened says its title
+        why="" if event.text == group.title else event.text,
     )
 
 
@@ -50,9 +56,16 @@ def _cause(group: AlertGroup) -> str:
 def _change(row: Told) -> Change:
     alert, series = row.alert, row.alert.series
     return Change(
-        series.benchmark.name, series.config.name, series.metric, alert.direction,
-        alert.effect, alert.low, alert.high, alert.unit, row.sentence,
-    )  # fmt: skip
+        series.benchmark.name,
+        series.config.name,
+        series.metric,
+        alert.direction,
+        alert.effect,
+        alert.low,
+        alert.high,
+        alert.unit,
+        row.sentence,
+    )
 
 
 def picture_of(group: AlertGroup) -> bytes | None:
@@ -69,7 +82,11 @@ def picture_of(group: AlertGroup) -> bytes | None:
 def facts_of(event: AlertEvent) -> Facts:
     """The event as rules see it. Two queries."""
     group, rows = event.group, alerts.alerts_of([event.group_id])
-    sizes = [abs(row.alert.effect) for row in rows if row.alert.unit == "percent" and row.alert.effect is not None]
+    sizes = [
+        abs(row.alert.effect)
+        for row in rows
+        if row.alert.unit == "percent" and row.alert.effect is not None
+    ]
     return Facts(
         action=event.action,
         state=event.state,

@@ -19,8 +19,8 @@ from dashboard.selectors.rollup import Place
 from dashboard.wording import Change, change
 
 _END = 5  # points at each end of a trend that are compared in words
-# In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes. Each series is read
-# backwards along the primary key; LIMIT NULL reads all of it.
+# In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
+# Each series is read backwards along the primary key; LIMIT NULL reads all of it.
 _DATA = """
     SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
            datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id
@@ -35,7 +35,8 @@ _DATA = """
     WHERE wanted.id = ANY(%(series)s) OR datum.value IS NULL
     ORDER BY datum.planned_at, datum.job_id
 """
-_FAILURES = "latency_ms"  # the metric in whose series a case shows that it failed without bringing a number
+# The metric in whose series a case shows that it failed without bringing a number
+_FAILURES = "latency_ms"
 
 
 class Window(NamedTuple):
@@ -50,7 +51,9 @@ EVER = Window()
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What can be chosen on the page of one benchmark at one place: configs and metrics that have data, as series."""
+    """What can be chosen on the page of one benchmark at one place: configs and metrics that have
+    data, as series.
+    """
 
     series: list[Series]
 
@@ -61,14 +64,21 @@ class Known:
         return [series.config for series in self.series if series.metric == metric]
 
     def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
-        """The series of ``metric`` for ``configs``, in registry order; all configs where none is named."""
+        """The series of ``metric`` for ``configs``, in registry order; all configs where none is
+        named.
+        """
         wanted = set(configs)
         return [
-            series for series in self.series if series.metric == metric and (not wanted or series.config.name in wanted)
+            series
+            for series in self.series
+            if series.metric == metric and (not wanted or series.config.name in wanted)
         ]
 
-    def lines(self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER) -> list[Line]:
-        """The data of ``chosen`` with the failures of their cases, in time order; empty ones left out. One query.
+    def lines(
+        self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER
+    ) -> list[Line]:
+        """The data of ``chosen`` with the failures of their cases, in time order; empty ones left
+        out. One query.
 
         newest: only so many of each series. within: only those of that time.
         """
@@ -77,10 +87,16 @@ class Known:
         ids = {series.pk: series for series in chosen}
         case = {series.config_id: series for series in chosen}
         failures = {
-            one.pk: case[one.config_id] for one in self.series if one.metric == _FAILURES and one.config_id in case
+            one.pk: case[one.config_id]
+            for one in self.series
+            if one.metric == _FAILURES and one.config_id in case
         }
         with connection.cursor() as cursor:
-            wanted = {"series": [*ids], "failures": [*failures.keys() - ids.keys()], "newest": newest}
+            wanted = {
+                "series": [*ids],
+                "failures": [*failures.keys() - ids.keys()],
+                "newest": newest,
+            }
             cursor.execute(_DATA, {**wanted, **within._asdict()})
             rows = cursor.fetchall()
         found: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
@@ -91,7 +107,9 @@ class Known:
 
 def known_series(benchmark: Benchmark, place: Place) -> Known:
     """Every series of the benchmark at the place. One query."""
-    found = Series.objects.filter(benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0)
+    found = Series.objects.filter(
+        benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
+    )
     return Known(list(found.select_related("config").order_by("config__position", "config__name")))
 
 
@@ -116,9 +134,10 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
 class Summary:
     """One config of a series page in a line of words.
 
-    newest, low, high: the last value that is not a failure. since_first: median of the last five against the first
-    five. A change that the spread explains has no tone. between_percent: robust standard deviation between processes as
-    percent of the value, over builds with repeats; None without repeats. repeats: how many data those builds have.
+    newest, low, high: the last value that is not a failure. since_first: median of the last five
+    against the first five. A change that the spread explains has no tone. between_percent: robust
+    standard deviation between processes as percent of the value, over builds with repeats; None
+    without repeats. repeats: how many data those builds have.
     """
 
     line: Line
@@ -148,7 +167,9 @@ def summary(line: Line, metric: Metric) -> Summary:
         low=None if last is None or np.isnan(line.low[last]) else float(line.low[last]),
         high=None if last is None or np.isnan(line.high[last]) else float(line.high[last]),
         since_previous=_told(metric, values[-2:-1], values[-1:], between),
-        since_first=_told(metric, values[:_END], values[-_END:], between) if len(values) >= 2 * _END else None,
+        since_first=_told(metric, values[:_END], values[-_END:], between)
+        if len(values) >= 2 * _END
+        else None,
         between_percent=between,
         repeats=repeats,
         failed=len(line.value) - len(values),
@@ -156,7 +177,9 @@ def summary(line: Line, metric: Metric) -> Summary:
 
 
 def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | None) -> Change | None:
-    """The change from the median of ``old`` to that of ``new``; without a tone where threshold or spread explain it."""
+    """The change from the median of ``old`` to that of ``new``; without a tone where threshold or
+    spread explain it.
+    """
     if not len(old) or not len(new):
         return None
     found = change(metric, float(np.median(old)), float(np.median(new)))
@@ -167,10 +190,11 @@ def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | Non
 
 
 def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None, int]:
-    """Spread of log values around the median of their build, over builds that were measured more than once, as percent.
+    """Spread of log values around the median of their build, over builds that were measured more
+    than once, as percent.
 
-    1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median that it is taken
-    from; single outliers do not move it.
+    1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median
+    that it is taken from; single outliers do not move it.
     """
     good = good[line.value[good] > 0]
     by_build: dict[str, list[float]] = {}
@@ -181,4 +205,8 @@ def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None
         if len(logs) > 1:
             level, wider = median(logs), math.sqrt(len(logs) / (len(logs) - 1))
             deviations += [abs(log - level) * wider for log in logs]
-    return (100 * math.expm1(1.4826 * median(deviations)), len(deviations)) if deviations else (None, 0)
+    return (
+        (100 * math.expm1(1.4826 * median(deviations)), len(deviations))
+        if deviations
+        else (None, 0)
+    )

@@ -1,4 +1,6 @@
-"""How right the detector was: what became of its alerts, by week and detector version. Reads only."""
+"""How right the detector was: what became of its alerts, by week and detector version. Reads
+only.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -9,15 +11,20 @@ from django.db.models.functions import TruncWeek
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind
 
 COUNTED = (
-    AlertState.CONFIRMED, AlertState.NOT_REPRODUCED, AlertState.INCONCLUSIVE, AlertState.INVALID, AlertState.RECOVERED,
-)  # fmt: skip
+    AlertState.CONFIRMED,
+    AlertState.NOT_REPRODUCED,
+    AlertState.INCONCLUSIVE,
+    AlertState.INVALID,
+    AlertState.RECOVERED,
+)
 
 
 @dataclass(slots=True)
 class Week:
     """Groups that were opened in the week that begins on `monday`, by what became of them.
 
-    raised: all of them. reached: state -> how many were ever in it, also if people moved them on since.
+    raised: all of them. reached: state -> how many were ever in it, also if people moved them on
+        since.
     """
 
     monday: date
@@ -33,7 +40,9 @@ class Week:
 
 
 def weekly(weeks: int = 26) -> list[Week]:
-    """The newest weeks with alerts, newest first, by detector version; silence is no detector's. Two queries."""
+    """The newest weeks with alerts, newest first, by detector version; silence is no detector's.
+    Two queries.
+    """
     groups = AlertGroup.objects.exclude(kind=Kind.SILENCE).annotate(week=TruncWeek("created_at"))
     rows = groups.order_by("-week").values_list("pk", "week", "alerts__detector_version").distinct()
     found: dict[tuple[date, str], Week] = {}

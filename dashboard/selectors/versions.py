@@ -1,4 +1,6 @@
-"""What was measured of one build on one machine, whatever tracks and runs it came from: the sides of a comparison."""
+"""What was measured of one build on one machine, whatever tracks and runs it came from: the sides
+of a comparison.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,8 +31,8 @@ _LEVELS = """
           AND (%(config)s::bigint IS NULL OR config_id = %(config)s)
           AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
 """
-# The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an index; planned_at
-# keeps the data to their partitions. What the columns are, level_sql.py says.
+# The runs of one comparison or search, which are few: to their jobs and the jobs' data, each by an
+# index; planned_at keeps the data to their partitions. What the columns are, level_sql.py says.
 _RUNS = """
     FROM dashboard_run AS run
     JOIN dashboard_job AS job ON job.run_id = run.id
@@ -71,7 +73,9 @@ _STAMP = f"""
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What sides are made of, by ids; None: any. comparison, bisection: only what was measured for it."""
+    """What sides are made of, by ids; None: any. comparison, bisection: only what was measured for
+    it.
+    """
 
     machine: int
     track: int | None = None
@@ -97,7 +101,9 @@ def sides(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> list[
 
 
 def stamp(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> str:
-    """What these builds' data of any runs are now, in a few characters. One query where both sources are the same."""
+    """What these builds' data of any runs are now, in a few characters. One query where both
+    sources are the same.
+    """
     builds: dict[Source, list[int]] = {}
     for source, build in wanted:
         builds.setdefault(source, []).append(build)
@@ -113,7 +119,9 @@ def _given(source: Source) -> dict[str, Any]:
     return {name: getattr(source, name) for name in Source.__slots__}
 
 
-def by_build(source: Source, builds: Iterable[int], metrics: Iterable[str]) -> dict[int, dict[Key, Measured]]:
+def by_build(
+    source: Source, builds: Iterable[int], metrics: Iterable[str]
+) -> dict[int, dict[Key, Measured]]:
     """What was measured of each of these builds, and how its failures ended. Four queries."""
     return _read(source, builds, metrics, _cases())
 
@@ -144,13 +152,21 @@ def _read(
 
 def _cases() -> Callable[[int, int], Case]:
     """(benchmark, config) by id -> the case, placed in registry order."""
-    benchmarks = {row[0]: row[1:] for row in Benchmark.objects.values_list("pk", "name", "model", "family", "mode")}
+    benchmarks = {
+        row[0]: row[1:]
+        for row in Benchmark.objects.values_list("pk", "name", "model", "family", "mode")
+    }
     place = {pk: number for number, pk in enumerate(benchmarks)}
-    configs = {pk: (name, number) for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))}
+    configs = {
+        pk: (name, number)
+        for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))
+    }
 
     def case(benchmark: int, config: int) -> Case:
         name, model, family, mode = benchmarks[benchmark]
-        return Case(name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1]))
+        return Case(
+            name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1])
+        )
 
     return case
 
@@ -165,9 +181,18 @@ def _add(parts: list[Part], one: Part) -> None:
 
 
 def _part(  # noqa: PLR0913, PLR0917 - the columns of both statements
-    version: int, libraries: str, device: str, n: int, mean: float | None, m2: float | None, within: float | None,
-    least: float, most: float, plain: float, job: str,
-) -> Part:  # fmt: skip
+    version: int,
+    libraries: str,
+    device: str,
+    n: int,
+    mean: float | None,
+    m2: float | None,
+    within: float | None,
+    least: float,
+    most: float,
+    plain: float,
+    job: str,
+) -> Part:
     level = None
     if mean is not None and m2 is not None:
         block = Block(device, n, mean, max(m2, 0.0))
@@ -184,8 +209,9 @@ def _libraries(names: str) -> Libraries:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A build that was measured on a machine for a track. base: of a variant the build that it varies. at: when that
-    was last asked for."""
+    """A build that was measured on a machine for a track. base: of a variant the build that it
+    varies. at: when that was last asked for.
+    """
 
     build: int
     label: str
@@ -203,8 +229,17 @@ class Tested:
 def tested() -> list[Tested]:
     """Every build × machine × track that has runs which began, the newest first. One query."""
     began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
-    build = ("build", "build__label", "build__base", "build__version", "build__git_sha", "build__released_on")
-    rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(at=Max("created_at"))
+    build = (
+        "build",
+        "build__label",
+        "build__base",
+        "build__version",
+        "build__git_sha",
+        "build__released_on",
+    )
+    rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(
+        at=Max("created_at")
+    )
     return [Tested(*row) for row in rows.order_by("-at")]
 
 
@@ -219,8 +254,9 @@ def version_order(version: str) -> tuple[bool, Version]:
 def release_lines(
     sides: Mapping[int, Side], builds: Sequence[tuple[int, str]], benchmark: str, metric: str
 ) -> list[ReleaseLine]:
-    """The configs of one benchmark over builds, given as (id, label), oldest first; each in its newest benchmark
-    version."""
+    """The configs of one benchmark over builds, given as (id, label), oldest first; each in its
+    newest benchmark version.
+    """
     lines: dict[str, ReleaseLine] = {}
     for build, label in builds:
         for key, one in sides[build].items():
@@ -231,17 +267,24 @@ def release_lines(
             newest = max((part.version for part in parts), default=0)
             part = pooled([part for part in parts if part.version == newest]) if parts else None
             status = ", ".join(sorted(one.failures))
-            line.releases.append(Release(label, part.level if part else None, part.job if part else "", status))
+            line.releases.append(
+                Release(label, part.level if part else None, part.job if part else "", status)
+            )
     return sorted(lines.values(), key=lambda line: line.position)
 
 
-def releases_of(benchmark: Benchmark, machine: int, metric: str) -> tuple[list[ReleaseLine], list[str]]:
-    """Every config of a benchmark over all builds that were measured on a machine, and their labels: a build before its
-    variants. Five queries."""
+def releases_of(
+    benchmark: Benchmark, machine: int, metric: str
+) -> tuple[list[ReleaseLine], list[str]]:
+    """Every config of a benchmark over all builds that were measured on a machine, and their
+    labels: a build before its variants. Five queries.
+    """
     found = TorchBuild.objects.filter(
         pk__in=Run.objects.filter(machine=machine, jobs__benchmark=benchmark).values("build")
     )
-    known = found.order_by(F("base").asc(nulls_first=True), "label").values_list("pk", "label", "version")
+    known = found.order_by(F("base").asc(nulls_first=True), "label").values_list(
+        "pk", "label", "version"
+    )
     builds = sorted(known, key=lambda build: version_order(build[2]))
     sides = by_build(Source(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric])
     lines = release_lines(sides, [(pk, label) for pk, label, _ in builds], benchmark.name, metric)

@@ -1,4 +1,6 @@
-"""What tells whether the system keeps up: how much waits, for how long, and who was heard of when."""
+"""What tells whether the system keeps up: how much waits, for how long, and who was heard of
+when.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +15,9 @@ from dashboard.selectors.runs import WAITING
 DAY = timedelta(days=1)
 OPEN = (*WAITING, JobState.RUNNING)
 LATELY = timedelta(minutes=15)
-# Of the results that came in lately: between the suite's last word and the site's taking it in. A worker's clock that
-# is ahead of ours would make it negative. An import has no way to be late on. planned_at has the index.
+# Of the results that came in lately: between the suite's last word and the site's taking it in. A
+# worker's clock that is ahead of ours would make it negative. An import has no way to be late on.
+# planned_at has the index.
 _INGEST_LAG = """
 SELECT max(greatest(extract(epoch FROM result.received_at - (result.document->>'finished_at')::timestamptz), 0))
 FROM dashboard_job AS job
@@ -41,20 +44,29 @@ def open_jobs() -> list[Waiting]:
 
 
 def jobs_of_the_last_day(now: datetime) -> list[tuple[str, str, int]]:
-    """(machine, state, count) of the jobs planned within a day. One query, by the index of planned_at."""
-    rows = Job.objects.filter(planned_at__gte=now - DAY).order_by().values_list("run__machine__key", "state")
+    """(machine, state, count) of the jobs planned within a day. One query, by the index of
+    planned_at.
+    """
+    rows = (
+        Job.objects.filter(planned_at__gte=now - DAY)
+        .order_by()
+        .values_list("run__machine__key", "state")
+    )
     return list(rows.annotate(Count("pk")))
 
 
 def heartbeats(now: datetime) -> Iterator[tuple[str, str, bool, float | None]]:
-    """(worker, machine, paused, seconds since it was heard of; None: never) of the workers whose token is good."""
+    """(worker, machine, paused, seconds since it was heard of; None: never) of the workers whose
+    token is good.
+    """
     for worker in Worker.objects.exclude(token_hash=None).select_related("machine"):
         age = (now - worker.last_seen).total_seconds() if worker.last_seen else None
         yield worker.name, worker.machine.key, worker.paused, age
 
 
 def ingest_lag_s(now: datetime) -> float | None:
-    """The longest time that a result of the last quarter of an hour was on its way; None: none came.
+    """The longest time that a result of the last quarter of an hour was on its way; None: none
+    came.
 
     Of jobs that were planned within two days.
     """
@@ -65,7 +77,9 @@ def ingest_lag_s(now: datetime) -> float | None:
 
 
 def detection_due() -> tuple[int, datetime | None]:
-    """How many series wait to be judged, and the oldest of their newest data. One query, by the index of due ones."""
+    """How many series wait to be judged, and the oldest of their newest data. One query, by the
+    index of due ones.
+    """
     due = DetectorState.objects.filter(due=True)
     found = due.aggregate(count=Count("pk"), oldest=Min("series__last_job__finished_at"))
     return found["count"], found["oldest"]
@@ -74,7 +88,11 @@ def detection_due() -> tuple[int, datetime | None]:
 def deliveries(now: datetime) -> list[tuple[str, int]]:
     """(state, count) of the messages of the last week, and of all that are not sent yet."""
     unsent = Delivery.objects.exclude(state=Delivery.State.SENT)
-    rows = (unsent | Delivery.objects.filter(created_at__gte=now - 7 * DAY)).order_by().values_list("state")
+    rows = (
+        (unsent | Delivery.objects.filter(created_at__gte=now - 7 * DAY))
+        .order_by()
+        .values_list("state")
+    )
     return list(rows.annotate(Count("pk")))
 
 

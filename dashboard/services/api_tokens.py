@@ -1,4 +1,6 @@
-"""Tokens of the API: issued to a person, with scopes and an end, kept as a hash, revoked at any moment."""
+"""Tokens of the API: issued to a person, with scopes and an end, kept as a hash, revoked at any
+moment.
+"""
 
 import secrets
 from collections.abc import Collection
@@ -21,7 +23,9 @@ class NotPossible(ValueError):
     """What was asked for cannot be done; the text says why."""
 
 
-def issue(*, owner: User, scopes: Collection[str], expires_at: datetime, name: str = "unnamed") -> tuple[ApiToken, str]:
+def issue(
+    *, owner: User, scopes: Collection[str], expires_at: datetime, name: str = "unnamed"
+) -> tuple[ApiToken, str]:
     """A new token and its text, which is shown this once. Raises NotPossible."""
     _refuse(owner, scopes, expires_at, name)
     text = PREFIX + secrets.token_urlsafe(32)  # 256 random bits: its hash needs no salt
@@ -36,7 +40,9 @@ def issue(*, owner: User, scopes: Collection[str], expires_at: datetime, name: s
 
 
 def authenticate(text: str) -> ApiToken | None:
-    """The token with this text and its `owner`, while it counts: neither expired nor revoked, its owner active."""
+    """The token with this text and its `owner`, while it counts: neither expired nor revoked, its
+    owner active.
+    """
     now = timezone.now()
     token = living(now).select_related("owner").filter(token_hash=hash_token(text)).first()
     if token is not None and (token.last_used_at is None or token.last_used_at < now - USED_GRAIN):

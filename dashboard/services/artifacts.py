@@ -1,4 +1,6 @@
-"""Files that jobs leave: generated code, traces. The bytes go to Django's storage: dashboard/artifact_store.py."""
+"""Files that jobs leave: generated code, traces. The bytes go to Django's storage:
+dashboard/artifact_store.py.
+"""
 
 import hashlib
 import re
@@ -21,14 +23,20 @@ logger = structlog.get_logger(__name__)
 
 
 def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, content: bytes) -> str:
-    """Keep a file of the attempt that counts, before or after its result; its SHA-256. Sent twice, it is kept once.
+    """Keep a file of the attempt that counts, before or after its result; its SHA-256. Sent twice,
+    it is kept once.
 
-    Raises Stale, TooLarge, Refused; StoreUnavailable when the store does not take it now: send it again later.
+    Raises Stale, TooLarge, Refused; StoreUnavailable when the store does not take it now: send it
+    again later.
     """
     if not NAME.fullmatch(name):
-        raise Refused(f"{name!r} is no artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first")
+        raise Refused(
+            f"{name!r} is no artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
+        )
     if len(content) > settings.ARTIFACT_LIMIT_BYTES:
-        raise TooLarge(f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit")
+        raise TooLarge(
+            f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit"
+        )
     job, digest = find_job(job_id), hashlib.sha256(content).hexdigest()
     _refuse_unless_held(job, attempt, worker)
     if not job.artifacts.filter(name=name, digest=digest).exists():
@@ -48,13 +56,19 @@ def _store(artifact: Artifact, content: bytes) -> None:
     try:
         artifact.file.save(f"{artifact.job_id}-{artifact.name}", ContentFile(content), save=False)
     except OSError as error:
-        logger.warning("artifact not stored", job=str(artifact.job_id), file=artifact.name, error=str(error))
+        logger.warning(
+            "artifact not stored", job=str(artifact.job_id), file=artifact.name, error=str(error)
+        )
         why = str(error).rstrip(".")
-        raise StoreUnavailable(f"{artifact.name} cannot be stored now: {why}. Send it again later.") from error
+        raise StoreUnavailable(
+            f"{artifact.name} cannot be stored now: {why}. Send it again later."
+        ) from error
 
 
 def _keep(artifact: Artifact, attempt: int, worker: Worker) -> None:
-    """Make the row of a file that is stored, in place of an earlier one's. A file that is refused goes again."""
+    """Make the row of a file that is stored, in place of an earlier one's. A file that is refused
+    goes again.
+    """
     storage = artifact.file.storage
     try:
         with transaction.atomic():
@@ -69,7 +83,9 @@ def _keep(artifact: Artifact, attempt: int, worker: Worker) -> None:
 
 
 def _replace(job: Job, artifact: Artifact) -> str:
-    """Save the row; the stored name of what nobody needs then: the earlier file, or this one if it came twice."""
+    """Save the row; the stored name of what nobody needs then: the earlier file, or this one if it
+    came twice.
+    """
     others = job.artifacts.exclude(name=artifact.name).count()
     if others >= settings.ARTIFACTS_PER_JOB:
         raise Refused(f"{artifact.name}: job {job.pk} has {others} artifacts already, the limit")

@@ -1,4 +1,6 @@
-"""Torch builds: added by version, found on an index, varied by environment variables and Inductor settings."""
+"""Torch builds: added by version, found on an index, varied by environment variables and Inductor
+settings.
+"""
 
 import hashlib
 import json
@@ -18,7 +20,12 @@ from dashboard.models import TorchBuild, Track, Worker
 from dashboard.package_page import Release, Target
 from dashboard.pins import OLDEST
 from dashboard.plan import PlanError, check_variant, hint
-from dashboard.services.package_index import IndexProblem, cuda_and_triton, default_index, torch_releases
+from dashboard.services.package_index import (
+    IndexProblem,
+    cuda_and_triton,
+    default_index,
+    torch_releases,
+)
 
 NAME_LENGTH = 40
 NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{NAME_LENGTH - 1}}}")
@@ -34,18 +41,23 @@ class BuildError(PlanError):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What a look at the indexes brought. problems: one text for each index that could not be asked."""
+    """What a look at the indexes brought. problems: one text for each index that could not be
+    asked.
+    """
 
     added: list[TorchBuild] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 def add_build(*, version: str, index_url: str = "") -> TorchBuild:
-    """Add the torch build of this version, as the index describes it; the one that is there, if it is there already.
+    """Add the torch build of this version, as the index describes it; the one that is there, if it
+    is there already.
 
-    index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL). CUDA, Triton and git sha that the
-    index does not tell are filled in by the first worker that installs it. Raises BuildError: no such version (the
-    text names near ones), no wheel for any of our workers, an index that does not answer.
+    index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL). CUDA, Triton and
+        git sha that the
+    index does not tell are filled in by the first worker that installs it. Raises BuildError: no
+    such version (the text names near ones), no wheel for any of our workers, an index that does not
+    answer.
     """
     wanted = _parsed(version)
     existing = TorchBuild.objects.filter(label=str(wanted)).first()
@@ -55,23 +67,32 @@ def add_build(*, version: str, index_url: str = "") -> TorchBuild:
         known = torch_releases(index_url or default_index())
         release = known.get(wanted)
         if release is None:
-            raise BuildError(f"There is no torch {version}. {hint(str(wanted), [str(each) for each in known])}")
+            raise BuildError(
+                f"There is no torch {version}. {hint(str(wanted), [str(each) for each in known])}"
+            )
         return _add(release, index_url)
     except IndexProblem as problem:
         raise BuildError(str(problem)) from None
 
 
 def add_variant(
-    *, base: TorchBuild, name: str, env: Mapping[str, str] | None = None, inductor: Mapping[str, Any] | None = None
+    *,
+    base: TorchBuild,
+    name: str,
+    env: Mapping[str, str] | None = None,
+    inductor: Mapping[str, Any] | None = None,
 ) -> TorchBuild:
-    """Add a variant: `base` run with these environment variables and attributes of torch._inductor.config.
+    """Add a variant: `base` run with these environment variables and attributes of
+    torch._inductor.config.
 
-    Its label carries a fingerprint of the two, so that the same name with other settings is another build; the same
-    variant again is the one that is there. Raises BuildError: a bad name, a setting that job.v1 does not allow.
+    Its label carries a fingerprint of the two, so that the same name with other settings is another
+    build; the same variant again is the one that is there. Raises BuildError: a bad name, a setting
+    that job.v1 does not allow.
     """
     if not NAME.fullmatch(name):
         raise BuildError(
-            f"{name!r} is no name of a variant: use up to {NAME_LENGTH} lower-case letters, digits and . _ -"
+            f"{name!r} is no name of a variant: use up to {NAME_LENGTH} lower-case letters, "
+            "digits and . _ -"
         )
     if base.base_id is not None:
         raise BuildError(f"{base} is a variant itself: vary its base, {base.base}.")
@@ -79,17 +100,27 @@ def add_variant(
     if not variant:
         raise BuildError("A variant needs at least one environment variable or Inductor setting.")
     check_variant(variant)
-    same = {key: getattr(base, key) for key in ("version", "git_sha", "cuda", "triton", "channel", "released_on")}
+    same = {
+        key: getattr(base, key)
+        for key in ("version", "git_sha", "cuda", "triton", "channel", "released_on")
+    }
     where = {key: getattr(base, key) for key in ("python", "index_url", "adopted")}
     defaults = {"base": base, "variant": variant, **same, **where}
-    return TorchBuild.objects.get_or_create(label=variant_label(base.label, name, variant), defaults=defaults)[0]
+    return TorchBuild.objects.get_or_create(
+        label=variant_label(base.label, name, variant), defaults=defaults
+    )[0]
 
 
 def settings_name(variant: Mapping[str, Any]) -> str:
-    """A name for a variant that nobody has named, from what it sets: "cudagraphs", "no-epilogue_fusion.threads-4"."""
+    """A name for a variant that nobody has named, from what it sets: "cudagraphs",
+    "no-epilogue_fusion.threads-4".
+    """
     told = {key: value for part in variant.values() for key, value in part.items()}
     parts = (_setting(key.rpartition(".")[2], value) for key, value in sorted(told.items()))
-    return re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())[:NAME_LENGTH].strip("-._") or "settings"
+    return (
+        re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())[:NAME_LENGTH].strip("-._")
+        or "settings"
+    )
 
 
 def _setting(name: str, value: object) -> str:
@@ -99,24 +130,35 @@ def _setting(name: str, value: object) -> str:
 
 
 def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
-    """Of a variant's build: the base's label, the name, and the first 8 hex digits of the SHA-256 of its settings."""
+    """Of a variant's build: the base's label, the name, and the first 8 hex digits of the SHA-256
+    of its settings.
+    """
     told = json.dumps(variant, sort_keys=True, separators=(",", ":"))
     return f"{base}~{name}-{hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_DIGITS]}"
 
 
 def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovered:
-    """Add every release that the indexes have and we do not: from OLDEST on, with a wheel for one of our workers.
+    """Add every release that the indexes have and we do not: from OLDEST on, with a wheel for one
+    of our workers.
 
-    index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter no nightlies are asked
-    for, and of nightlies only those of the newest day are added. An index that does not answer is told in `problems`.
+    index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter no
+    nightlies are asked for, and of nightlies only those of the newest day are added. An index that
+    does not answer is told in `problems`.
     """
     found = Discovered()
-    asked = [(index or default_index(), index, False), (nightly_index or settings.NIGHTLY_INDEX_URL, None, True)]
+    asked = [
+        (index or default_index(), index, False),
+        (nightly_index or settings.NIGHTLY_INDEX_URL, None, True),
+    ]
     for address, index_url, is_nightly in asked:
         if not address:
             continue
         try:
-            new = _newest_nightly(torch_releases(address)) if is_nightly else _measurable(torch_releases(address))
+            new = (
+                _newest_nightly(torch_releases(address))
+                if is_nightly
+                else _measurable(torch_releases(address))
+            )
             found.added.extend(_add_new(new, address if index_url is None else index_url))
         except IndexProblem as problem:
             found.problems.append(str(problem))
@@ -130,23 +172,35 @@ def indexes() -> list[str]:
 
 
 def discover_followed() -> Discovered | None:
-    """Look for builds where a track follows the newest; None where there is none: then nobody is asked."""
+    """Look for builds where a track follows the newest; None where there is none: then nobody is
+    asked.
+    """
     kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)
     return discover_builds() if Track.objects.filter(kind__in=kinds).exists() else None
 
 
 def learn(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:
-    """Fill in what the index did not tell and a worker found in the installed build: git_sha, cuda, triton."""
-    told = {key: str(facts[key]) for key in ("git_sha", "cuda", "triton") if facts.get(key) and not getattr(build, key)}
+    """Fill in what the index did not tell and a worker found in the installed build: git_sha, cuda,
+    triton.
+    """
+    told = {
+        key: str(facts[key])
+        for key in ("git_sha", "cuda", "triton")
+        if facts.get(key) and not getattr(build, key)
+    }
     if told:
         TorchBuild.objects.filter(pk=build.pk).update(**told)
 
 
 def targets() -> list[Target]:
-    """Where builds have to run: the platforms of our workers; this machine while no worker has told its own."""
+    """Where builds have to run: the platforms of our workers; this machine while no worker has told
+    its own.
+    """
     told = Worker.objects.values_list("facts__platform", flat=True)
     found = [PLATFORM.match(each) for each in told if isinstance(each, str)]
-    known = [Target(f"3.{each['minor']}", each["system"], each["machine"]) for each in found if each]
+    known = [
+        Target(f"3.{each['minor']}", each["system"], each["machine"]) for each in found if each
+    ]
     here = Target(f"3.{sys.version_info.minor}", platform.system().lower(), platform.machine())
     return list(dict.fromkeys(known)) or [here]
 
@@ -157,16 +211,24 @@ def _add(release: Release, index_url: str) -> TorchBuild:
     if wheel is None:
         places = " or ".join(map(str, wanted))
         raise BuildError(
-            f"torch {release.version} has no wheel for {places}, only for {release.places}: choose another "
+            f"torch {release.version} has no wheel for {places}, only for {release.places}: "
+            "choose another "
             "version, or start a worker under a Python that it supports."
         )
     cuda, triton = cuda_and_triton(wheel)
     version = str(release.version)
     row = TorchBuild(
-        label=version, version=version, cuda=cuda, triton=triton, index_url=index_url, python=release.requires_python,
-        channel=TorchBuild.Channel.NIGHTLY if release.version.is_devrelease else TorchBuild.Channel.RELEASE,
+        label=version,
+        version=version,
+        cuda=cuda,
+        triton=triton,
+        index_url=index_url,
+        python=release.requires_python,
+        channel=TorchBuild.Channel.NIGHTLY
+        if release.version.is_devrelease
+        else TorchBuild.Channel.RELEASE,
         released_on=release.released_on,
-    )  # fmt: skip
+    )
     with transaction.atomic():
         return TorchBuild.objects.get_or_create(label=version, defaults=_fields(row))[0]
 
@@ -177,7 +239,11 @@ def _fields(row: TorchBuild) -> dict[str, Any]:
 
 
 def _measurable(known: Mapping[Version, Release]) -> list[Release]:
-    return [each for each in known.values() if each.version >= Version(OLDEST) and not each.version.is_prerelease]
+    return [
+        each
+        for each in known.values()
+        if each.version >= Version(OLDEST) and not each.version.is_prerelease
+    ]
 
 
 def _newest_nightly(known: Mapping[Version, Release]) -> list[Release]:
@@ -187,7 +253,11 @@ def _newest_nightly(known: Mapping[Version, Release]) -> list[Release]:
 
 def _add_new(candidates: Iterable[Release], index_url: str) -> list[TorchBuild]:
     known, wanted = set(TorchBuild.objects.values_list("label", flat=True)), targets()
-    new = [each for each in candidates if str(each.version) not in known and any(map(each.wheel_for, wanted))]
+    new = [
+        each
+        for each in candidates
+        if str(each.version) not in known and any(map(each.wheel_for, wanted))
+    ]
     return [_add(each, index_url) for each in new]
 
 

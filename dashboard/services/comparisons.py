@@ -31,8 +31,10 @@ from dashboard.services.runs import cancel_run, find_machine, plan_job, plan_run
 TRACK = "versions"
 REPEATS = 3  # processes per case and build, unless told otherwise
 MOST_REPEATS = 20
-FLAVOURS = {"cpu": "cpu", "cuda": "cu"}  # how the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
-STEP = timedelta(microseconds=1)  # between two jobs' planned times, which order them (services/dispatch.py)
+# How the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
+FLAVOURS = {"cpu": "cpu", "cuda": "cu"}
+# Between two jobs' planned times, which order them (services/dispatch.py)
+STEP = timedelta(microseconds=1)
 
 
 class UnknownBuild(PlanError):
@@ -52,8 +54,9 @@ def start_comparison(
 ) -> Comparison:
     """Plan both builds' runs and send their jobs once the transaction is through.
 
-    base, new: labels of builds; a version is enough where one build has it. libraries: None: the newest set that both
-    builds take. Raises PlanError: unknown names, one build twice, nothing to measure.
+    base, new: labels of builds; a version is enough where one build has it. libraries: None: the
+    newest set that both builds take. Raises PlanError: unknown names, one build twice, nothing to
+    measure.
     """
     on = find_machine(machine)
     old, fresh = named_build(base, on), named_build(new, on)
@@ -63,11 +66,20 @@ def start_comparison(
         raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
     cases = plan_run(machine=machine, selection=selection)
     comparison = Comparison(
-        label=label, base=old, new=fresh, machine=on, repeats=repeats, created_by_id=user.pk if user else None,
+        label=label,
+        base=old,
+        new=fresh,
+        machine=on,
+        repeats=repeats,
+        created_by_id=user.pk if user else None,
         libraries=common_libraries([old, fresh], on) if libraries is None else dict(libraries),
-        request={"families": [*selection.families], "benchmarks": [*selection.benchmarks],
-                 "configs": [*selection.configs], "measure": {}},
-    )  # fmt: skip
+        request={
+            "families": [*selection.families],
+            "benchmarks": [*selection.benchmarks],
+            "configs": [*selection.configs],
+            "measure": {},
+        },
+    )
     with transaction.atomic():
         comparison.save()
         _measure(comparison, cases, repeats)
@@ -75,11 +87,15 @@ def start_comparison(
 
 
 def measure_more(*, comparison: Comparison, repeats: int) -> None:
-    """Measure every case again on both builds, so that what is not known yet becomes known. Raises PlanError."""
+    """Measure every case again on both builds, so that what is not known yet becomes known. Raises
+    PlanError.
+    """
     if not 1 <= repeats <= MOST_REPEATS:
         raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
     asked = comparison.request
-    selection = Selection(*(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs")))
+    selection = Selection(
+        *(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs"))
+    )
     with transaction.atomic():
         _measure(comparison, plan_run(machine=comparison.machine.key, selection=selection), repeats)
         comparison.repeats += repeats
@@ -99,12 +115,17 @@ def expected_s(*, machine: str, selection: Selection, repeats: int) -> float:
 def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str, str]:
     """The newest library set that these builds take, so that only torch differs.
 
-    An adopted environment of the machine is what it is: the others are made with its libraries. Empty (each build's
-    own) where adopted ones differ, or the table of pins knows no set.
+    An adopted environment of the machine is what it is: the others are made with its libraries.
+    Empty (each build's own) where adopted ones differ, or the table of pins knows no set.
     """
     bases = [build.base or build for build in builds]
-    adopted = InstalledEnvironment.objects.filter(build__in=bases, worker__machine=machine, adopted=True)
-    sets = [{name: has[name] for name in ALWAYS if name in has} for has in adopted.values_list("libraries", flat=True)]
+    adopted = InstalledEnvironment.objects.filter(
+        build__in=bases, worker__machine=machine, adopted=True
+    )
+    sets = [
+        {name: has[name] for name in ALWAYS if name in has}
+        for has in adopted.values_list("libraries", flat=True)
+    ]
     if sets:
         return sets[0] if all(one == sets[0] for one in sets) else {}
     try:
@@ -114,13 +135,18 @@ def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str
 
 
 def own_libraries(comparison: Comparison) -> dict[str, str]:
-    """The new build's own newest libraries where they are not those of the comparison: what a bridge is measured under.
+    """The new build's own newest libraries where they are not those of the comparison: what a
+    bridge is measured under.
 
-    Empty where there is nothing to bridge: they are the same, or an adopted environment is what it is.
+    Empty where there is nothing to bridge: they are the same, or an adopted environment is what it
+    is.
     """
     new = comparison.new.base or comparison.new
     on_machine = {"worker__machine": comparison.machine, "adopted": True}
-    if not comparison.libraries or InstalledEnvironment.objects.filter(build=new, **on_machine).exists():
+    if (
+        not comparison.libraries
+        or InstalledEnvironment.objects.filter(build=new, **on_machine).exists()
+    ):
         return {}
     try:
         own = newest_set(new.version)
@@ -130,7 +156,9 @@ def own_libraries(comparison: Comparison) -> dict[str, str]:
 
 
 def named_build(name: str, machine: Machine) -> TorchBuild:
-    """The build of this label, or the only one of this version made for this kind of machine. Raises PlanError."""
+    """The build of this label, or the only one of this version made for this kind of machine.
+    Raises PlanError.
+    """
     exact = TorchBuild.objects.filter(label=name).first()
     if exact is not None:
         return exact
@@ -139,15 +167,21 @@ def named_build(name: str, machine: Machine) -> TorchBuild:
     if len(near) == 1:
         return near[0]
     if near:
-        raise PlanError(f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of them.")
+        raise PlanError(
+            f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of "
+            "them."
+        )
     raise UnknownBuild(
-        f"Unknown torch build {name!r}. {hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
+        f"Unknown torch build {name!r}. "
+        f"{hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
         f"`manage.py add_build {name}` adds a release."
     )
 
 
 def ensure_build(name: str, machine: Machine) -> TorchBuild:
-    """The build of this name; a release that the site does not know is added from the index. Raises PlanError."""
+    """The build of this name; a release that the site does not know is added from the index. Raises
+    PlanError.
+    """
     try:
         return named_build(name, machine)
     except UnknownBuild:
@@ -169,21 +203,30 @@ def ensure_versions_track() -> Track:
 
 
 def _measure(comparison: Comparison, cases: Sequence[Case], repeats: int) -> None:
-    """A run for each build, their jobs in turn; a third one bridges a change of libraries (`own_libraries`)."""
+    """A run for each build, their jobs in turn; a third one bridges a change of libraries
+    (`own_libraries`).
+    """
     sides = [(comparison.base, comparison.libraries), (comparison.new, comparison.libraries)]
     if own := own_libraries(comparison):
         sides.append((comparison.new, own))
     made = [
         Run(
             label=f"{comparison}: {build}{', its own libraries' if libraries == own else ''}"[:200],
-            purpose=Purpose.MANUAL, build=build, machine=comparison.machine, track=ensure_versions_track(),
-            comparison=comparison, request=comparison.request, libraries=libraries,
+            purpose=Purpose.MANUAL,
+            build=build,
+            machine=comparison.machine,
+            track=ensure_versions_track(),
+            comparison=comparison,
+            request=comparison.request,
+            libraries=libraries,
             created_by_id=comparison.created_by_id,
         )
         for build, libraries in sides
-    ]  # fmt: skip
+    ]
     measure = comparison.request["measure"]
-    measure_in_turn(made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure)
+    measure_in_turn(
+        made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure
+    )
 
 
 def measure_in_turn(
@@ -195,26 +238,39 @@ def measure_in_turn(
     seed: int,
     measure: Mapping[str, Any],
 ) -> None:
-    """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a transaction."""
-    benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})}
+    """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a
+    transaction.
+    """
+    benchmarks = {
+        b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})
+    }
     configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
     for run in runs:
         run.save()
     ensure_partitions(moments=[now])
     order = in_turn(cases, len(runs), repeats, random.Random(seed))  # noqa: S311 - no secret
     jobs = [
-        plan_job(runs[side], place, benchmarks[case.benchmark], configs[case.config], now + place * STEP, measure)
+        plan_job(
+            runs[side],
+            place,
+            benchmarks[case.benchmark],
+            configs[case.config],
+            now + place * STEP,
+            measure,
+        )
         for place, (case, side) in enumerate(order)
     ]
     Job.objects.bulk_create(line_up(jobs), batch_size=500)
     transaction.on_commit(dispatch)
 
 
-def in_turn(cases: Sequence[Case], sides: int, repeats: int, rng: random.Random) -> Iterator[tuple[Case, int]]:
+def in_turn(
+    cases: Sequence[Case], sides: int, repeats: int, rng: random.Random
+) -> Iterator[tuple[Case, int]]:
     """(case, number of the side), repeat by repeat, the sides of a case next to each other.
 
-    Which side goes first is drawn for each case and alternates from repeat to repeat: what drifts with time (a machine
-    that warms up, other load) meets both sides alike.
+    Which side goes first is drawn for each case and alternates from repeat to repeat: what drifts
+    with time (a machine that warms up, other load) meets both sides alike.
     """
     orders = [rng.sample(range(sides), sides) for _ in cases]
     for repeat in range(repeats):

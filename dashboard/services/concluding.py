@@ -1,7 +1,8 @@
 """Says what came of measuring again: another round for what is open, or the verdict of the group.
 
-The test is in dashboard/confirming.py. Without any value of the base build (it cannot be installed any more) the new
-build is compared with the recorded level, and the verdict says that this is weaker.
+The test is in dashboard/confirming.py. Without any value of the base build (it cannot be installed
+any more) the new build is compared with the recorded level, and the verdict says that this is
+weaker.
 """
 
 from collections.abc import Sequence
@@ -28,14 +29,20 @@ logger = structlog.get_logger(__name__)
 
 def advance_all(*, now: datetime) -> int:
     """Look at every confirmation whose planned jobs are over; how many."""
-    running = Confirmation.objects.filter(state=Confirmation.State.RUNNING).values_list("pk", flat=True)
+    running = Confirmation.objects.filter(state=Confirmation.State.RUNNING).values_list(
+        "pk", flat=True
+    )
     return sum(advance(confirmation_id=pk, now=now) for pk in running)
 
 
 def advance(*, confirmation_id: int, now: datetime) -> bool:
-    """Look at the pairs there are: plan another round for what is open, or finish. False: jobs are still out."""
+    """Look at the pairs there are: plan another round for what is open, or finish. False: jobs are
+    still out.
+    """
     with transaction.atomic():
-        locked = Confirmation.objects.select_for_update(of=("self",)).select_related("group__machine", "group__track")
+        locked = Confirmation.objects.select_for_update(of=("self",)).select_related(
+            "group__machine", "group__track"
+        )
         confirmation = locked.get(pk=confirmation_id)
         if confirmation.state != Confirmation.State.RUNNING:
             return False
@@ -46,7 +53,9 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
             return True
         late = confirmation.created_at < now - PATIENCE
         if late:
-            _cancel(confirmation, f"Stopped: the confirmation has taken more than {PATIENCE.days} days.")
+            _cancel(
+                confirmation, f"Stopped: the confirmation has taken more than {PATIENCE.days} days."
+            )
         elif Job.objects.filter(run__confirmation=confirmation, state__in=ACTIVE).exists():
             return False
         _look(confirmation, now, last=late)
@@ -59,8 +68,12 @@ def _cancel(confirmation: Confirmation, why: str) -> None:
 
 
 def _look(confirmation: Confirmation, now: datetime, *, last: bool) -> None:
-    """Note what is decided, and plan another round for what is open; `last`: there is no other round."""
-    alerts = list(confirmation.alerts.select_related("series__benchmark", "series__config", "job", "group"))
+    """Note what is decided, and plan another round for what is open; `last`: there is no other
+    round.
+    """
+    alerts = list(
+        confirmation.alerts.select_related("series__benchmark", "series__config", "job", "group")
+    )
     planned = pairs.rounds(confirmation) * confirmation.runs.count()
     last = last or planned >= len(confirmation.order)
     for alert in alerts:
@@ -80,7 +93,8 @@ def _look(confirmation: Confirmation, now: datetime, *, last: bool) -> None:
 def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Outcome | None:
     """What the measurements of one representative say; None where there are none to compare.
 
-    Without any value of the base after the first pairs, the new build is compared with the recorded level.
+    Without any value of the base after the first pairs, the new build is compared with the recorded
+    level.
     """
     settings = pairs.settings_of_alert(alert)
     found = pairs.of(confirmation, alert)
@@ -91,7 +105,10 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Outcome | N
         return None
     if not confirmation.only_new:
         confirmation.only_new = True
-        confirmation.message = "The base build cannot be measured here any more: only the new one was, which is weaker."
+        confirmation.message = (
+            "The base build cannot be measured here any more: only the new "
+            "one was, which is weaker."
+        )
         confirmation.save(update_fields=["only_new", "message"])
     if len(found.new) < confirming.FEWEST:
         return None
@@ -102,9 +119,13 @@ def _note(alert: Alert, outcome: confirming.Outcome) -> None:
     verdict = outcome.verdict if outcome.verdict != "open" else AlertState.INCONCLUSIVE
     alert.confirmation = verdict
     alert.decision["confirmation"] = {
-        "effect": outcome.effect, "low": outcome.low, "high": outcome.high, "unit": outcome.unit,
-        "pairs": outcome.pairs, "verdict": verdict,
-    }  # fmt: skip
+        "effect": outcome.effect,
+        "low": outcome.low,
+        "high": outcome.high,
+        "unit": outcome.unit,
+        "pairs": outcome.pairs,
+        "verdict": verdict,
+    }
     alert.save(update_fields=["confirmation", "decision"])
 
 
@@ -127,9 +148,13 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
 
 
 def _note_others(confirmation: Confirmation, alerts: Sequence[Alert]) -> None:
-    """The same processes brought every metric of their cases: what they say of the group's other alerts there."""
+    """The same processes brought every metric of their cases: what they say of the group's other
+    alerts there.
+    """
     cases = {(alert.series.benchmark_id, alert.series.config_id) for alert in alerts}
-    others = confirmation.group.alerts.exclude(pk__in=[alert.pk for alert in alerts]).select_related("series", "group")
+    others = confirmation.group.alerts.exclude(
+        pk__in=[alert.pk for alert in alerts]
+    ).select_related("series", "group")
     for alert in others:
         if (alert.series.benchmark_id, alert.series.config_id) not in cases:
             continue
@@ -139,15 +164,24 @@ def _note_others(confirmation: Confirmation, alerts: Sequence[Alert]) -> None:
 
 
 def _told(alert: Alert) -> str:
-    """One representative in words: "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 pairs: confirmed"."""
+    """One representative in words: "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 pairs:
+    confirmed".
+    """
     series = alert.series
     name = f"{series.benchmark} in {series.config}, {METRICS[series.metric].label}"
     found: dict[str, Any] = alert.decision.get("confirmation", {})
     if not found:
         return f"{name}: {alert.confirmation}, nothing could be measured"
     unit = " %" if found["unit"] == "percent" else ""
-    ends = "" if found["low"] == found["high"] else f" ({signed(found['low'])} to {signed(found['high'])})"
-    return f"{name}: {signed(found['effect'])}{unit}{ends} in {plural(found['pairs'], 'round')}: {alert.confirmation}"
+    ends = (
+        ""
+        if found["low"] == found["high"]
+        else f" ({signed(found['low'])} to {signed(found['high'])})"
+    )
+    return (
+        f"{name}: {signed(found['effect'])}{unit}{ends} in "
+        f"{plural(found['pairs'], 'round')}: {alert.confirmation}"
+    )
 
 
 def _end(confirmation: Confirmation, message: str, now: datetime) -> None:

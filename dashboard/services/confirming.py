@@ -1,12 +1,14 @@
-"""Has a suspicion measured again, base and new build in turn; services/concluding.py says what came of it.
+"""Has a suspicion measured again, base and new build in turn; services/concluding.py says what came
+of it.
 
-1. `start_due` takes suspected groups whose runs are over, one at a time on a machine, unless the queue is deep, too
-   many were started today, or no worker is there; why not is kept on the Confirmation and tried again.
-2. `start` chooses at most three representatives and plans the first pairs, in an order drawn beforehand: a run for
-   each build, their jobs in turn.
+1. `start_due` takes suspected groups whose runs are over, one at a time on a machine, unless the
+   queue is deep, too many were started today, or no worker is there; why not is kept on the
+   Confirmation and tried again.
+2. `start` chooses at most three representatives and plans the first pairs, in an order drawn
+   beforehand: a run for each build, their jobs in turn.
 
-A build that stayed cannot be compared with itself: what changed there (machine, environment, suite) is measured again
-alone, and compared with the recorded level. The verdict says that this is weaker.
+A build that stayed cannot be compared with itself: what changed there (machine, environment, suite)
+is measured again alone, and compared with the recorded level. The verdict says that this is weaker.
 """
 
 from collections.abc import Sequence
@@ -54,9 +56,14 @@ STEP = timedelta(milliseconds=1)  # between the planned times of jobs, which giv
 
 def start_due(*, now: datetime) -> int:
     """Start what can be started, the most severe regressions first; how many."""
-    suspected = AlertGroup.objects.filter(state=AlertState.SUSPECTED, machine__workers__isnull=False).distinct()
+    suspected = AlertGroup.objects.filter(
+        state=AlertState.SUSPECTED, machine__workers__isnull=False
+    ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
-    ranked = sorted(measurable, key=lambda group: (_is_better(group), _RANKS.index(group.severity), group.created_at))
+    ranked = sorted(
+        measurable,
+        key=lambda group: (_is_better(group), _RANKS.index(group.severity), group.created_at),
+    )
     return sum(_consider(group.pk, now) for group in ranked)
 
 
@@ -65,7 +72,9 @@ def _is_better(group: AlertGroup) -> bool:
 
 
 def _consider(group_id: int, now: datetime) -> bool:
-    """Start one group unless something speaks against it. The machine is locked: two looks at once start one of two."""
+    """Start one group unless something speaks against it. The machine is locked: two looks at once
+    start one of two.
+    """
     with transaction.atomic():
         group = AlertGroup.objects.select_related("machine").get(pk=group_id)
         assert group.machine_id is not None
@@ -80,26 +89,39 @@ def _consider(group_id: int, now: datetime) -> bool:
 
 
 def is_settled(*, group: AlertGroup) -> bool:
-    """Whether the scheduled runs that had begun when it was seen are over, so that what belongs to it has been seen."""
+    """Whether the scheduled runs that had begun when it was seen are over, so that what belongs to
+    it has been seen.
+    """
     active = Job.objects.filter(
-        run__machine=group.machine_id, run__track=group.track_id, run__purpose=Purpose.SCHEDULED, state__in=ACTIVE,
+        run__machine=group.machine_id,
+        run__track=group.track_id,
+        run__purpose=Purpose.SCHEDULED,
+        state__in=ACTIVE,
         run__created_at__lte=group.created_at,
-    )  # fmt: skip
+    )
     return not active.exists()
 
 
 def why_not(*, machine: Machine, now: datetime, limited: bool = True) -> str:
-    """Why nothing is confirmed on the machine now; "" where it can be. limited: the day's limit counts, too."""
+    """Why nothing is confirmed on the machine now; "" where it can be. limited: the day's limit
+    counts, too.
+    """
     jobs = Job.objects.filter(run__machine=machine)
-    if Confirmation.objects.filter(group__machine=machine, state=Confirmation.State.RUNNING).exists():
+    if Confirmation.objects.filter(
+        group__machine=machine, state=Confirmation.State.RUNNING
+    ).exists():
         return "Another confirmation is running on this machine."
     if (waiting := jobs.filter(state__in=WAITING).count()) > DEEP_QUEUE:
         queue = f"{plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} on this machine"
         return f"{queue}: it is confirmed when there are {DEEP_QUEUE} or fewer."
-    today = Confirmation.objects.filter(group__machine=machine, created_at__gt=now - timedelta(days=1))
+    today = Confirmation.objects.filter(
+        group__machine=machine, created_at__gt=now - timedelta(days=1)
+    )
     if limited and today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
         return f"{MOST_A_DAY} confirmations were started on this machine in a day, the limit."
-    if not Worker.objects.filter(machine=machine, paused=False, last_seen__gt=now - WORKER_IS_ALIVE).exists():
+    if not Worker.objects.filter(
+        machine=machine, paused=False, last_seen__gt=now - WORKER_IS_ALIVE
+    ).exists():
         return "No worker of this machine is there."
     return ""
 
@@ -109,11 +131,15 @@ def _wait(group: AlertGroup, why: str, now: datetime) -> None:
     defaults = {"state": Confirmation.State.SKIPPED, "message": why}
     Confirmation.objects.update_or_create(group=group, defaults=defaults)
     if group.created_at < now - PATIENCE:
-        triage.move(group=group, to=AlertState.INCONCLUSIVE, why=f"It could not be measured again. {why}")
+        triage.move(
+            group=group, to=AlertState.INCONCLUSIVE, why=f"It could not be measured again. {why}"
+        )
 
 
 def start(*, group: AlertGroup, now: datetime) -> bool:
-    """Settle the group and plan the first pairs of its representatives; False where it was settled into another one."""
+    """Settle the group and plan the first pairs of its representatives; False where it was settled
+    into another one.
+    """
     with transaction.atomic():
         if not settle(group=group):
             return False
@@ -123,14 +149,19 @@ def start(*, group: AlertGroup, now: datetime) -> bool:
 
 
 def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
-    """Plan the first pairs, or go on with those of an earlier confirmation. Call it within a transaction."""
+    """Plan the first pairs, or go on with those of an earlier confirmation. Call it within a
+    transaction.
+    """
     Confirmation.objects.filter(group=group, state=Confirmation.State.SKIPPED).delete()
     confirmation = Confirmation.objects.filter(group=group).first() or _begin(group)
     alone = confirmation.runs.count() == 1
     drawn = [*confirmation.order]
     rounds = confirming.ALONE if alone else confirming.MOST
     generator = np.random.default_rng([group.pk, len(drawn)])
-    confirmation.order = [*drawn, *(["new"] * rounds if alone else confirming.draw_order(generator))]
+    confirmation.order = [
+        *drawn,
+        *(["new"] * rounds if alone else confirming.draw_order(generator)),
+    ]
     confirmation.only_new, confirmation.message = alone, STAYED if alone else ""
     confirmation.state, confirmation.finished_at = Confirmation.State.RUNNING, None
     confirmation.created_at = now  # patience and the day's limit count from here
@@ -152,9 +183,16 @@ def _begin(group: AlertGroup) -> Confirmation:
 
 
 def representatives(*, group: AlertGroup) -> list[Alert]:
-    """The alerts that stand for the group; one alone where the false discovery rate lets none count."""
-    alerts = {one.pk: one for one in group.alerts.select_related("series__benchmark", "series__config", "job")}
-    suspicions = [suspicion_of(alert) for alert in alerts.values() if not alert.decision.get("withdrawn")]
+    """The alerts that stand for the group; one alone where the false discovery rate lets none
+    count.
+    """
+    alerts = {
+        one.pk: one
+        for one in group.alerts.select_related("series__benchmark", "series__config", "job")
+    }
+    suspicions = [
+        suspicion_of(alert) for alert in alerts.values() if not alert.decision.get("withdrawn")
+    ]
     passing = grouping.counted(suspicions, judged_series(group))
     counted = [one for one in suspicions if one.key in passing]
     chosen = grouping.representatives(counted or suspicions, MOST_REPRESENTATIVES if counted else 1)
@@ -163,7 +201,9 @@ def representatives(*, group: AlertGroup) -> list[Alert]:
 
 def _builds(group: AlertGroup, *, only_new: bool) -> dict[str, TorchBuild]:
     builds = {"base": group.base, "new": group.new}
-    return {side: build for side, build in builds.items() if build and not (only_new and side == "base")}
+    return {
+        side: build for side, build in builds.items() if build and not (only_new and side == "base")
+    }
 
 
 def _make_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
@@ -171,38 +211,68 @@ def _make_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
     assert group.machine is not None
     assert group.track is not None
     return Run.objects.create(
-        label=f"Confirmation of alert {group.pk}: {side}"[:200], purpose=Purpose.CONFIRMATION, build=build,
-        machine=group.machine, track=group.track, confirmation=confirmation, libraries=_libraries(group),
+        label=f"Confirmation of alert {group.pk}: {side}"[:200],
+        purpose=Purpose.CONFIRMATION,
+        build=build,
+        machine=group.machine,
+        track=group.track,
+        confirmation=confirmation,
+        libraries=_libraries(group),
         request={"side": side},
-    )  # fmt: skip
+    )
 
 
 def _libraries(group: AlertGroup) -> dict[str, str]:
-    """The newest libraries that both builds take, where their own newest ones differ: only torch may differ."""
+    """The newest libraries that both builds take, where their own newest ones differ: only torch
+    may differ.
+    """
     builds = [build.base or build for build in (group.base, group.new) if build is not None]
     try:
         own = [newest_set(build.version) for build in builds]
-        return {} if all(one == own[0] for one in own) else shared_set(*(build.version for build in builds))
+        return (
+            {}
+            if all(one == own[0] for one in own)
+            else shared_set(*(build.version for build in builds))
+        )
     except PinError:
         return {}
 
 
 def _says_what(confirmation: Confirmation) -> str:
-    group, alerts = confirmation.group, confirmation.alerts.select_related("series__benchmark", "series__config")
+    group, alerts = (
+        confirmation.group,
+        confirmation.alerts.select_related("series__benchmark", "series__config"),
+    )
     cases = ", ".join(f"{alert.series.benchmark} in {alert.series.config}" for alert in alerts)
     alone = confirmation.only_new
-    what = f"{group.new} is measured again" if alone else f"{group.base} and {group.new} are measured in turn"
+    what = (
+        f"{group.new} is measured again"
+        if alone
+        else f"{group.base} and {group.new} are measured in turn"
+    )
     return f"{what}: {cases}."
 
 
-def plan_rounds(*, confirmation: Confirmation, alerts: Sequence[Alert], rounds: int, now: datetime) -> None:
-    """Plan so many more rounds of these alerts' cases, in the drawn order, and send them on commit."""
-    runs = {run.request["side"]: run for run in confirmation.runs.select_related("build", "machine")}
+def plan_rounds(
+    *, confirmation: Confirmation, alerts: Sequence[Alert], rounds: int, now: datetime
+) -> None:
+    """Plan so many more rounds of these alerts' cases, in the drawn order, and send them on
+    commit.
+    """
+    runs = {
+        run.request["side"]: run for run in confirmation.runs.select_related("build", "machine")
+    }
     width = len(runs)
-    done = Job.objects.filter(run__confirmation=confirmation).order_by("-position").values_list("position", flat=True)
+    done = (
+        Job.objects.filter(run__confirmation=confirmation)
+        .order_by("-position")
+        .values_list("position", flat=True)
+    )
     place = done[0] + 1 if done else 0
     first = pairs.rounds(confirmation)
-    turns = [confirmation.order[at * width : (at + 1) * width] for at in range(first, first + rounds)]
+    turns = [
+        confirmation.order[at * width : (at + 1) * width] for at in range(first, first + rounds)
+    ]
     jobs = []
     for alert, side in ((alert, side) for turn in turns for alert in alerts for side in turn):
         measure = alert.job.spec.get("measure", {}) if alert.job else {}

@@ -12,7 +12,11 @@ from dashboard.selectors.evidence import judged_series, suspicion_of
 def describe(*, groups: Iterable[AlertGroup]) -> None:
     """Name the groups anew; silence, and a group without alerts, keep what they say."""
     for group in groups:
-        alerts = list(group.alerts.select_related("series__benchmark", "series__config").order_by("planned_at"))
+        alerts = list(
+            group.alerts.select_related("series__benchmark", "series__config").order_by(
+                "planned_at"
+            )
+        )
         if alerts and group.kind != Kind.SILENCE:
             _describe(group, alerts)
 
@@ -28,7 +32,9 @@ def _describe(group: AlertGroup, alerts: list[Alert]) -> None:
 
 
 def since(group: AlertGroup, first: Alert) -> str:
-    """The end of the title: since which build, or since when on which machine where the build stayed."""
+    """The end of the title: since which build, or since when on which machine where the build
+    stayed.
+    """
     if group.new is not None and group.new_id != group.base_id:
         return f"since {group.new.label}"
     return f"on {group.machine} since {timezone.localtime(first.planned_at):%d %b %H:%M}"

@@ -1,10 +1,15 @@
-"""Judges the series that have new data, each one once, in the order of planned_at, whatever arrives twice or late.
+"""Judges the series that have new data, each one once, in the order of planned_at, whatever arrives
+twice or late.
 
-1. `due.request` marks a series in the transaction that brings its data, and wakes the dashboard worker.
-2. `detect_due` takes the marked series one by one, each in a transaction of its own that holds its DetectorState.
-3. Where the history up to the stored position is the one that was judged, only what came since is judged; where it is
-   not (late data, a job measured again, an invalid point, another detector), the series is judged anew.
-4. A change becomes an alert in the same transaction (services/alerting.py), so that it is neither lost nor told twice.
+1. `due.request` marks a series in the transaction that brings its data, and wakes the dashboard
+   worker.
+2. `detect_due` takes the marked series one by one, each in a transaction of its own that holds its
+   DetectorState.
+3. Where the history up to the stored position is the one that was judged, only what came since is
+   judged; where it is not (late data, a job measured again, an invalid point, another detector),
+   the series is judged anew.
+4. A change becomes an alert in the same transaction (services/alerting.py), so that it is neither
+   lost nor told twice.
 """
 
 from dataclasses import asdict, dataclass
@@ -34,7 +39,9 @@ def detect_due(*, most: int = 1000) -> int:
     for series_id in DetectorState.objects.filter(due=True).values_list("pk", flat=True)[:most]:
         try:
             done += detect(series_id=series_id)
-        except Exception:  # a series that cannot be judged stays due, and keeps no other from being judged
+        except (
+            Exception
+        ):  # a series that cannot be judged stays due, and keeps no other from being judged
             logger.exception("series could not be judged", series=series_id)
     return done
 
@@ -45,7 +52,9 @@ def detect(*, series_id: int) -> bool:
         stored = DetectorState.objects.select_for_update().filter(pk=series_id, due=True).first()
         if stored is None:
             return False
-        series = Series.objects.select_related("benchmark", "config", "machine", "track").get(pk=series_id)
+        series = Series.objects.select_related("benchmark", "config", "machine", "track").get(
+            pk=series_id
+        )
         changes, anew = _follow(series, stored)
         for change in changes:
             raise_alert(change=change)
@@ -68,7 +77,9 @@ class _Told:
 
 
 def _follow(series: Series, stored: DetectorState) -> tuple[list[Change], bool]:
-    """Advance the stored detector; the changes that it told, and whether the whole history was judged anew."""
+    """Advance the stored detector; the changes that it told, and whether the whole history was
+    judged anew.
+    """
     follower = _stored_follower(series, stored)
     anew = follower is None
     follower = follower or Follower(series.metric, history.is_per_build(series.track))
@@ -80,11 +91,15 @@ def _follow(series: Series, stored: DetectorState) -> tuple[list[Change], bool]:
         return [], anew
     readings = history.readings(series)
     recent = readings[-1].at - OLD
-    return [_change(series, follower, readings, one) for one in told if one.reading.at >= recent], anew
+    return [
+        _change(series, follower, readings, one) for one in told if one.reading.at >= recent
+    ], anew
 
 
 def _stored_follower(series: Series, stored: DetectorState) -> Follower | None:
-    """The follower that goes on from the stored state; None where the series has to be judged anew."""
+    """The follower that goes on from the stored state; None where the series has to be judged
+    anew.
+    """
     if stored.version != str(VERSION) or stored.planned_at is None:
         return None
     if history.digest(series, stored.planned_at) != stored.state["digest"]:
@@ -103,8 +118,17 @@ def _judge(follower: Follower, reading: Reading) -> _Told | None:
     return _Told(reading, verdict, follower.now.seen - 1 - verdict.index)
 
 
-def _keep(series: Series, stored: DetectorState, follower: Follower, fresh: list[Reading], *, refitted: bool) -> None:
-    """Store where the series stands. The smallest change shown is estimated where the noise law was."""
+def _keep(
+    series: Series,
+    stored: DetectorState,
+    follower: Follower,
+    fresh: list[Reading],
+    *,
+    refitted: bool,
+) -> None:
+    """Store where the series stands. The smallest change shown is estimated where the noise law
+    was.
+    """
     stored.due, stored.version = False, str(VERSION)
     stored.planned_at = fresh[-1].at if fresh else stored.planned_at
     stored.state = follower.state()
@@ -136,12 +160,16 @@ def _change(series: Series, follower: Follower, readings: list[Reading], told: _
 
 def _drifted_from(series: Series, points: list[list[Reading]], index: int) -> Reading:
     """The first datum of the level that drifted: after the last change that was told."""
-    told = Alert.objects.filter(series=series, planned_at__lt=points[index][0].at).order_by("-planned_at")
+    told = Alert.objects.filter(series=series, planned_at__lt=points[index][0].at).order_by(
+        "-planned_at"
+    )
     since = told.values_list("planned_at", flat=True).first()
     return next(repeats[0] for repeats in points if since is None or repeats[0].at >= since)
 
 
-def _decision(follower: Follower, points: list[list[Reading]], verdict: Verdict, index: int) -> dict[str, Any]:
+def _decision(
+    follower: Follower, points: list[list[Reading]], verdict: Verdict, index: int
+) -> dict[str, Any]:
     """What `manage.py replay_alert` needs to decide again."""
     shown = [point(repeats, position, follower.settings) for position, repeats in enumerate(points)]
     return {

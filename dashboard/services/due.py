@@ -1,6 +1,8 @@
-"""Which series have something to judge: marked in the transaction that brought it, so that nothing is forgotten.
+"""Which series have something to judge: marked in the transaction that brought it, so that nothing
+is forgotten.
 
-The message only says that there is something: it may be lost, repeated or late (a beat task looks, too).
+The message only says that there is something: it may be lost, repeated or late (a beat task looks,
+too).
 """
 
 from collections.abc import Collection
@@ -13,7 +15,8 @@ from dashboard.celery import app
 from dashboard.metrics import METRICS
 
 TASK = "dashboard.tasks.detect"
-ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]  # the others are derived from these
+# The others are derived from these
+ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
 # In the order of the ids, so that two transactions never wait for each other.
 _MARK = """
 INSERT INTO dashboard_detectorstate (series_id, version, state, due, updated_at)
@@ -25,7 +28,9 @@ logger = structlog.get_logger(__name__)
 
 
 def request(*, series_ids: Collection[int]) -> None:
-    """Have these series, as far as their metrics alert, judged once the surrounding transaction is through."""
+    """Have these series, as far as their metrics alert, judged once the surrounding transaction is
+    through.
+    """
     with transaction.atomic(savepoint=False):
         if series_ids:
             with connection.cursor() as cursor:
@@ -34,7 +39,9 @@ def request(*, series_ids: Collection[int]) -> None:
 
 
 def wake() -> None:
-    """Tell the dashboard worker. With the broker down the beat task finds what is due. Never raises for that."""
+    """Tell the dashboard worker. With the broker down the beat task finds what is due. Never raises
+    for that.
+    """
     try:
         app.send_task(TASK, queue="dashboard", expires=60)
     except (OperationalError, OSError) as error:

@@ -1,7 +1,8 @@
-"""Tells a case that passes and fails by turns once, as inconclusive, and not each turn (dashboard/flakiness.py).
+"""Tells a case that passes and fails by turns once, as inconclusive, and not each turn
+(dashboard/flakiness.py).
 
-It ends by itself: with points that pass in a row it has recovered, with points that fail in a row it is a suspicion
-again, which is measured again as any other.
+It ends by itself: with points that pass in a row it has recovered, with points that fail in a row
+it is a suspicion again, which is measured again as any other.
 """
 
 from django.db.models import QuerySet
@@ -26,7 +27,9 @@ def applies(*, change: Change) -> bool:
     """Whether this failure is told as flaky instead of as a failure."""
     if change.kind != Kind.STATUS or change.direction != Direction.REGRESSION:
         return False
-    return flakiness.is_flaky([one for one in history.readings(change.series) if one.at <= change.seen.at])
+    return flakiness.is_flaky(
+        [one for one in history.readings(change.series) if one.at <= change.seen.at]
+    )
 
 
 def tell(*, alert: Alert) -> None:

@@ -1,4 +1,6 @@
-"""Workers: their tokens, what they say of themselves, and the catalog and builds that they bring."""
+"""Workers: their tokens, what they say of themselves, and the catalog and builds that they
+bring.
+"""
 
 import hashlib
 import secrets
@@ -21,8 +23,17 @@ Row = TypeVar("Row", bound=Model)
 SEEN_GRAIN = timedelta(seconds=1)  # last_seen is written at most this often
 
 BENCHMARK_FIELDS = (
-    "version", "model", "family", "size", "mode", "dtype", "shapes", "batch_size", "item", "default_configs",
-)  # fmt: skip
+    "version",
+    "model",
+    "family",
+    "size",
+    "mode",
+    "dtype",
+    "shapes",
+    "batch_size",
+    "item",
+    "default_configs",
+)
 CONFIG_FIELDS = ("label", "about")
 BUILD_FIELDS = ("version", "git_sha", "cuda", "triton", "adopted")
 
@@ -75,7 +86,8 @@ def hello(
     builds: Sequence[Mapping[str, Any]],
     environments: Sequence[Mapping[str, Any]] = (),
 ) -> int:
-    """Take in what a starting worker says of itself; how many of its earlier claims are void by that.
+    """Take in what a starting worker says of itself; how many of its earlier claims are void by
+    that.
 
     Raises CatalogError: nothing is taken in.
     """
@@ -94,19 +106,28 @@ def hello(
 
 
 def alive(*, worker: Worker, boot_id: str) -> bool:
-    """The idle heartbeat: whether the worker is paused. Raises Stale for a process that has not said hello."""
+    """The idle heartbeat: whether the worker is paused. Raises Stale for a process that has not
+    said hello.
+    """
     if boot_id != worker.boot_id:
-        raise Stale(f"This process of worker {worker} has not said hello, or another one has since: say hello.")
+        raise Stale(
+            f"This process of worker {worker} has not said hello, or another one has since: say "
+            "hello."
+        )
     return worker.paused
 
 
 def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
-    """Add and update benchmarks and configs as `python -m benchmarks_suite list --json` describes them.
+    """Add and update benchmarks and configs as `python -m benchmarks_suite list --json` describes
+    them.
 
-    retire: hide those that are not in it from planning; right for the one suite of a site, wrong for a worker's hello,
+    retire: hide those that are not in it from planning; right for the one suite of a site, wrong
+        for a worker's hello,
     which may come from an older suite than another worker's. Raises CatalogError.
     """
-    benchmarks = [_benchmark(entry, place) for place, entry in enumerate(_entries(catalog, "benchmarks"))]
+    benchmarks = [
+        _benchmark(entry, place) for place, entry in enumerate(_entries(catalog, "benchmarks"))
+    ]
     configs = [_config(entry, place) for place, entry in enumerate(_entries(catalog, "configs"))]
     with transaction.atomic():
         _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, "position", "retired", "imported"])
@@ -119,14 +140,24 @@ def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
 def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
     """A worker's catalog without the names that a repository has: its pinned commit counts."""
     entries = catalog.get("benchmarks")
-    taken = set(Benchmark.objects.filter(repository__isnull=False, retired=False).values_list("name", flat=True))
+    taken = set(
+        Benchmark.objects.filter(repository__isnull=False, retired=False).values_list(
+            "name", flat=True
+        )
+    )
     if not taken or not isinstance(entries, list):
         return catalog
-    return {**catalog, "benchmarks": [e for e in entries if not (isinstance(e, Mapping) and e.get("name") in taken)]}
+    return {
+        **catalog,
+        "benchmarks": [
+            e for e in entries if not (isinstance(e, Mapping) and e.get("name") in taken)
+        ],
+    }
 
 
 def note_machine(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
-    """Note that workers of this machine have these own models, and no others but those of repositories.
+    """Note that workers of this machine have these own models, and no others but those of
+    repositories.
 
     One that no machine has any more is planned no more.
     """
@@ -146,13 +177,16 @@ def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:
         raise CatalogError(f"builds: {build!r} needs a label and a version")
     known = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
     _checked(TorchBuild(label=build["label"], **known), "builds")
-    if (channel := channel_of(str(build["version"]))) != TorchBuild.Channel.RELEASE:  # which is what nobody has told
+    # Which is what nobody has told
+    if (channel := channel_of(str(build["version"]))) != TorchBuild.Channel.RELEASE:
         known["channel"] = channel
     return TorchBuild.objects.update_or_create(label=build["label"], defaults=known)[0]
 
 
 def channel_of(version: str) -> str:
-    """2.14.0.dev20261120 is a nightly, 2.14.0a0+git1234 was built from source, the others are releases."""
+    """2.14.0.dev20261120 is a nightly, 2.14.0a0+git1234 was built from source, the others are
+    releases.
+    """
     if ".dev" in version:
         return TorchBuild.Channel.NIGHTLY
     return TorchBuild.Channel.SOURCE if "a0+" in version else TorchBuild.Channel.RELEASE
@@ -162,7 +196,8 @@ def _entries(catalog: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
     entries = catalog.get(key)
     if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
         raise CatalogError(
-            f"catalog.{key} must be a list of objects, as `python -m benchmarks_suite list --json` prints"
+            f"catalog.{key} must be a list of objects, as `python -m benchmarks_suite list "
+            "--json` prints"
         )
     return entries
 
@@ -170,7 +205,9 @@ def _entries(catalog: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def _benchmark(entry: Mapping[str, Any], place: int) -> Benchmark:
     missing = [key for key in ("name", *BENCHMARK_FIELDS[:-2]) if key not in entry]
     if missing:
-        raise CatalogError(f"catalog.benchmarks[{place}] ({entry.get('name', '?')}) lacks {', '.join(missing)}")
+        raise CatalogError(
+            f"catalog.benchmarks[{place}] ({entry.get('name', '?')}) lacks {', '.join(missing)}"
+        )
     fields = {key: entry[key] for key in BENCHMARK_FIELDS if key in entry}
     row = Benchmark(name=entry["name"], position=entry.get("position", place), **fields)
     return _checked(row, f"catalog.benchmarks[{place}]")
@@ -180,7 +217,9 @@ def _config(entry: Mapping[str, Any], place: int) -> Config:
     if "name" not in entry:
         raise CatalogError(f"catalog.configs[{place}] lacks name")
     label, about = entry.get("label", entry["name"]), entry.get("about", "")
-    row = Config(name=entry["name"], label=label, about=about, position=entry.get("position", place))
+    row = Config(
+        name=entry["name"], label=label, about=about, position=entry.get("position", place)
+    )
     return _checked(row, f"catalog.configs[{place}]")
 
 
@@ -196,5 +235,8 @@ def _checked(row: Row, where: str) -> Row:
 
 
 def _upsert(model: Any, rows: Sequence[Any], fields: Sequence[str]) -> None:
-    rows = sorted({row.name: row for row in rows}.values(), key=lambda row: row.name)  # one order: no deadlock
-    model.objects.bulk_create(rows, update_conflicts=True, unique_fields=["name"], update_fields=fields)
+    # One order: no deadlock
+    rows = sorted({row.name: row for row in rows}.values(), key=lambda row: row.name)
+    model.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["name"], update_fields=fields
+    )

@@ -1,7 +1,8 @@
-"""Fills the database with a made-up history, for trying the site at a size that nobody has measured yet.
+"""Fills the database with a made-up history, for trying the site at a size that nobody has measured
+yet.
 
-All of it hangs on the machine and the track `generated`, so that no page mixes it with measurements; `remove_history`
-deletes it.
+All of it hangs on the machine and the track `generated`, so that no page mixes it with
+measurements; `remove_history` deletes it.
 """
 
 import math
@@ -59,10 +60,14 @@ NIGHTS_PER_BUILD = 5
 SHARE_OF_MISSED_NIGHTS = 0.04
 CASES_PER_COPY = 20
 _JOB_COLUMNS = (
-    "uuid, run_id, benchmark_id, config_id, position, spec, state, status, message, attempt, max_attempts, phase,"
+    "uuid, run_id, benchmark_id, config_id, position, spec, state, status, message, attempt, "
+    "max_attempts, phase,"
     " log_tail, planned_at, claimed_at, finished_at"
 )
-_DATUM_COLUMNS = "series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, value, low, high, count"
+_DATUM_COLUMNS = (
+    "series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, "
+    "value, low, high, count"
+)
 
 Progress = Callable[[int, int], None]
 
@@ -95,12 +100,15 @@ class Summary:
     data: int
 
 
-def generate_history(*, series: int, points: int, seed: int, now: datetime, progress: Progress) -> Summary:
+def generate_history(
+    *, series: int, points: int, seed: int, now: datetime, progress: Progress
+) -> Summary:
     """Write at least ``series`` series of ``points`` data each, one point a night until ``now``.
 
-    1. machine, track, builds, configs and benchmarks; 2. a run for each night; 3. for a few cases at a time: their jobs
-    and data by COPY, then the rollups of their series; 4. the rollup by day. ``progress`` is told cases done
-    and cases in all.
+    1. machine, track, builds, configs and benchmarks; 2. a run for each night; 3. for a few cases
+       at a time: their jobs
+    and data by COPY, then the rollups of their series; 4. the rollup by day. ``progress`` is told
+    cases done and cases in all.
     """
     nights = _nights(points, now, np.random.default_rng(seed))
     ensure_partitions(moments=[night.at for night in nights])
@@ -111,7 +119,10 @@ def generate_history(*, series: int, points: int, seed: int, now: datetime, prog
         data += _write(cases[first : first + CASES_PER_COPY], nights, seed, token)
         progress(min(first + CASES_PER_COPY, len(cases)), len(cases))
     with transaction.atomic():
-        days.roll_up(series=[series.pk for case in cases for series in case.series.values()], since=nights[0].at.date())
+        days.roll_up(
+            series=[series.pk for case in cases for series in case.series.values()],
+            since=nights[0].at.date(),
+        )
     return Summary(len(cases) * len(METRICS), len(cases) * points, data)
 
 
@@ -120,7 +131,9 @@ def remove_history() -> None:
     with transaction.atomic():
         AlertGroup.objects.filter(machine__key=KEY).delete()
         Datum.objects.filter(series__machine__key=KEY).delete()
-        DayLevel.objects.filter(machine_id__in=Machine.objects.filter(key=KEY).values("pk")).delete()
+        DayLevel.objects.filter(
+            machine_id__in=Machine.objects.filter(key=KEY).values("pk")
+        ).delete()
         Series.objects.filter(machine__key=KEY).delete()
         Run.objects.filter(machine__key=KEY).delete()
         Track.objects.filter(key=KEY).delete()
@@ -137,18 +150,28 @@ def _nights(points: int, now: datetime, rng: np.random.Generator) -> list[Night]
     missed = np.cumsum(1 + (rng.random(points) < SHARE_OF_MISSED_NIGHTS))
     times = [now - timedelta(days=int(missed[-1] - night), hours=1) for night in missed]
     builds = [_build(times[first]) for first in range(0, points, NIGHTS_PER_BUILD)]
-    track, _ = Track.objects.update_or_create(key=KEY, defaults={"label": "Generated history", "build": builds[-1]})
+    track, _ = Track.objects.update_or_create(
+        key=KEY, defaults={"label": "Generated history", "build": builds[-1]}
+    )
     runs = [
-        Run(label="Nightly, generated", purpose=Purpose.SCHEDULED, state=RunState.COMPLETED, machine=machine,
-            track=track, build=builds[number // NIGHTS_PER_BUILD], finished_at=at + timedelta(hours=1))
+        Run(
+            label="Nightly, generated",
+            purpose=Purpose.SCHEDULED,
+            state=RunState.COMPLETED,
+            machine=machine,
+            track=track,
+            build=builds[number // NIGHTS_PER_BUILD],
+            finished_at=at + timedelta(hours=1),
+        )
         for number, at in enumerate(times)
-    ]  # fmt: skip
+    ]
     Run.objects.bulk_create(runs)
     for run, at in zip(runs, times, strict=True):
         run.created_at = at  # auto_now_add has set it to now
     Run.objects.bulk_update(runs, ["created_at"], batch_size=500)
     return [
-        Night(run, number // NIGHTS_PER_BUILD, at) for number, (run, at) in enumerate(zip(runs, times, strict=True))
+        Night(run, number // NIGHTS_PER_BUILD, at)
+        for number, (run, at) in enumerate(zip(runs, times, strict=True))
     ]
 
 
@@ -159,7 +182,9 @@ def _build(at: datetime) -> TorchBuild:
 
 
 def _cases(count: int, machine: Machine, track: Track) -> list[MadeCase]:
-    """``count`` cases: benchmarks with ever larger batches, each in every config, with their series."""
+    """``count`` cases: benchmarks with ever larger batches, each in every config, with their
+    series.
+    """
     configs = [
         Config.objects.get_or_create(name=name, defaults={"label": name, "position": position})[0]
         for position, name in enumerate(CONFIGS)
@@ -174,13 +199,19 @@ def _cases(count: int, machine: Machine, track: Track) -> list[MadeCase]:
     Series.objects.bulk_create(series, batch_size=2000)
     width = len(METRICS)
     return [
-        MadeCase(number, *pair, dict(zip(METRICS, series[number * width : (number + 1) * width], strict=True)))
+        MadeCase(
+            number,
+            *pair,
+            dict(zip(METRICS, series[number * width : (number + 1) * width], strict=True)),
+        )
         for number, pair in enumerate(pairs)
     ]
 
 
 def _benchmarks(count: int) -> list[Benchmark]:
-    """``count`` benchmarks; those that no worker has brought get version 0, which tells that they are made up."""
+    """``count`` benchmarks; those that no worker has brought get version 0, which tells that they
+    are made up.
+    """
     kinds = [
         (family, model, mode, dtype)
         for dtype in DTYPES
@@ -190,16 +221,30 @@ def _benchmarks(count: int) -> list[Benchmark]:
     ]
     wanted = []
     for number in range(count):
-        (family, model, mode, dtype), batch = kinds[number % len(kinds)], 8 * (1 + number // len(kinds))
+        (family, model, mode, dtype), batch = (
+            kinds[number % len(kinds)],
+            8 * (1 + number // len(kinds)),
+        )
         wanted.append(
             Benchmark(
-                name=f"{model}.standard.{mode}.{dtype}.static.b{batch}", version=0, model=model, family=family,
-                size="standard", mode=mode, dtype=dtype, shapes="static", batch_size=batch, position=1000 + number,
-                retired=True, imported=True,
+                name=f"{model}.standard.{mode}.{dtype}.static.b{batch}",
+                version=0,
+                model=model,
+                family=family,
+                size="standard",
+                mode=mode,
+                dtype=dtype,
+                shapes="static",
+                batch_size=batch,
+                position=1000 + number,
+                retired=True,
+                imported=True,
             )
-        )  # fmt: skip
+        )
     Benchmark.objects.bulk_create(wanted, ignore_conflicts=True)
-    found = {one.name: one for one in Benchmark.objects.filter(name__in=[one.name for one in wanted])}
+    found = {
+        one.name: one for one in Benchmark.objects.filter(name__in=[one.name for one in wanted])
+    }
     return [found[one.name] for one in wanted]
 
 
@@ -218,48 +263,90 @@ def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) ->
 
 def _history(case: MadeCase, builds: NDArray[np.intp], seed: int) -> History:
     """Drawn from the benchmark for what its configs share, and from the case for the rest."""
-    benchmark, config = (crc32(one.name.encode()) for one in (case.benchmark, case.config))  # a key differs by site
-    shared, own = np.random.default_rng([seed, benchmark]), np.random.default_rng([seed, benchmark, config])
-    eager_ms, memory_gb = math.exp(shared.uniform(math.log(4), math.log(250))), float(shared.uniform(0.2, 40))
+    # a key differs by site
+    benchmark, config = (crc32(one.name.encode()) for one in (case.benchmark, case.config))
+    shared, own = (
+        np.random.default_rng([seed, benchmark]),
+        np.random.default_rng([seed, benchmark, config]),
+    )
+    eager_ms, memory_gb = (
+        math.exp(shared.uniform(math.log(4), math.log(250))),
+        float(shared.uniform(0.2, 40)),
+    )
     gain = float(own.uniform(*CONFIGS[case.config.name]))
     return synthetic.history(own, builds, eager_ms, gain, memory_gb)
 
 
 def _job_id(token: int, case: int, night: int) -> uuid.UUID:
-    """The same job has the same id wherever it is written, without keeping millions of them in memory."""
+    """The same job has the same id wherever it is written, without keeping millions of them in
+    memory.
+    """
     return uuid.UUID(int=token << 64 | 0b10 << 62 | case << 32 | night)
 
 
-def _job_rows(made: list[tuple[MadeCase, History]], nights: list[Night], token: int) -> Iterator[tuple[Any, ...]]:
+def _job_rows(
+    made: list[tuple[MadeCase, History]], nights: list[Night], token: int
+) -> Iterator[tuple[Any, ...]]:
     for case, history in made:
         for number, night in enumerate(nights):
             status = history.status[number]
             message = "" if status == "pass" else f"A generated {status}."
             claimed = night.at + timedelta(seconds=40 * (case.number % 60))
             yield (
-                _job_id(token, case.number, number), night.run.pk, case.benchmark.pk, case.config.pk, case.number, "{}",
-                JobState.DONE, status, message, 1, 3, "", "", night.at, claimed, claimed + timedelta(seconds=38),
-            )  # fmt: skip
+                _job_id(token, case.number, number),
+                night.run.pk,
+                case.benchmark.pk,
+                case.config.pk,
+                case.number,
+                "{}",
+                JobState.DONE,
+                status,
+                message,
+                1,
+                3,
+                "",
+                "",
+                night.at,
+                claimed,
+                claimed + timedelta(seconds=38),
+            )
 
 
 def _datum_rows(
     made: list[tuple[MadeCase, History]], nights: list[Night], token: int, lengths: Counter[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """As landing writes them: a failed case has a datum without a value in one series, none in the others.
+    """As landing writes them: a failed case has a datum without a value in one series, none in the
+    others.
 
     ``lengths`` is told how many data each series got.
     """
     for case, history in made:
         ids = [_job_id(token, case.number, number) for number in range(len(nights))]
         for metric, series in case.series.items():
-            ends = (_nullable(history.value[metric]), _nullable(history.low[metric]), _nullable(history.high[metric]))
-            for night, job, status, value, low, high in zip(nights, ids, history.status, *ends, strict=True):
+            ends = (
+                _nullable(history.value[metric]),
+                _nullable(history.low[metric]),
+                _nullable(history.high[metric]),
+            )
+            for night, job, status, value, low, high in zip(
+                nights, ids, history.status, *ends, strict=True
+            ):
                 if value is None and metric != FAILED_LATENCY:
                     continue
                 lengths[series.pk] += 1
                 yield (
-                    series.pk, night.at, job, night.run.build_id, Purpose.SCHEDULED, status, 1, value, low, high, 30,
-                )  # fmt: skip
+                    series.pk,
+                    night.at,
+                    job,
+                    night.run.build_id,
+                    Purpose.SCHEDULED,
+                    status,
+                    1,
+                    value,
+                    low,
+                    high,
+                    30,
+                )
 
 
 def _nullable(array: synthetic.Floats) -> list[float | None]:

@@ -38,17 +38,25 @@ def sources_in(path: Path) -> Iterator[Source]:
 def _in_archive(path: Path) -> Iterator[Source]:
     with tarfile.open(path) as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.isfile() and member.name.endswith((".json", ".csv")) else None
+            file = (
+                archive.extractfile(member)
+                if member.isfile() and member.name.endswith((".json", ".csv"))
+                else None
+            )
             if file is not None:
                 yield Source(f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1))
 
 
 def _in_lines(path: Path) -> Iterator[Source]:
-    """Our own results line by line, as many as there are; another tool's file as a whole: its lines belong together."""
+    """Our own results line by line, as many as there are; another tool's file as a whole: its lines
+    belong together.
+    """
     with gzip.open(path) as lines:
         first = lines.readline(settings.RESULT_LIMIT_BYTES + 1)
         if OURS not in first:
-            yield Source(str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first)))
+            yield Source(
+                str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first))
+            )
             return
         remaining = iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b"")
         for number, line in enumerate(chain([first], remaining), start=1):

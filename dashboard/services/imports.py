@@ -1,6 +1,8 @@
-"""Takes in result files of machines that reach nothing, and other tools' files: the same rows as over HTTP.
+"""Takes in result files of machines that reach nothing, and other tools' files: the same rows as
+over HTTP.
 
-A document is known by its digest, from which its job's id follows: taking it in twice changes nothing.
+A document is known by its digest, from which its job's id follows: taking it in twice changes
+nothing.
 """
 
 import hashlib
@@ -64,7 +66,8 @@ class Import:
 class Report:
     """What an import did: counts, and (source, reason) of what it refused.
 
-    understood: by format, how many results were read; left_out: metrics that the site does not have, how often.
+    understood: by format, how many results were read; left_out: metrics that the site does not
+        have, how often.
     """
 
     added: int = 0
@@ -85,10 +88,14 @@ def import_results(
 ) -> Report:
     """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
 
-    machine: key of the machine, else derived from the GPU's or CPU's name in each result. hints: what files of other
+    machine: key of the machine, else derived from the GPU's or CPU's name in each result. hints:
+        what files of other
     tools do not say. dry_run: only report.
     """
-    report, runs = Report(), Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
+    report, runs = (
+        Report(),
+        Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}"),
+    )
     hints = replace(hints, machine=machine)
     remaining = (one for source in sources for one in read(source, hints, report))
     while batch := list(islice(remaining, BATCH)):
@@ -105,8 +112,8 @@ def import_results(
 def count_rows() -> None:
     """Let Postgres know how many rows there are now.
 
-    Until it looks by itself it takes tables that were just filled for empty ones, and then needs 30 times as long for
-    the rollups of the batches that follow.
+    Until it looks by itself it takes tables that were just filled for empty ones, and then needs 30
+    times as long for the rollups of the batches that follow.
     """
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE dashboard_series, dashboard_datum")
@@ -156,10 +163,16 @@ def once(imports: Iterable[Import], report: Report) -> list[Import]:
 
 
 def leave_known(imports: list[Import], report: Report) -> list[Import]:
-    """Those whose results are not here yet: neither imported before, nor delivered by the worker that measured them."""
-    ids = {uuid_or_none(one.result.job["job_id"]) for one in imports} | {one.job_id for one in imports}
+    """Those whose results are not here yet: neither imported before, nor delivered by the worker
+    that measured them.
+    """
+    ids = {uuid_or_none(one.result.job["job_id"]) for one in imports} | {
+        one.job_id for one in imports
+    }
     here = set(Result.objects.filter(pk__in=ids - {None}).values_list("pk", flat=True))
-    fresh = [one for one in imports if not here & {one.job_id, uuid_or_none(one.result.job["job_id"])}]
+    fresh = [
+        one for one in imports if not here & {one.job_id, uuid_or_none(one.result.job["job_id"])}
+    ]
     report.known += len(imports) - len(fresh)
     return fresh
 
@@ -178,7 +191,12 @@ def add(imports: Sequence[Import], runs: "Runs") -> None:
         catalog = Catalog(imports)
         jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
         Job.objects.bulk_create(jobs)
-        land([Landing(job, one.digest, job.status, None, one.result) for job, one in zip(jobs, imports, strict=True)])
+        land(
+            [
+                Landing(job, one.digest, job.status, None, one.result)
+                for job, one in zip(jobs, imports, strict=True)
+            ]
+        )
 
 
 def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
@@ -198,7 +216,9 @@ def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
 
 
 class Catalog:
-    """The benchmarks and configs of a batch, by name; what no worker has brought is added, retired from planning."""
+    """The benchmarks and configs of a batch, by name; what no worker has brought is added, retired
+    from planning.
+    """
 
     def __init__(self, imports: Sequence[Import]) -> None:
         described = {one.result.benchmark["name"]: one.result.benchmark for one in imports}
@@ -207,7 +227,8 @@ class Catalog:
             [benchmark_of(described[name]) for name in sorted(described)], ignore_conflicts=True
         )
         Config.objects.bulk_create(
-            [Config(name=name, label=name, retired=True) for name in sorted(configs)], ignore_conflicts=True
+            [Config(name=name, label=name, retired=True) for name in sorted(configs)],
+            ignore_conflicts=True,
         )
         self.benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in=described)}
         self.configs = {c.name: c for c in Config.objects.filter(name__in=configs)}
@@ -219,7 +240,9 @@ def benchmark_of(described: Any) -> Benchmark:
 
 
 class Runs:
-    """The runs of one import: one for each build on each machine, made when the first result needs it."""
+    """The runs of one import: one for each build on each machine, made when the first result needs
+    it.
+    """
 
     def __init__(self, machine: str, track: str, label: str) -> None:
         self._machine, self._track, self._label = machine, track, label
@@ -258,7 +281,9 @@ def machine_of(result: ResultDocument) -> Any:
 
 
 def build_label(result: ResultDocument) -> str:
-    """As the site that planned the job called it; of a job made by hand torch's version, and what it varies."""
+    """As the site that planned the job called it; of a job made by hand torch's version, and what
+    it varies.
+    """
     version, variant = result.environment["torch"]["version"], result.job.get("variant")
     made = variant_label(version, settings_name(variant), variant) if variant else version
     return str(result.job.get("build") or made)

@@ -1,6 +1,7 @@
 """Takes in what a worker delivers: exactly once, or not at all with a reason.
 
-A delivery that breaks the contract is kept as it came, its job is marked failed, and nothing else is touched.
+A delivery that breaks the contract is kept as it came, its job is marked failed, and nothing else
+is touched.
 """
 
 import hashlib
@@ -14,7 +15,14 @@ from django.utils import timezone
 from psycopg.errors import CheckViolation
 
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
-from dashboard.result_format import Delivery, Refused, ResultDocument, TooLarge, parse_delivery, unpack
+from dashboard.result_format import (
+    Delivery,
+    Refused,
+    ResultDocument,
+    TooLarge,
+    parse_delivery,
+    unpack,
+)
 from dashboard.services.landing import Landing, land
 from dashboard.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.services.partitions import ensure_partitions
@@ -26,10 +34,23 @@ STATES = {  # how a job ends that brought no result document
 }
 
 OF_A_JOB = (  # the columns that are read: a job's other ones, and its run's, are large or many
-    "attempt", "state", "status", "message", "log_tail", "planned_at", "finished_at", "lease_until", "worker",
-    "benchmark__name", "benchmark__version", "config__name",
-    "run__build", "run__machine", "run__track", "run__purpose",
-)  # fmt: skip
+    "attempt",
+    "state",
+    "status",
+    "message",
+    "log_tail",
+    "planned_at",
+    "finished_at",
+    "lease_until",
+    "worker",
+    "benchmark__name",
+    "benchmark__version",
+    "config__name",
+    "run__build",
+    "run__machine",
+    "run__track",
+    "run__purpose",
+)
 
 logger = structlog.get_logger(__name__)
 
@@ -41,8 +62,9 @@ class UnknownJob(Refused):
 def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
     """Take in a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
 
-    The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is changed.
-    Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job has failed.
+    The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is
+    changed. Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job
+    has failed.
     """
     try:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
@@ -82,7 +104,8 @@ def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> st
 
 
 def make_partition(job_id: UUID, error: IntegrityError) -> None:
-    """Make the partition that a job's data lacked; raise `error` again where that was not what it says.
+    """Make the partition that a job's data lacked; raise `error` again where that was not what it
+    says.
 
     Planning has made it, unless that month was dropped since: too rare to look before every result.
     """
@@ -92,16 +115,22 @@ def make_partition(job_id: UUID, error: IntegrityError) -> None:
 
 
 def lock_job(job_id: UUID) -> Job:
-    """The job, locked, with what a landing needs of it and its run, benchmark and config. Raises UnknownJob."""
+    """The job, locked, with what a landing needs of it and its run, benchmark and config. Raises
+    UnknownJob.
+    """
     try:
-        known = Job.objects.select_for_update(of=("self",)).select_related("run", "benchmark", "config")
+        known = Job.objects.select_for_update(of=("self",)).select_related(
+            "run", "benchmark", "config"
+        )
         return known.only(*OF_A_JOB).get(pk=job_id)
     except Job.DoesNotExist:
         raise UnknownJob(no_job(job_id)) from None
 
 
 def end_job(job: Job, delivery: Delivery) -> None:
-    """Write the job's end: a result document counts, whatever happened to the process after it was written."""
+    """Write the job's end: a result document counts, whatever happened to the process after it was
+    written.
+    """
     result, outcome = delivery.result, delivery.outcome
     job.state = JobState.DONE if result else STATES.get(outcome.status, JobState.FAILED)
     if result:
@@ -115,13 +144,21 @@ def end_job(job: Job, delivery: Delivery) -> None:
 
 
 def check_belongs(job: Job, result: ResultDocument) -> None:
-    """Raise Refused for a result that tells of another job or case than the one it is delivered for."""
-    expected: dict[str, Any] = {"job_id": str(job.pk), "benchmark": job.benchmark.name, "config": job.config.name}
+    """Raise Refused for a result that tells of another job or case than the one it is delivered
+    for.
+    """
+    expected: dict[str, Any] = {
+        "job_id": str(job.pk),
+        "benchmark": job.benchmark.name,
+        "config": job.config.name,
+    }
     for key, value in expected.items():
         if result.job[key] != value:
             raise Refused(f"result.job.{key} is {result.job[key]!r}, this job's is {value!r}")
     if result.benchmark["name"] != job.benchmark.name:
-        raise Refused(f"result.benchmark.name is {result.benchmark['name']!r}, not {job.benchmark.name!r}")
+        raise Refused(
+            f"result.benchmark.name is {result.benchmark['name']!r}, not {job.benchmark.name!r}"
+        )
 
 
 def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> RefusedResult:
@@ -129,11 +166,18 @@ def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> Refused
     with transaction.atomic():
         job = Job.objects.filter(pk=job_id).first()
         kept = RefusedResult.objects.create(
-            job=job, source=f"worker {worker}", reason=reason, body=body[: settings.RESULT_LIMIT_BYTES]
+            job=job,
+            source=f"worker {worker}",
+            reason=reason,
+            body=body[: settings.RESULT_LIMIT_BYTES],
         )
-        if job is not None and _fail(job, worker, f"Its result was refused (kept as no. {kept.pk}): {reason}"):
+        if job is not None and _fail(
+            job, worker, f"Its result was refused (kept as no. {kept.pk}): {reason}"
+        ):
             refresh_runs(run_ids=[job.run_id])
-    logger.warning("result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk)
+    logger.warning(
+        "result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk
+    )
     return kept
 
 

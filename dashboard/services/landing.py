@@ -1,7 +1,8 @@
 """Writes checked results into the tables: environments, documents, samples, series, data, rollups.
 
-Everything is done for many results at once, by statements over arrays, because an import brings thousands. The caller
-holds the jobs' rows locked, has made the partitions, and runs this in one transaction.
+Everything is done for many results at once, by statements over arrays, because an import brings
+thousands. The caller holds the jobs' rows locked, has made the partitions, and runs this in one
+transaction.
 """
 
 from collections import Counter
@@ -23,15 +24,44 @@ from dashboard.services.copying import copy_rows
 from dashboard.services.landing_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
 RESULT_COLUMNS = (
-    "job_id", "attempt", "status", "document", "digest", "environment_id", "device", "suite_version",
-    "benchmark_version", "received_at",
-)  # fmt: skip
-SAMPLES_COLUMNS = ("job_id", "arm", "unit", "inner", "count", "values", "cpu_ms", "order", "planned_at")
+    "job_id",
+    "attempt",
+    "status",
+    "document",
+    "digest",
+    "environment_id",
+    "device",
+    "suite_version",
+    "benchmark_version",
+    "received_at",
+)
+SAMPLES_COLUMNS = (
+    "job_id",
+    "arm",
+    "unit",
+    "inner",
+    "count",
+    "values",
+    "cpu_ms",
+    "order",
+    "planned_at",
+)
 DATUM_COLUMNS = (
-    "series_id", "planned_at", "job_id", "build_id", "environment_id", "purpose", "status", "benchmark_version",
-    "value", "low", "high", "count",
-)  # fmt: skip
-FAILED_LATENCY = "latency_ms"  # the series in which a case that brought no number shows that it failed
+    "series_id",
+    "planned_at",
+    "job_id",
+    "build_id",
+    "environment_id",
+    "purpose",
+    "status",
+    "benchmark_version",
+    "value",
+    "low",
+    "high",
+    "count",
+)
+# The series in which a case that brought no number shows that it failed
+FAILED_LATENCY = "latency_ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +98,31 @@ class SeriesKey(NamedTuple):
 def land(landings: Sequence[Landing]) -> None:
     """Write what the jobs brought, in place of what earlier attempts of them brought.
 
-    1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they are new, and locked
-    in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every touched series.
-    6. What detection has to look at. 7. The rollup by day, last: it lets one landing of a machine through at a time.
+    1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they
+       are new, and locked
+    in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every
+    touched series.
+    6. What detection has to look at. 7. The rollup by day, last: it lets one landing of a machine
+       through at a time.
     """
     gone = forget([landing.job.pk for landing in landings])
     environments = environment_ids(landing.result for landing in landings)
     now = timezone.now()
-    copy_rows("dashboard_result", RESULT_COLUMNS, (result_row(landing, environments, now) for landing in landings))
-    copy_rows("dashboard_samples", SAMPLES_COLUMNS, (row for landing in landings for row in sample_rows(landing)))
+    copy_rows(
+        "dashboard_result",
+        RESULT_COLUMNS,
+        (result_row(landing, environments, now) for landing in landings),
+    )
+    copy_rows(
+        "dashboard_samples",
+        SAMPLES_COLUMNS,
+        (row for landing in landings for row in sample_rows(landing)),
+    )
     brought = [(landing, points_of(landing)) for landing in landings]
     ids = series_ids({key for landing, points in brought for key in series_keys(landing, points)})
-    rows = [row for landing, points in brought for row in datum_rows(landing, points, ids, environments)]
+    rows = [
+        row for landing, points in brought for row in datum_rows(landing, points, ids, environments)
+    ]
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
     changes = Counter(row[0] for row in rows)
     changes.subtract(gone)
@@ -122,7 +165,11 @@ def result_row(landing: Landing, environments: dict[str, int], now: datetime) ->
     job, result, outcome = landing.job, landing.result, landing.outcome
     document = result.document if result else {"outcome": outcome.document if outcome else {}}
     environment = environments[result.environment["fingerprint"]] if result else None
-    told = (result.device, result.suite_version, result.benchmark["version"]) if result else ("", "", 1)
+    told = (
+        (result.device, result.suite_version, result.benchmark["version"])
+        if result
+        else ("", "", 1)
+    )
     text = orjson.dumps(document).decode()
     return job.pk, job.attempt, landing.status, text, landing.digest, environment, *told, now
 
@@ -131,16 +178,24 @@ def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
     """In the order of SAMPLES_COLUMNS."""
     for arm in landing.result.arms if landing.result else ():
         yield (
-            landing.job.pk, arm.name, arm.unit, arm.inner, len(arm.values), pack_samples(arm.values),
+            landing.job.pk,
+            arm.name,
+            arm.unit,
+            arm.inner,
+            len(arm.values),
+            pack_samples(arm.values),
             None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
-            None if arm.order is None else pack_samples(arm.order), landing.job.planned_at,
-        )  # fmt: skip
+            None if arm.order is None else pack_samples(arm.order),
+            landing.job.planned_at,
+        )
 
 
 def points_of(landing: Landing) -> list[Point]:
-    """The data of one job: every metric that metrics.py knows, whether it passed, and that it failed.
+    """The data of one job: every metric that metrics.py knows, whether it passed, and that it
+    failed.
 
-    `passed` is left out for `unsupported`: the case neither passed nor failed. Metrics that metrics.py does not
+    `passed` is left out for `unsupported`: the case neither passed nor failed. Metrics that
+        metrics.py does not
     know (of a newer suite) stay in the stored document only.
     """
     found = dict(landing.result.metrics) if landing.result else {}
@@ -148,7 +203,9 @@ def points_of(landing: Landing) -> list[Point]:
         found.pop("passed", None)
     else:
         found["passed"] = Measurement(float(landing.status == Status.PASS), None, None, 1)
-    points = [Point(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS]
+    points = [
+        Point(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS
+    ]
     if landing.status != Status.PASS and FAILED_LATENCY not in found:
         points.append(Point(FAILED_LATENCY, None, None, None, 0))
     return points
@@ -182,13 +239,24 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
 
 
 def datum_rows(
-    landing: Landing, points: Sequence[Point], ids: Mapping[SeriesKey, int], environments: Mapping[str, int]
+    landing: Landing,
+    points: Sequence[Point],
+    ids: Mapping[SeriesKey, int],
+    environments: Mapping[str, int],
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of DATUM_COLUMNS."""
     job, result = landing.job, landing.result
     environment = environments[result.environment["fingerprint"]] if result else None
     version = result.benchmark["version"] if result else job.benchmark.version
-    told = job.planned_at, job.pk, job.run.build_id, environment, job.run.purpose, landing.status, version
+    told = (
+        job.planned_at,
+        job.pk,
+        job.run.build_id,
+        environment,
+        job.run.purpose,
+        landing.status,
+        version,
+    )
     for key, point in zip(series_keys(landing, points), points, strict=True):
         yield ids[key], *told, point.value, point.low, point.high, point.samples
 

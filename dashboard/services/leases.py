@@ -1,8 +1,10 @@
-"""Who measures a job: the lease in the database is the only authority, and there is one attempt that counts.
+"""Who measures a job: the lease in the database is the only authority, and there is one attempt
+that counts.
 
-A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres lets one find the
-row as it expects it. No condition may reach into another table, or the loser would judge by an old snapshot.
-Leases go by the database's clock: there is one, whatever the clocks of web servers and dashboard workers do.
+A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres
+lets one find the row as it expects it. No condition may reach into another table, or the loser
+would judge by an old snapshot. Leases go by the database's clock: there is one, whatever the clocks
+of web servers and dashboard workers do.
 """
 
 from collections.abc import Iterable
@@ -30,9 +32,11 @@ class Stale(Exception):
 
 
 def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
-    """Give the job to the worker until its lease ends; asking twice for what one has is answered alike.
+    """Give the job to the worker until its lease ends; asking twice for what one has is answered
+    alike.
 
-    Raises Stale: another attempt counts, somebody else has it, it is over, or this worker may not take it.
+    Raises Stale: another attempt counts, somebody else has it, it is over, or this worker may not
+    take it.
     """
     job = find_job(job_id)
     refuse_claim(job, worker, boot_id)
@@ -48,7 +52,8 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
         )
         if taken:
             note_running(run_id=job.run_id)
-            transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))  # its message is used: the next one
+            # Its message is used: the next one
+            transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job
@@ -57,7 +62,10 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
 def refuse_claim(job: Job, worker: Worker, boot_id: str) -> None:
     """Raise Stale where this worker may not take this job, whatever the job's state is."""
     if job.run.machine_id != worker.machine_id:
-        raise Stale(f"Job {job.pk} is for machine {job.run.machine}, worker {worker} is on {worker.machine}.")
+        raise Stale(
+            f"Job {job.pk} is for machine {job.run.machine}, worker {worker} is on "
+            f"{worker.machine}."
+        )
     if boot_id != worker.boot_id:
         raise Stale(f"Another process of worker {worker} has said hello since: say hello again.")
     if worker.paused:
@@ -65,7 +73,9 @@ def refuse_claim(job: Job, worker: Worker, boot_id: str) -> None:
 
 
 def heartbeat(*, job_id: UUID, attempt: int, worker: Worker, phase: str, log_tail: str) -> bool:
-    """Renew the lease and note what the suite does; whether the job is to be cancelled. Raises Stale."""
+    """Renew the lease and note what the suite does; whether the job is to be cancelled. Raises
+    Stale.
+    """
     if renew(job_id, attempt, worker, phase=phase[:40], log_tail=log_tail):
         return False
     job = find_job(job_id)
@@ -81,7 +91,9 @@ def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
 
 
 def reap() -> int:
-    """Queue the jobs again whose lease has ended, or give them up when their attempts are spent; how many."""
+    """Queue the jobs again whose lease has ended, or give them up when their attempts are spent;
+    how many.
+    """
     with transaction.atomic():
         expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
         return requeue(expired.select_for_update(skip_locked=True), "its worker fell silent")
@@ -95,11 +107,15 @@ def void_claims(*, worker: Worker) -> int:
 
 
 def requeue(jobs: Iterable[Job], why: str) -> int:
-    """Queue locked, running jobs under their next attempt, or mark them lost. dispatch() sends their messages."""
+    """Queue locked, running jobs under their next attempt, or mark them lost. dispatch() sends
+    their messages.
+    """
     ended = list(jobs)
     for job in ended:
         _lose(job, why) if job.attempt >= job.max_attempts else _next_attempt(job, why)
-        logger.warning("job attempt ended without a result", job=str(job.pk), state=job.state, why=why)
+        logger.warning(
+            "job attempt ended without a result", job=str(job.pk), state=job.state, why=why
+        )
     refresh_runs(run_ids={job.run_id for job in ended})
     return len(ended)
 
@@ -114,7 +130,8 @@ def _next_attempt(job: Job, why: str) -> None:
 
 def _lose(job: Job, why: str) -> None:
     job.message = (
-        f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's log and the machine, then retry."
+        f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's "
+        "log and the machine, then retry."
     )
     job.state, job.finished_at, job.lease_until = JobState.LOST, timezone.now(), None
     job.save()
@@ -123,7 +140,9 @@ def _lose(job: Job, why: str) -> None:
 def find_job(job_id: UUID) -> Job:
     """The job with its run and machine. Raises Stale when there is none."""
     try:
-        return Job.objects.select_related("run__machine", "run__build__base", "benchmark", "config").get(pk=job_id)
+        return Job.objects.select_related(
+            "run__machine", "run__build__base", "benchmark", "config"
+        ).get(pk=job_id)
     except Job.DoesNotExist:
         raise Stale(no_job(job_id)) from None
 

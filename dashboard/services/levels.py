@@ -1,8 +1,8 @@
 """Keeps BuildLevel, the rollup of data by series, build and device, at ingest.
 
-A page that compares two builds over thousands of cases would otherwise read every datum of both, job by job. A new
-datum is merged into what is there: a pinned build is measured for years, and to read all of its data again for each
-result would cost more every day.
+A page that compares two builds over thousands of cases would otherwise read every datum of both,
+job by job. A new datum is merged into what is there: a pinned build is measured for years, and to
+read all of its data again for each result would cost more every day.
 """
 
 from collections.abc import Collection, Iterable
@@ -14,7 +14,10 @@ from django.db import connection
 
 from dashboard.level_sql import COUNTED, LEVEL, OF_PLACE
 
-_FORGET = "DELETE FROM dashboard_buildlevel WHERE series_id = ANY(%(series)s) AND build_id = ANY(%(builds)s)"
+_FORGET = (
+    "DELETE FROM dashboard_buildlevel WHERE series_id = ANY(%(series)s) AND build_id = "
+    "ANY(%(builds)s)"
+)
 _OF_BUILDS = "series.id = ANY(%(series)s) AND datum.build_id = ANY(%(builds)s)"
 _OF_JOBS = "datum.job_id = ANY(%(jobs)s) AND datum.planned_at BETWEEN %(first)s AND %(last)s"
 # Count, mean and sum of squares of two samples make those of both: Chan, Golub and LeVeque, 1983.
@@ -72,17 +75,23 @@ _ADD, _ADD_ALL = _merged(_OF_JOBS), _merged(_OF_BUILDS)
 
 
 def add(*, jobs: Collection[tuple[UUID, datetime]]) -> None:
-    """Merge what these jobs (each with when it was planned) have just brought into the levels. Call it once, in the
-    transaction that wrote the data, with their series' rows locked."""
+    """Merge what these jobs (each with when it was planned) have just brought into the levels. Call
+    it once, in the transaction that wrote the data, with their series' rows locked.
+    """
     moments = [planned_at for _, planned_at in jobs]
-    given: dict[str, Any] = {"jobs": [job for job, _ in jobs], "first": min(moments), "last": max(moments)}
+    given: dict[str, Any] = {
+        "jobs": [job for job, _ in jobs],
+        "first": min(moments),
+        "last": max(moments),
+    }
     with connection.cursor() as cursor:
         cursor.execute(_ADD, given)
 
 
 def roll_up(*, series: Iterable[int], builds: Iterable[int]) -> None:
-    """Make the levels of these builds in these series anew from all their data. Call it in the transaction that
-    changed or removed data, with the series' rows locked."""
+    """Make the levels of these builds in these series anew from all their data. Call it in the
+    transaction that changed or removed data, with the series' rows locked.
+    """
     given = {"series": [*series], "builds": [*builds]}
     with connection.cursor() as cursor:
         cursor.execute(_FORGET, given)

@@ -1,4 +1,6 @@
-"""Plans a list of jobs: what a person wrote down line by line, where a selection would say too little."""
+"""Plans a list of jobs: what a person wrote down line by line, where a selection would say too
+little.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,11 +18,14 @@ from dashboard.services.partitions import ensure_partitions
 from dashboard.services.runs import find_build, find_machine, find_track, plan_job
 
 
-def trigger_list(*, lines: Sequence[Line], machine: str, track: str, build: str, label: str = "") -> list[Job]:
-    """Make the jobs of a list, in its order, and send their messages once the transaction is through.
+def trigger_list(
+    *, lines: Sequence[Line], machine: str, track: str, build: str, label: str = ""
+) -> list[Job]:
+    """Make the jobs of a list, in its order, and send their messages once the transaction is
+    through.
 
-    Each stretch of lines on one build is a run of its own. build: label of the build of lines that name none. Raises
-    PlanError, naming what is wrong.
+    Each stretch of lines on one build is a run of its own. build: label of the build of lines that
+    name none. Raises PlanError, naming what is wrong.
     """
     on_machine, on_track = find_machine(machine), find_track(track)
     _check(lines, on_machine)
@@ -28,7 +33,13 @@ def trigger_list(*, lines: Sequence[Line], machine: str, track: str, build: str,
     with transaction.atomic():
         jobs: list[Job] = []
         for on_build, stretch in groupby(lines, key=partial(_build_of, build)):
-            run = Run(build=on_build, machine=on_machine, track=on_track, label=label, request={"measure": {}})
+            run = Run(
+                build=on_build,
+                machine=on_machine,
+                track=on_track,
+                label=label,
+                request={"measure": {}},
+            )
             run.save()
             jobs += _jobs(run, list(stretch))
         Job.objects.bulk_create(line_up(jobs))
@@ -44,7 +55,8 @@ def _check(lines: Sequence[Line], machine: Machine) -> None:
         require_known("config", [line.config], configs)
         if line.device.partition(":")[0] not in {"", machine.device_kind}:
             raise PlanError(
-                f"Line {line.number} is for {line.device}, and {machine} measures on {machine.device_kind}."
+                f"Line {line.number} is for {line.device}, and {machine} measures on "
+                f"{machine.device_kind}."
             )
 
 

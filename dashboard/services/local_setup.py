@@ -1,4 +1,6 @@
-"""What `make up` needs in the database: a machine, a track, a worker, an account, a schedule and a first run."""
+"""What `make up` needs in the database: a machine, a track, a worker, an account, a schedule and a
+first run.
+"""
 
 import secrets
 from collections.abc import Mapping
@@ -11,18 +13,27 @@ from django.utils import timezone
 
 from dashboard.hardware import Hardware
 from dashboard.models import Machine, Run, TorchBuild, Track, Worker
-from dashboard.services.fleet import add_worker, renew_token, sync_build, sync_catalog, worker_of_token
+from dashboard.services.fleet import (
+    add_worker,
+    renew_token,
+    sync_build,
+    sync_catalog,
+    worker_of_token,
+)
 from dashboard.services.partitions import ensure_coming_partitions
 from dashboard.services.runs import trigger_run
 from dashboard.services.schedules import ensure_nightly
 
 TRACK, WORKER, ADMIN = "local", "local", "admin"
-FIRST_RUN = {"budget_s": 10}  # half of the usual: everything has a first point within 20 minutes on two cores
+# Half of the usual: everything has a first point within 20 minutes on two cores
+FIRST_RUN = {"budget_s": 10}
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSetup:
-    """What was made. The two secrets are None where they existed already: they are known only when made."""
+    """What was made. The two secrets are None where they existed already: they are known only when
+    made.
+    """
 
     machine: str
     build: str
@@ -39,9 +50,11 @@ def setup_local(
     worker_token: str,
     with_runs: bool = True,
 ) -> LocalSetup:
-    """Make what is missing, and follow the installed build and the suite's catalog; nothing a person set is changed.
+    """Make what is missing, and follow the installed build and the suite's catalog; nothing a
+    person set is changed.
 
-    worker_token: the token that the worker would use; it gets a new one where the site does not know it.
+    worker_token: the token that the worker would use; it gets a new one where the site does not
+        know it.
     with_runs: also the nightly schedule and a first run. Raises CatalogError, PlanError.
     """
     ensure_coming_partitions(now=timezone.now())
@@ -72,7 +85,9 @@ def ensure_machine(hardware: Hardware) -> Machine:
 def follow(build: TorchBuild) -> Track:
     """The track of whatever torch is installed here."""
     defaults = {"build": build, "label": "The torch installed here"}
-    return Track.objects.update_or_create(key=TRACK, defaults={"build": build}, create_defaults=defaults)[0]
+    return Track.objects.update_or_create(
+        key=TRACK, defaults={"build": build}, create_defaults=defaults
+    )[0]
 
 
 def ensure_admin() -> str | None:
@@ -102,4 +117,10 @@ def ensure_first_run(machine: Machine, track: Track, build: TorchBuild) -> int |
     """The first run of this machine, of its default selection; None when there has been one."""
     if Run.objects.filter(machine=machine).exists():
         return None
-    return trigger_run(build=build.label, machine=machine.key, track=track.key, label="First run", measure=FIRST_RUN).pk
+    return trigger_run(
+        build=build.label,
+        machine=machine.key,
+        track=track.key,
+        label="First run",
+        measure=FIRST_RUN,
+    ).pk

@@ -1,7 +1,9 @@
-"""Has an alert measured again because a person asks for it: a first time, or further than the system would have gone.
+"""Has an alert measured again because a person asks for it: a first time, or further than the
+system would have gone.
 
-The bounds of a confirmation hold at every number of pairs, so the new pairs are added to those that there are. What
-is confirmed or acknowledged stays so until the new pairs say otherwise: nobody is told the same twice.
+The bounds of a confirmation hold at every number of pairs, so the new pairs are added to those that
+there are. What is confirmed or acknowledged stays so until the new pairs say otherwise: nobody is
+told the same twice.
 """
 
 from datetime import datetime
@@ -14,7 +16,9 @@ from dashboard.services.triage import NotPossible, Person
 
 
 def measure_again(*, group: AlertGroup, by: Person, why: str = "", now: datetime) -> Confirmation:
-    """Plan its pairs at once; the day's limit does not count for a person. Raises NotPossible: why it cannot be."""
+    """Plan its pairs at once; the day's limit does not count for a person. Raises NotPossible: why
+    it cannot be.
+    """
     with transaction.atomic():
         if group.kind == Kind.SILENCE or group.machine_id is None:
             raise NotPossible("Nothing can be measured again here: this alert is no measurement.")

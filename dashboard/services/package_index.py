@@ -1,4 +1,6 @@
-"""Asks a package index over HTTP which torch releases there are. Slow and outward: never inside a transaction."""
+"""Asks a package index over HTTP which torch releases there are. Slow and outward: never inside a
+transaction.
+"""
 
 import os
 import re
@@ -15,7 +17,10 @@ from packaging.version import Version
 
 from dashboard.package_page import PageError, Release, Wheel, releases
 
-ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+ACCEPT = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
+    "text/html;q=0.1"
+)
 PATIENCE_S = 30.0
 PUBLIC = "https://pypi.org/simple"
 CUDA_RUNTIME = re.compile(r"nvidia-cuda-runtime(-cu\d+)?")
@@ -26,7 +31,9 @@ class IndexProblem(Exception):
 
 
 def default_index() -> str:
-    """PACKAGE_INDEX_URL; where that is not set what pip is configured with on this machine, else the public index."""
+    """PACKAGE_INDEX_URL; where that is not set what pip is configured with on this machine, else
+    the public index.
+    """
     return settings.PACKAGE_INDEX_URL or os.environ.get("PIP_INDEX_URL") or _pips_index() or PUBLIC
 
 
@@ -39,12 +46,17 @@ def torch_releases(index: str) -> dict[Version, Release]:
     except PageError as error:
         raise IndexProblem(f"{error}. Set PACKAGE_INDEX_URL to an index's simple pages.") from None
     if not found:
-        raise IndexProblem(f"{address} lists no wheel of torch: is PACKAGE_INDEX_URL the address of a package index?")
+        raise IndexProblem(
+            f"{address} lists no wheel of torch: is PACKAGE_INDEX_URL the address of a package "
+            "index?"
+        )
     return found
 
 
 def cuda_and_triton(wheel: Wheel) -> tuple[str, str]:
-    """The CUDA and Triton versions that a wheel asks for; empty texts where the index does not offer its metadata."""
+    """The CUDA and Triton versions that a wheel asks for; empty texts where the index does not
+    offer its metadata.
+    """
     if wheel.metadata_url is None:
         return "", ""
     asked = HeaderParser().parsestr(_get(wheel.metadata_url).text).get_all("Requires-Dist", [])
@@ -55,16 +67,20 @@ def cuda_and_triton(wheel: Wheel) -> tuple[str, str]:
 
 def _get(address: str) -> httpx.Response:
     try:
-        answer = httpx.get(address, headers={"Accept": ACCEPT}, timeout=PATIENCE_S, follow_redirects=True)
+        answer = httpx.get(
+            address, headers={"Accept": ACCEPT}, timeout=PATIENCE_S, follow_redirects=True
+        )
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         said = str(error) or type(error).__name__
         raise IndexProblem(
-            f"{address} does not answer ({said}): check the network, or set PACKAGE_INDEX_URL to an index that this "
+            f"{address} does not answer ({said}): check the network, or set PACKAGE_INDEX_URL "
+            "to an index that this "
             "machine reaches."
         ) from None
     if answer.status_code != 200:
         raise IndexProblem(
-            f"{address} answers {answer.status_code} {answer.reason_phrase}: is PACKAGE_INDEX_URL the address of an "
+            f"{address} answers {answer.status_code} {answer.reason_phrase}: is "
+            "PACKAGE_INDEX_URL the address of an "
             "index's simple pages?"
         )
     return answer
@@ -84,7 +100,9 @@ def _pinned(line: str) -> tuple[str, str] | None:
 def _pips_index() -> str:
     command = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,4 +1,6 @@
-"""The monthly partitions of the data table, made before they are needed: at planning, at ingest and daily."""
+"""The monthly partitions of the data table, made before they are needed: at planning, at ingest and
+daily.
+"""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
@@ -9,9 +11,11 @@ LOCK = 0x0DA7A  # any constant: processes that create partitions at the same tim
 
 
 def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
-    """Create the partitions for the months (UTC) of `moments`, and return the names of the new ones.
+    """Create the partitions for the months (UTC) of `moments`, and return the names of the new
+    ones.
 
-    Call it before the transaction that inserts: creating a partition locks the whole data table for a moment.
+    Call it before the transaction that inserts: creating a partition locks the whole data table for
+    a moment.
     """
     months = {partition_name(month): month for month in map(first_of_month, moments)}
     missing = sorted(set(months) - existing_partitions())
@@ -19,7 +23,8 @@ def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
         return []
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-        created = sorted(set(missing) - existing_partitions())  # another process may have been faster
+        # Another process may have been faster
+        created = sorted(set(missing) - existing_partitions())
         for name in created:
             start, end = months[name], next_month(months[name])
             cursor.execute(
@@ -32,12 +37,17 @@ def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
 def ensure_coming_partitions(*, now: datetime) -> list[str]:
     """Create this month's partition and the next one's."""
     following = next_month(first_of_month(now))
-    return ensure_partitions(moments=[now, datetime(following.year, following.month, 1, tzinfo=UTC)])
+    return ensure_partitions(
+        moments=[now, datetime(following.year, following.month, 1, tzinfo=UTC)]
+    )
 
 
 def existing_partitions() -> set[str]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'dashboard_datum'::regclass")
+        cursor.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = "
+            "'dashboard_datum'::regclass"
+        )
         return {name for (name,) in cursor.fetchall()}
 
 

@@ -1,16 +1,20 @@
-"""Plays a recorded history: results that one machine wrote one after the other, as if its worker measured them now.
+"""Plays a recorded history: results that one machine wrote one after the other, as if its worker
+measured them now.
 
 Each result is taken when it was measured, in that order:
 
-1. One of a round triggers a run on its build, as a schedule does, and lands as that run's job. One with the purpose
-   `confirmation` answers the next job that a confirmation has planned of its case on its build; where none waits it is
+1. One of a round triggers a run on its build, as a schedule does, and lands as that run's job. One
+   with the purpose
+   `confirmation` answers the next job that a confirmation has planned of its case on its build;
+       where none waits it is
    passed over.
-2. After each one the site does what it always does: it judges, measures again, concludes. What is told follows from
-   the numbers alone; the clock of all of it is the recorded one.
-3. After the last one the worker is gone. What a confirmation still waits for ends as on a site where nobody measures
-   any more: when its patience is over.
+2. After each one the site does what it always does: it judges, measures again, concludes. What is
+   told follows from the numbers alone; the clock of all of it is the recorded one.
+3. After the last one the worker is gone. What a confirmation still waits for ends as on a site
+   where nobody measures any more: when its patience is over.
 
-It is one transaction: a history is played whole or not at all, and no worker is asked for jobs that are answered.
+It is one transaction: a history is played whole or not at all, and no worker is asked for jobs that
+are answered.
 """
 
 import hashlib
@@ -46,21 +50,31 @@ from dashboard.services.run_state import WAITING, refresh_runs
 from dashboard.services.runs import trigger_run
 
 HAPPENED = (  # what the services note by the clock on the wall
-    (Run, "created_at"), (Run, "finished_at"), (Result, "received_at"), (AlertGroup, "created_at"),
-    (AlertGroup, "closed_at"), (AlertEvent, "at"), (Confirmation, "finished_at"),
-)  # fmt: skip
+    (Run, "created_at"),
+    (Run, "finished_at"),
+    (Result, "received_at"),
+    (AlertGroup, "created_at"),
+    (AlertGroup, "closed_at"),
+    (AlertEvent, "at"),
+    (Confirmation, "finished_at"),
+)
 
 
 def play_history(*, key: str, sources: Iterable[Source]) -> int:
-    """Play one history on a track of its own, named `key`; how many results landed, 0 where it was played before.
+    """Play one history on a track of its own, named `key`; how many results landed, 0 where it was
+    played before.
 
-    Raises Refused: a result breaks the contract; PlanError: the catalog lacks its benchmark or config.
+    Raises Refused: a result breaks the contract; PlanError: the catalog lacks its benchmark or
+    config.
     """
     if Run.objects.filter(track__key=key).exists():
         return 0
     recorded = sorted(map(_read, sources), key=lambda one: one.result.started_at)
     if not recorded:
-        raise Refused("it holds no result. Put result files of the suite in it (.json, .jsonl.gz), or leave it out")
+        raise Refused(
+            "it holds no result. Put result files of the suite in it (.json, .jsonl.gz), or "
+            "leave it out"
+        )
     with transaction.atomic():
         return _Player(key, recorded).play()
 
@@ -90,7 +104,9 @@ class _Player:
         self.ends = recorded[-1].result.finished_at
         self.began = timezone.now()
         self.machine = ensure_machine(machine_of(recorded[0].result))
-        self.track, _ = Track.objects.get_or_create(key=key, defaults={"label": "A recorded history"})
+        self.track, _ = Track.objects.get_or_create(
+            key=key, defaults={"label": "A recorded history"}
+        )
         self.worker = Worker.objects.create(name=key, machine=self.machine, last_seen=self.ends)
 
     def play(self) -> int:
@@ -122,31 +138,58 @@ class _Player:
         self.track.build = build
         self.track.save(update_fields=["build"])
         run = trigger_run(
-            build=build.label, machine=self.machine.key, track=self.track.key, purpose=Purpose.SCHEDULED,
-            benchmarks=[result.job["benchmark"]], configs=[result.job["config"]], measure=result.job["measure"],
-            label="Recorded round", planned_at=result.started_at,
-        )  # fmt: skip
+            build=build.label,
+            machine=self.machine.key,
+            track=self.track.key,
+            purpose=Purpose.SCHEDULED,
+            benchmarks=[result.job["benchmark"]],
+            configs=[result.job["config"]],
+            measure=result.job["measure"],
+            label="Recorded round",
+            planned_at=result.started_at,
+        )
         return run.jobs.select_related("run", "benchmark", "config").get()
 
     def _waiting(self, result: ResultDocument, build: TorchBuild) -> Job | None:
         """The next job of a confirmation that this result answers."""
         waiting = Job.objects.filter(
-            run__track=self.track, run__purpose=Purpose.CONFIRMATION, run__build=build, state__in=WAITING,
-            benchmark__name=result.job["benchmark"], config__name=result.job["config"],
-        )  # fmt: skip
-        return waiting.select_related("run", "benchmark", "config").order_by("planned_at", "position").first()
+            run__track=self.track,
+            run__purpose=Purpose.CONFIRMATION,
+            run__build=build,
+            state__in=WAITING,
+            benchmark__name=result.job["benchmark"],
+            config__name=result.job["config"],
+        )
+        return (
+            waiting.select_related("run", "benchmark", "config")
+            .order_by("planned_at", "position")
+            .first()
+        )
 
     def _land(self, job: Job, one: _Recorded) -> None:
-        """End the job with the recorded result, of which only the job's id and attempt are other ones now."""
-        document = {**one.document, "job": {**one.document["job"], "job_id": str(job.pk), "attempt": job.attempt}}
+        """End the job with the recorded result, of which only the job's id and attempt are other
+        ones now.
+        """
+        document = {
+            **one.document,
+            "job": {**one.document["job"], "job_id": str(job.pk), "attempt": job.attempt},
+        }
         result, digest = parse_result(document), hashlib.sha256(orjson.dumps(document)).hexdigest()
         job.state, job.status, job.message = JobState.DONE, result.status, result.message
-        job.worker, job.claimed_at, job.finished_at = self.worker, result.started_at, result.finished_at
-        job.save(update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"])
+        job.worker, job.claimed_at, job.finished_at = (
+            self.worker,
+            result.started_at,
+            result.finished_at,
+        )
+        job.save(
+            update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
+        )
         land([Landing(job, digest, job.status, None, result)])
         refresh_runs(run_ids=[job.run_id])
 
     def _date(self, now: datetime) -> None:
-        """Give what happened since the last time the recorded clock's time instead of the wall clock's."""
+        """Give what happened since the last time the recorded clock's time instead of the wall
+        clock's.
+        """
         for model, field in HAPPENED:
             model.objects.filter(**{f"{field}__gte": self.began}).update(**{field: now})

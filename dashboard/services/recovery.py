@@ -1,7 +1,8 @@
 """Closes what went away: a series that is back at the level before an alert is that alert's end.
 
-It is not told as an improvement of its own: nothing got better than it had been. The detector tells a change back only
-when it knows the new level well; what is set right soon after it was seen is back before that (`look`).
+It is not told as an improvement of its own: nothing got better than it had been. The detector tells
+a change back only when it knows the new level well; what is set right soon after it was seen is
+back before that (`look`).
 """
 
 from collections.abc import Sequence
@@ -18,18 +19,24 @@ from dashboard.services.changes import Change
 from dashboard.services.describing import describe
 
 BACK = 1 / 3
-"""The new level is back when it is no further from the old one than this share of the alert's change."""
+"""The new level is back when it is no further from the old one than this share of the alert's
+change.
+"""
 FEWEST, MOST = 4, 12
 """Points since the change was seen, the newest ones, that are compared with the level before it."""
 SURE = 0.995
 
 
 def undoes(*, change: Change) -> bool:
-    """Whether the change undoes what was told of its series; its alert, and maybe its group, then end.
+    """Whether the change undoes what was told of its series; its alert, and maybe its group, then
+    end.
 
-    A regression that gets better again; and what a trade-off had won, if what it had cost is going back as well.
+    A regression that gets better again; and what a trade-off had won, if what it had cost is going
+    back as well.
     """
-    earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by("-planned_at")
+    earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by(
+        "-planned_at"
+    )
     alert = earlier.select_related("group").first()
     if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):
         return False
@@ -42,15 +49,22 @@ def undoes(*, change: Change) -> bool:
 def _may_undo(change: Change, alert: Alert) -> bool:
     if (change.direction, alert.direction) == (Direction.IMPROVEMENT, Direction.REGRESSION):
         return True
-    lost_again = (change.direction, alert.direction) == (Direction.REGRESSION, Direction.IMPROVEMENT)
+    lost_again = (change.direction, alert.direction) == (
+        Direction.REGRESSION,
+        Direction.IMPROVEMENT,
+    )
     return lost_again and _is_given_back(alert.group, change.before.at)
 
 
 def _is_given_back(group: AlertGroup, after: datetime) -> bool:
-    """Whether something got worse in a group, and all that did is after this moment nearer to its old level."""
+    """Whether something got worse in a group, and all that did is after this moment nearer to its
+    old level.
+    """
     worse = group.alerts.filter(direction=Direction.REGRESSION).select_related("series")
     still = [alert for alert in worse if alert.recovered_at is None]
-    return bool(worse) and all(_is_nearer_to_old(one, [v for _, v in _values(one.series, after)]) for one in still)
+    return bool(worse) and all(
+        _is_nearer_to_old(one, [v for _, v in _values(one.series, after)]) for one in still
+    )
 
 
 def _is_nearer_to_old(alert: Alert, newest: Sequence[float]) -> bool:
@@ -68,12 +82,20 @@ def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
 
 
 def look(*, series: Series) -> None:
-    """End the alerts of a series whose newest points are back at the level before, without waiting for the detector."""
-    told = Alert.objects.filter(series=series, recovered_at=None, kind=Kind.STEP, direction=Direction.REGRESSION)
-    alerts = told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related("group")
+    """End the alerts of a series whose newest points are back at the level before, without waiting
+    for the detector.
+    """
+    told = Alert.objects.filter(
+        series=series, recovered_at=None, kind=Kind.STEP, direction=Direction.REGRESSION
+    )
+    alerts = told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related(
+        "group"
+    )
     for alert in alerts:
         since = _values(series, alert.seen_at)
-        count = _points_back(alert, [value for _, value in since], settings_of(METRICS[series.metric]))
+        count = _points_back(
+            alert, [value for _, value in since], settings_of(METRICS[series.metric])
+        )
         if count:
             alert.recovered_at = since[-count][0]
             close(alert=alert)
@@ -82,7 +104,8 @@ def look(*, series: Series) -> None:
 def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> int:
     """How many of the newest points are back, for certain; 0: none, or not known yet.
 
-    Their mean is near the old level, and the interval of their difference from it excludes half of the change.
+    Their mean is near the old level, and the interval of their difference from it excludes half of
+    the change.
     """
     before, bad = levels(alert)
     change = median(bad) - median(before)
@@ -98,7 +121,10 @@ def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> i
 
 def levels(alert: Alert) -> tuple[list[float], list[float]]:
     """The values on either side of the change, as they were when it was told."""
-    values, index = [value for value, *_ in alert.decision["points"]], alert.decision["verdict"]["index"]
+    values, index = (
+        [value for value, *_ in alert.decision["points"]],
+        alert.decision["verdict"]["index"],
+    )
     return values[:index][-LEVEL_POINTS:], values[index:]
 
 
@@ -112,7 +138,9 @@ def _is_back(alert: Alert, change: Change) -> bool:
 
 
 def close(*, alert: Alert) -> None:
-    """Keep that the alert has recovered. Its group does with the last of its regressions that were there at all."""
+    """Keep that the alert has recovered. Its group does with the last of its regressions that were
+    there at all.
+    """
     alert.save(update_fields=["recovered_at"])
     group = alert.group
     worse = group.alerts.filter(recovered_at=None).exclude(direction=Direction.IMPROVEMENT)
@@ -122,4 +150,8 @@ def close(*, alert: Alert) -> None:
         triage.tell(group=group, text=f"{where} is back at the level before.")
         describe(groups=[group])
         return
-    triage.move(group=group, to=AlertState.RECOVERED, why="Measured: every series is back at the level before.")
+    triage.move(
+        group=group,
+        to=AlertState.RECOVERED,
+        why="Measured: every series is back at the level before.",
+    )

@@ -1,6 +1,7 @@
 """Deletes what is kept for a time only: raw samples and artifacts. Results and data stay.
 
-Both are by far the most of what a job leaves, and only the job's own page and comparisons of code need them.
+Both are by far the most of what a job leaves, and only the job's own page and comparisons of code
+need them.
 """
 
 from collections.abc import Collection, Iterable
@@ -28,9 +29,11 @@ class Forgotten(NamedTuple):
 
 
 def forget_old(*, now: datetime) -> Forgotten:
-    """Delete raw samples and artifacts beyond KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS; 0 days keep for ever.
+    """Delete raw samples and artifacts beyond KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS; 0 days
+    keep for ever.
 
-    What the jobs on either side of an alert's change left stays: its page shows their code and leads to their samples.
+    What the jobs on either side of an alert's change left stays: its page shows their code and
+    leads to their samples.
     """
     kept = _told()
     gone = Forgotten(
@@ -47,7 +50,9 @@ def _oldest(now: datetime, days: int) -> datetime | None:
 
 
 def _told() -> set[UUID]:
-    """The jobs that alerts point at: where the new level begins, and the nearest on either side that left code."""
+    """The jobs that alerts point at: where the new level begins, and the nearest on either side
+    that left code.
+    """
     with_code = (
         Datum.objects.filter(series=OuterRef("series"), job__artifacts__name=ARCHIVE)
         .exclude(purpose__in=(Purpose.CONFIRMATION, Purpose.BISECTION))
@@ -62,7 +67,9 @@ def _told() -> set[UUID]:
 def _samples(before: datetime | None, kept: Collection[UUID]) -> int:
     gone = 0
     old = Samples.objects.exclude(job__in=kept)
-    while before and (ids := old.filter(planned_at__lt=before).values_list("pk", flat=True)[:BATCH]):
+    while before and (
+        ids := old.filter(planned_at__lt=before).values_list("pk", flat=True)[:BATCH]
+    ):
         gone += Samples.objects.filter(pk__in=list(ids)).delete()[0]
     return gone
 
@@ -70,7 +77,11 @@ def _samples(before: datetime | None, kept: Collection[UUID]) -> int:
 def _artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
     gone = 0
     while before:
-        old = list(Artifact.objects.filter(created_at__lt=before).exclude(job__in=kept).order_by("created_at")[:BATCH])
+        old = list(
+            Artifact.objects.filter(created_at__lt=before)
+            .exclude(job__in=kept)
+            .order_by("created_at")[:BATCH]
+        )
         removed = _remove_files(old)
         Artifact.objects.filter(pk__in=removed).delete()
         gone += len(removed)
@@ -82,8 +93,8 @@ def _artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
 def _remove_files(artifacts: Iterable[Artifact]) -> list[int]:
     """Remove the files until the store refuses one; the ids of those that are gone.
 
-    The files before their rows: what a failure or a kill leaves is found again the next night, while a file without a
-    row would stay for ever.
+    The files before their rows: what a failure or a kill leaves is found again the next night,
+    while a file without a row would stay for ever.
     """
     removed = []
     for one in artifacts:

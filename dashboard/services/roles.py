@@ -1,6 +1,8 @@
-"""Who may do what: four roles, each a group whose permissions follow from the table below at every migration.
+"""Who may do what: four roles, each a group whose permissions follow from the table below at every
+migration.
 
-Each role may everything that the one before it may. People may make groups of their own beside them.
+Each role may everything that the one before it may. People may make groups of their own beside
+them.
 """
 
 from collections.abc import Mapping
@@ -15,23 +17,39 @@ class Role(StrEnum):
 
     VIEWER = "viewer"  # looks at everything
     TRIAGER = "triager"  # does with alerts what their pages allow
-    OPERATOR = "operator"  # triggers, schedules and cancels; describes builds, tracks and machines; pauses workers
+    # Triggers, schedules and cancels; describes builds, tracks and machines; pauses workers
+    OPERATOR = "operator"
     ADMIN = "admin"  # accounts, tokens, channels, the scheduler's tables
 
 
 STAFF = (Role.OPERATOR, Role.ADMIN)  # who gets into the admin
-# What a role may beyond the one before it: permissions of this app; "*" stands for any word. An admin may all of
-# ADMIN_APPS.
+# What a role may beyond the one before it: permissions of this app; "*" stands for any word. An
+# admin may all of ADMIN_APPS.
 TABLE: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: ("view_*",),
     Role.TRIAGER: (
-        "change_alertgroup", "change_annotation", "delete_annotation", "change_mute", "change_invalidpoint",
+        "change_alertgroup",
+        "change_annotation",
+        "delete_annotation",
+        "change_mute",
+        "change_invalidpoint",
     ),
     Role.OPERATOR: (
-        "add_run", "change_run", "add_result", "add_comparison", "change_comparison", "add_bisection",
-        "change_bisection", "*_schedule", "*_torchbuild", "*_track", "change_machine", "change_worker", "change_job",
+        "add_run",
+        "change_run",
+        "add_result",
+        "add_comparison",
+        "change_comparison",
+        "add_bisection",
+        "change_bisection",
+        "*_schedule",
+        "*_torchbuild",
+        "*_track",
+        "change_machine",
+        "change_worker",
+        "change_job",
     ),
-}  # fmt: skip
+}
 ADMIN_APPS = ("dashboard", "auth", "django_celery_beat", "admin", "axes")
 
 
@@ -61,7 +79,9 @@ def assign(*, user: User, role: Role) -> None:
 
 
 def open_admin(*, user: User) -> None:
-    """Let somebody into the admin, or out of it, as the roles say; one without a role stays as they are."""
+    """Let somebody into the admin, or out of it, as the roles say; one without a role stays as they
+    are.
+    """
     roles = set(user.groups.filter(name__in=list(Role)).values_list("name", flat=True))
     if roles and not user.is_superuser:
         user.is_staff = bool(roles & set(STAFF))

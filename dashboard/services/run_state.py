@@ -14,10 +14,11 @@ RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCEL
 
 
 def refresh_runs(*, run_ids: Iterable[int]) -> None:
-    """Bring the runs' states up to date. Call it after their jobs were changed, in the same transaction.
+    """Bring the runs' states up to date. Call it after their jobs were changed, in the same
+    transaction.
 
-    The run's row is locked before its jobs are counted: of two jobs that end at the same time, the second one to get
-    here sees the first one's end, and the run ends.
+    The run's row is locked before its jobs are counted: of two jobs that end at the same time, the
+    second one to get here sees the first one's end, and the run ends.
     """
     with transaction.atomic(savepoint=False):
         for run in _locked(run_ids):
@@ -29,7 +30,9 @@ def refresh_runs(*, run_ids: Iterable[int]) -> None:
 
 
 def note_running(*, run_id: int) -> None:
-    """Bring a run's state up to date of which a job was just claimed, without counting. Call it as `refresh_runs`."""
+    """Bring a run's state up to date of which a job was just claimed, without counting. Call it as
+    `refresh_runs`.
+    """
     run = _locked([run_id]).get()
     if run.state != RunState.RUNNING:
         run.state, run.finished_at = RunState.RUNNING, None
@@ -42,7 +45,9 @@ def _locked(run_ids: Iterable[int]) -> QuerySet[Run]:
 
 
 def _goes_on(run_id: int) -> bool:
-    """Whether some of the run's jobs are still to end and others have begun: two look-ups, however many there are."""
+    """Whether some of the run's jobs are still to end and others have begun: two look-ups, however
+    many there are.
+    """
     jobs = Job.objects.filter(run=run_id)
     begun = [state for state in JobState if state not in WAITING]
     return jobs.filter(state__in=ACTIVE).filter(Exists(jobs.filter(state__in=begun))).exists()

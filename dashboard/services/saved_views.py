@@ -1,4 +1,6 @@
-"""A person's saved views: pages of this site under a name, one of which may be where that person comes in."""
+"""A person's saved views: pages of this site under a name, one of which may be where that person
+comes in.
+"""
 
 from urllib.parse import urlsplit
 
@@ -61,11 +63,17 @@ def _address(address: str) -> str:
     """Path and query of one of the site's own pages."""
     parts = urlsplit(address)
     try:
-        is_page = address.startswith("/") and not parts.netloc and not resolve(parts.path).namespaces
+        is_page = (
+            address.startswith("/") and not parts.netloc and not resolve(parts.path).namespaces
+        )
     except Resolver404:
         is_page = False
     if not is_page:
-        raise NotPossible(f"“{address[:80]}” is no page of this site: open the page and save it from there.")
+        raise NotPossible(
+            f"“{address[:80]}” is no page of this site: open the page and save it from there."
+        )
     if len(address) > MOST_ADDRESS:
-        raise NotPossible(f"The address of the page has {len(address)} letters: {MOST_ADDRESS} fit.")
+        raise NotPossible(
+            f"The address of the page has {len(address)} letters: {MOST_ADDRESS} fit."
+        )
     return address

@@ -51,8 +51,12 @@ def delete_schedule(*, schedule: Schedule) -> None:
 
 
 def run_schedule(*, schedule_id: int) -> Run | None:
-    """Trigger the run of a schedule that is due; None, with the reason kept in `problem`, where that cannot be."""
-    schedule = Schedule.objects.select_related("track__build", "machine").filter(pk=schedule_id).first()
+    """Trigger the run of a schedule that is due; None, with the reason kept in `problem`, where
+    that cannot be.
+    """
+    schedule = (
+        Schedule.objects.select_related("track__build", "machine").filter(pk=schedule_id).first()
+    )
     if schedule is None or not schedule.enabled:
         return None
     try:
@@ -75,32 +79,52 @@ def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
     build = resolve(track=schedule.track, now=timezone.now())
     earlier = schedule.runs.order_by("-created_at").first()
     if earlier is not None and not is_over(earlier.state):
-        raise PlanError(f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or less often.")
+        raise PlanError(
+            f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or "
+            "less often."
+        )
     refuse_measured(schedule=schedule, build=build)
     run = trigger_run(
-        build=build.label, track=schedule.track.key, purpose=Purpose.SCHEDULED, label=schedule.name, schedule=schedule,
-        user=user, **_selection(schedule),
-    )  # fmt: skip
+        build=build.label,
+        track=schedule.track.key,
+        purpose=Purpose.SCHEDULED,
+        label=schedule.name,
+        schedule=schedule,
+        user=user,
+        **_selection(schedule),
+    )
     bridge(schedule, build)
     return run
 
 
 def bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
-    """Measure the build under the libraries of the last scheduled run, too, where its own differ from those.
+    """Measure the build under the libraries of the last scheduled run, too, where its own differ
+    from those.
 
-    So a step in the numbers can be told from a step in the libraries. None where nothing changed, or where it is not
-    known under which libraries the last run was: it ran in an adopted interpreter.
+    So a step in the numbers can be told from a step in the libraries. None where nothing changed,
+    or where it is not known under which libraries the last run was: it ran in an adopted
+    interpreter.
     """
-    with_set = Job.objects.filter(run__schedule=schedule, requirements__isnull=False, state=JobState.DONE)
+    with_set = Job.objects.filter(
+        run__schedule=schedule, requirements__isnull=False, state=JobState.DONE
+    )
     last = with_set.select_related("requirements").order_by("-run__created_at").first()
     own = libraries_of(build=build, asked={})
-    if last is None or last.requirements is None or not own or not needs_bridge(last.requirements.libraries, own):
+    if (
+        last is None
+        or last.requirements is None
+        or not own
+        or not needs_bridge(last.requirements.libraries, own)
+    ):
         return None
     return trigger_run(
-        build=build.label, track=schedule.track.key, purpose=Purpose.CONFIRMATION,
-        label=f"{schedule.name}: under the libraries of before", libraries=last.requirements.libraries,
+        build=build.label,
+        track=schedule.track.key,
+        purpose=Purpose.CONFIRMATION,
+        label=f"{schedule.name}: under the libraries of before",
+        libraries=last.requirements.libraries,
         **_selection(schedule),
-    )  # fmt: skip
+    )
 
 
 def _selection(schedule: Schedule) -> dict[str, Any]:
@@ -114,12 +138,16 @@ def _selection(schedule: Schedule) -> dict[str, Any]:
 
 
 def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:
-    """The default schedule of a machine: every night, the default selection. What a person changed in it stays."""
+    """The default schedule of a machine: every night, the default selection. What a person changed
+    in it stays.
+    """
     existing = Schedule.objects.filter(machine=machine, track=track).first()
     if existing is not None:
         return existing
     crontab_row = find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0))
-    schedule = Schedule(name=f"Nightly on {machine.key}", crontab=crontab_row, machine=machine, track=track)
+    schedule = Schedule(
+        name=f"Nightly on {machine.key}", crontab=crontab_row, machine=machine, track=track
+    )
     save_schedule(schedule=schedule)
     return schedule
 
@@ -130,12 +158,17 @@ def ensure_system_tasks() -> None:
         if isinstance(when, crontab):
             timing = {"crontab": find_crontab(when)}
         else:
-            every, _ = IntervalSchedule.objects.get_or_create(every=when, period=IntervalSchedule.SECONDS)
-            timing = {"interval": every, "expire_seconds": when}  # do not pile up while no worker runs
+            every, _ = IntervalSchedule.objects.get_or_create(
+                every=when, period=IntervalSchedule.SECONDS
+            )
+            # Do not pile up while no worker runs
+            timing = {"interval": every, "expire_seconds": when}
         PeriodicTask.objects.get_or_create(name=name, defaults={"task": task, **timing})
 
 
 def find_crontab(when: crontab) -> CrontabSchedule:
     """The beat row of this time of day, in the site's time zone."""
     fields = {"hour": when._orig_hour, "minute": when._orig_minute, "timezone": settings.TIME_ZONE}
-    return CrontabSchedule.objects.get_or_create(**{key: str(value) for key, value in fields.items()})[0]
+    return CrontabSchedule.objects.get_or_create(
+        **{key: str(value) for key, value in fields.items()}
+    )[0]

@@ -1,4 +1,6 @@
-"""Tells what fell silent, once each, and closes it by itself when it speaks again (selectors/silence.py finds it)."""
+"""Tells what fell silent, once each, and closes it by itself when it speaks again
+(selectors/silence.py finds it).
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,7 +13,8 @@ from dashboard.selectors.silence import Silence
 from dashboard.services import triage
 
 FACT = "silence"
-_HIGH = ("worker", "schedule", "pass_rate")  # kinds of subjects: with these, nothing or much is missing
+# Kinds of subjects: with these, nothing or much is missing
+_HIGH = ("worker", "schedule", "pass_rate")
 
 
 def look(*, now: datetime, up_since: datetime) -> tuple[int, int]:
@@ -22,13 +25,23 @@ def look(*, now: datetime, up_since: datetime) -> tuple[int, int]:
         found = {one.subject: one for one in silence.find(now=now, up_since=up_since)}
         told = _told()
         opened = [_open(one) for subject, one in found.items() if subject not in told]
-        closed = [_close(group) for subject, group in told.items() if subject not in found and _is_open(group)]
+        closed = [
+            _close(group)
+            for subject, group in told.items()
+            if subject not in found and _is_open(group)
+        ]
     return len(opened), len(closed)
 
 
 def _told() -> Mapping[str, AlertGroup]:
-    """What has been told and has not spoken since, by subject; a person may have closed it: it is not told again."""
-    groups = AlertGroup.objects.select_for_update().filter(kind=Kind.SILENCE).exclude(state=AlertState.RECOVERED)
+    """What has been told and has not spoken since, by subject; a person may have closed it: it is
+    not told again.
+    """
+    groups = (
+        AlertGroup.objects.select_for_update()
+        .filter(kind=Kind.SILENCE)
+        .exclude(state=AlertState.RECOVERED)
+    )
     return {group.evidence[0]["subject"]: group for group in groups.order_by("pk")}
 
 
@@ -40,10 +53,16 @@ def _open(one: Silence) -> AlertEvent:
     """Silence is a fact, not a suspicion: it opens confirmed."""
     kind = one.subject.partition(":")[0]
     group = AlertGroup.objects.create(
-        title=one.title[:300], kind=Kind.SILENCE, state=AlertState.CONFIRMED, machine=one.machine, track=one.track,
+        title=one.title[:300],
+        kind=Kind.SILENCE,
+        state=AlertState.CONFIRMED,
+        machine=one.machine,
+        track=one.track,
         severity=Severity.HIGH if kind in _HIGH else Severity.MEDIUM,
-        evidence=[{"fact": FACT, "says": one.text, "supports": "", "url": "", "subject": one.subject}],
-    )  # fmt: skip
+        evidence=[
+            {"fact": FACT, "says": one.text, "supports": "", "url": "", "subject": one.subject}
+        ],
+    )
     return triage.tell_opened(group=group)
 
 

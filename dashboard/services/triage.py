@@ -1,7 +1,8 @@
 """What people and the system do with alert groups: docs/architecture.md draws the states.
 
-Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why. `by=None` is the system.
-What is not possible raises NotPossible with a text for the person who asked. Every event passes through `_note_event`.
+Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
+`by=None` is the system. What is not possible raises NotPossible with a text for the person who
+asked. Every event passes through `_note_event`.
 """
 
 from collections.abc import Collection, Iterable
@@ -55,17 +56,23 @@ BY_PERSON: dict[AlertState, Collection[AlertState]] = {
 }
 BY_SYSTEM: dict[AlertState, Collection[AlertState]] = {
     AlertState.SUSPECTED: (
-        AlertState.CONFIRMING, AlertState.INCONCLUSIVE, AlertState.INVALID, AlertState.RECOVERED,
+        AlertState.CONFIRMING,
+        AlertState.INCONCLUSIVE,
+        AlertState.INVALID,
+        AlertState.RECOVERED,
     ),
     AlertState.CONFIRMING: (
-        AlertState.CONFIRMED, AlertState.NOT_REPRODUCED, AlertState.INCONCLUSIVE, AlertState.INVALID,
+        AlertState.CONFIRMED,
+        AlertState.NOT_REPRODUCED,
+        AlertState.INCONCLUSIVE,
+        AlertState.INVALID,
         AlertState.RECOVERED,
     ),
     AlertState.CONFIRMED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.ACKNOWLEDGED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.INCONCLUSIVE: (AlertState.SUSPECTED, AlertState.INVALID, AlertState.RECOVERED),
     AlertState.INVALID: (AlertState.SUSPECTED,),  # a point that had been taken out is back
-}  # fmt: skip
+}
 
 STAYS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)  # while it is measured again
 AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
@@ -76,7 +83,9 @@ class NotPossible(ValueError):
 
 
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
-    """The states that a person (or the system) can move the group to now, in the order of the states."""
+    """The states that a person (or the system) can move the group to now, in the order of the
+    states.
+    """
     found = (BY_PERSON if person else BY_SYSTEM).get(AlertState(group.state), ())
     return tuple(state for state in AlertState if state in found)
 
@@ -87,7 +96,9 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
         _lock(group)
         if to not in possible(group=group, person=by is not None):
             can = ", ".join(possible(group=group, person=by is not None)) or "nothing"
-            raise NotPossible(f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}.")
+            raise NotPossible(
+                f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}."
+            )
         group.state = to
         group.closed_at = None if to in OPEN else timezone.now()
         group.save(update_fields=["state", "closed_at"])
@@ -95,11 +106,15 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
 
 
 def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
-    """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises NotPossible."""
+    """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises
+    NotPossible.
+    """
     with transaction.atomic():
         _lock(group)
         if group.state not in AGAIN:
-            raise NotPossible(f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again.")
+            raise NotPossible(
+                f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again."
+            )
         if group.state not in STAYS:
             group.state, group.closed_at = AlertState.CONFIRMING, None
             group.save(update_fields=["state", "closed_at"])
@@ -121,7 +136,9 @@ def tell(*, group: AlertGroup, text: str) -> AlertEvent:
     return _note_event(group, "note", None, text)
 
 
-def assign(*, group: AlertGroup, to: AbstractBaseUser | None, by: Person, why: str = "") -> AlertEvent:
+def assign(
+    *, group: AlertGroup, to: AbstractBaseUser | None, by: Person, why: str = ""
+) -> AlertEvent:
     """Give the group to a person, or to nobody."""
     with transaction.atomic():
         _lock(group)
@@ -145,17 +162,22 @@ def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> I
     try:
         URLValidator(schemes=["http", "https"])(url)
     except ValidationError:
-        raise NotPossible(f"{url!r} is no address: paste the issue's whole link, as https://…") from None
+        raise NotPossible(
+            f"{url!r} is no address: paste the issue's whole link, as https://…"
+        ) from None
     with transaction.atomic():
         _lock(group)
-        link, made = IssueLink.objects.get_or_create(group=group, url=url, defaults={"title": title})
+        link, made = IssueLink.objects.get_or_create(
+            group=group, url=url, defaults={"title": title}
+        )
         if made:
             _note_event(group, "linked", by, f"{title} {url}".strip())
         return link
 
 
 def nudge(*, group: AlertGroup, to: TorchBuild, by: Person, why: str = "") -> AlertEvent:
-    """Say that the change began with another build of the track; base becomes the build measured before it.
+    """Say that the change began with another build of the track; base becomes the build measured
+    before it.
 
     Raises NotPossible where the track has not measured that build on the machine.
     """
@@ -163,7 +185,10 @@ def nudge(*, group: AlertGroup, to: TorchBuild, by: Person, why: str = "") -> Al
         _lock(group)
         base = evidence.build_before(group=group, build=to)
         if base is None:
-            raise NotPossible(f"{to} is not among the builds that track {group.track} measured on {group.machine}.")
+            raise NotPossible(
+                f"{to} is not among the builds that track {group.track} measured on "
+                f"{group.machine}."
+            )
         before = f"{group.base} → {group.new}"
         group.base, group.new = base, to
         group.save(update_fields=["base", "new"])
@@ -178,7 +203,9 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
     """
     ids = [alert.pk for alert in alerts]
     with transaction.atomic():
-        groups = _locked({group for (group,) in Alert.objects.filter(pk__in=ids).values_list("group")})
+        groups = _locked(
+            {group for (group,) in Alert.objects.filter(pk__in=ids).values_list("group")}
+        )
         if len(groups) != 1:
             raise NotPossible("Choose some alerts of one group to split them off.")
         old = groups[0]
@@ -195,7 +222,8 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
 
 
 def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> AlertGroup:
-    """Move all alerts of a group into another one; the emptied group is closed as invalid and says where they are.
+    """Move all alerts of a group into another one; the emptied group is closed as invalid and says
+    where they are.
 
     Raises NotPossible for a group into itself.
     """
@@ -217,7 +245,8 @@ def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> 
 def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> InvalidPoint:
     """Take a job's datum out of a series' detection; the series is judged anew. Raises NotPossible.
 
-    Deleting is `bring_back`. Alerts that no longer stand without the point close as invalid, by the system.
+    Deleting is `bring_back`. Alerts that no longer stand without the point close as invalid, by the
+    system.
     """
     if not reason.strip():
         raise NotPossible("Say why the point is invalid: others will ask.")
@@ -226,7 +255,9 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         if not series.data.filter(job=job).exists():
             raise NotPossible(f"Job {job.pk} has no point in this series.")
         point, _ = InvalidPoint.objects.get_or_create(
-            series=series, job=job, defaults={"reason": reason.strip(), "by_id": by.pk if by else None}
+            series=series,
+            job=job,
+            defaults={"reason": reason.strip(), "by_id": by.pk if by else None},
         )
         levels.roll_up(series=[series.pk], builds=[job.run.build_id])
         request(series_ids=[series.pk])
@@ -242,7 +273,11 @@ def lock_series(pk: int) -> None:
 def bring_back(*, point: InvalidPoint) -> None:
     """Undo `mark_invalid`; the series is judged anew."""
     with transaction.atomic():
-        series, build, day = point.series_id, point.job.run.build_id, point.job.planned_at.astimezone(UTC).date()
+        series, build, day = (
+            point.series_id,
+            point.job.run.build_id,
+            point.job.planned_at.astimezone(UTC).date(),
+        )
         lock_series(series)
         point.delete()
         levels.roll_up(series=[series], builds=[build])
@@ -251,10 +286,14 @@ def bring_back(*, point: InvalidPoint) -> None:
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:
-    """Let a series raise no alert until a moment. Raises NotPossible for a moment that has passed."""
+    """Let a series raise no alert until a moment. Raises NotPossible for a moment that has
+    passed.
+    """
     if until <= timezone.now():
         raise NotPossible("That moment has passed: choose a later one.")
-    return Mute.objects.create(series=series, until=until, reason=reason, by_id=by.pk if by else None)
+    return Mute.objects.create(
+        series=series, until=until, reason=reason, by_id=by.pk if by else None
+    )
 
 
 def unmute(*, series: Series) -> int:
@@ -269,7 +308,9 @@ def _lock(group: AlertGroup) -> None:
 
 
 def _locked(ids: Collection[int]) -> list[AlertGroup]:
-    return list(AlertGroup.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk"))
+    return list(
+        AlertGroup.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk")
+    )
 
 
 def _note_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertEvent:

@@ -1,4 +1,6 @@
-"""The rows of the matrix. Made here and not in the template, which would take longer for thousands of cells."""
+"""The rows of the matrix. Made here and not in the template, which would take longer for thousands
+of cells.
+"""
 
 from collections.abc import Iterator
 from html import escape
@@ -16,8 +18,12 @@ register = template.Library()
 
 @register.simple_tag
 def matrix_rows(matrix: Matrix, asked: Asked, place: Place) -> SafeString:
-    """Every row; before the first one of a family, where rows are in their own order, the family's line."""
-    query = escape(place.trend_query + ("" if asked.metric == SPEEDUP else f"&metric={asked.metric.key}"))
+    """Every row; before the first one of a family, where rows are in their own order, the family's
+    line.
+    """
+    query = escape(
+        place.trend_query + ("" if asked.metric == SPEEDUP else f"&metric={asked.metric.key}")
+    )
     return mark_safe("".join(_rows(matrix, asked, query)))  # noqa: S308 - escaped below
 
 
@@ -39,7 +45,10 @@ def _family(family: str, matrix: Matrix) -> str:
 def _row(row: Row, query: str) -> str:
     address = f"{reverse('series', args=[row.benchmark])}?{query}"
     cells = "".join(_cell(cell, address) for cell in row.cells)
-    return f'<tr><th scope="row"><a class="name" href="{address}">{breakable(row.benchmark)}</a></th>{cells}</tr>'
+    return (
+        '<tr><th scope="row"><a class="name" '
+        f'href="{address}">{breakable(row.benchmark)}</a></th>{cells}</tr>'
+    )
 
 
 def _cell(cell: Cell | None, address: str) -> str:

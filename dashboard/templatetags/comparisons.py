@@ -1,4 +1,6 @@
-"""What pages of comparisons draw and say. Free of styles and scripts, as every mark-up of the site."""
+"""What pages of comparisons draw and say. Free of styles and scripts, as every mark-up of the
+site.
+"""
 
 from typing import Any
 
@@ -23,7 +25,9 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 
 @register.simple_tag
 def whisker(of: Effect | Summary | None, reach: float) -> SafeString | str:
-    """An interval as a small drawing: −reach … reach percent, the middle is no change. The text beside it says it."""
+    """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
+    beside it says it.
+    """
     ratio: Ratio | None = of.ratio if of else None
     if of is None or ratio is None:
         return ""
@@ -31,7 +35,8 @@ def whisker(of: Effect | Summary | None, reach: float) -> SafeString | str:
     low, high = (max(-100.0, min(100.0, end * scale)) for end in (ratio.low, ratio.high))
     middle = max(-100.0, min(100.0, ratio.percent * scale))
     return format_html(
-        '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" aria-hidden="true"'
+        '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" '
+        'aria-hidden="true"'
         ' focusable="false"><line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
         '<rect class="reach" x="{}" y="5" width="{}" height="4"/>'
         '<rect class="middle" x="{}" y="1" width="4" height="12"/></svg>',
@@ -52,9 +57,14 @@ def effect(of: Effect | Summary | None) -> SafeString | str:
     is_said = of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS
     said = format_html(" <small>{}</small>", _NOT_KNOWN) if is_said else ""
     return format_html(
-        '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> {}</span>{}{}</span>',
-        of.change.tone, _SIGNS[of.verdict], change, more, said,
-    )  # fmt: skip
+        '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> '
+        "{}</span>{}{}</span>",
+        of.change.tone,
+        _SIGNS[of.verdict],
+        change,
+        more,
+        said,
+    )
 
 
 @register.simple_tag
@@ -85,6 +95,12 @@ def side_value(context: template.Context, row: Row, side: str) -> str:
 
 @register.simple_tag
 def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
-    """How the build of one step of a bisection differs from base, with its interval; empty before its first step."""
-    told = wording.effect(metric, step["effect"], step["low"], step["high"], "percent") if step else None
+    """How the build of one step of a bisection differs from base, with its interval; empty before
+    its first step.
+    """
+    told = (
+        wording.effect(metric, step["effect"], step["low"], step["high"], "percent")
+        if step
+        else None
+    )
     return told.text if told else ""

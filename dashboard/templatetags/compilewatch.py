@@ -1,4 +1,6 @@
-"""What templates say in numbers, times, words and small drawings. Every mark-up here is free of styles and scripts."""
+"""What templates say in numbers, times, words and small drawings. Every mark-up here is free of
+styles and scripts.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -84,7 +86,11 @@ def word(text: str) -> SafeString:
     attribute = format_html(' title="{}"', about) if about else ""
     shown = spaced(text) if text in _SPACED else text
     return format_html(
-        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>', tone, attribute, sign, shown
+        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>',
+        tone,
+        attribute,
+        sign,
+        shown,
     )
 
 
@@ -128,12 +134,20 @@ def one_in(share: float) -> str:
 
 @register.simple_tag
 def term(key: str, label: str = "") -> SafeString:
-    """A word of the glossary: a link to it, explained on hover and focus (static/compilewatch/site.js)."""
+    """A word of the glossary: a link to it, explained on hover and focus
+    (static/compilewatch/site.js).
+    """
     about = explain(key)
     if not about:
-        raise template.TemplateSyntaxError(f"The glossary does not know {key!r}: add it to dashboard/glossary.py")
+        raise template.TemplateSyntaxError(
+            f"The glossary does not know {key!r}: add it to dashboard/glossary.py"
+        )
     return format_html(
-        '<a class="term" href="{}#{}" data-about="{}">{}</a>', reverse("glossary"), anchor(key), about, label or key
+        '<a class="term" href="{}#{}" data-about="{}">{}</a>',
+        reverse("glossary"),
+        anchor(key),
+        about,
+        label or key,
     )
 
 
@@ -144,21 +158,31 @@ def anchored(key: str) -> str:
 
 
 @register.simple_tag
-def quantity(metric: Metric | str, value: float | None, low: float | None = None, high: float | None = None) -> str:
+def quantity(
+    metric: Metric | str, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
     """A value of a metric with its unit and the digits that its interval supports."""
-    return wording.quantity(wording.metric_of(metric) if isinstance(metric, str) else metric, value, low, high)
+    return wording.quantity(
+        wording.metric_of(metric) if isinstance(metric, str) else metric, value, low, high
+    )
 
 
 @register.simple_tag
 def interval(metric: Metric | str, low: float | None, high: float | None) -> str:
     """The ends of an interval, the unit once."""
-    return wording.interval(wording.metric_of(metric) if isinstance(metric, str) else metric, low, high)
+    return wording.interval(
+        wording.metric_of(metric) if isinstance(metric, str) else metric, low, high
+    )
 
 
 @register.simple_tag
 def changed(change: wording.Change | None) -> SafeString | str:
     """A change in words, coloured by whether it is good."""
-    return format_html('<span class="change {}">{}</span>', change.tone, change.text) if change else "–"
+    return (
+        format_html('<span class="change {}">{}</span>', change.tone, change.text)
+        if change
+        else "–"
+    )
 
 
 @register.simple_tag
@@ -168,7 +192,9 @@ def when(at: datetime | None) -> SafeString | str:
         return "–"
     utc = at.astimezone(UTC)
     return format_html(
-        '<time datetime="{}">{} UTC</time>', utc.isoformat(timespec="seconds"), utc.strftime("%Y-%m-%d %H:%M")
+        '<time datetime="{}">{} UTC</time>',
+        utc.isoformat(timespec="seconds"),
+        utc.strftime("%Y-%m-%d %H:%M"),
     )
 
 
@@ -186,7 +212,9 @@ def heat_class(step: int) -> str:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name that may be broken after dots and underscores and before "+" and "~", but in no number or before its %."""
+    """A name that may be broken after dots and underscores and before "+" and "~", but in no number
+    or before its %.
+    """
     held = escape(name).replace(" %", "\u00a0%")
     return mark_safe(re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", held))  # noqa: S308 - escaped here
 
@@ -194,7 +222,11 @@ def breakable(name: str) -> SafeString:
 @register.filter
 def took(job: Job) -> float | None:
     """Seconds from the claim of a job's last attempt to its end, or until now."""
-    return ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds() if job.claimed_at else None
+    return (
+        ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds()
+        if job.claimed_at
+        else None
+    )
 
 
 _DASH_ARRAYS = {
@@ -223,10 +255,12 @@ _LEAST_BAR = 0.4  # so that what is there is seen
 
 @register.simple_tag
 def bar(share: float, offset: float = 0) -> SafeString:
-    """A bar, 0 … 100 of its cell, from ``offset`` on, as SVG: its length needs no style attribute. The text beside it
-    says the same."""
+    """A bar, 0 … 100 of its cell, from ``offset`` on, as SVG: its length needs no style attribute.
+    The text beside it says the same.
+    """
     return format_html(
-        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" '
+        'focusable="false">'
         '<rect x="{}" width="{}" height="10"/></svg>',
         offset,
         max(share, _LEAST_BAR) if share else 0,
@@ -247,7 +281,8 @@ def progress(counts: Counts) -> SafeString:
         ("active", counts.running),
     )
     return format_html(
-        '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" preserveAspectRatio="none">{}</svg>',
+        '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" '
+        'preserveAspectRatio="none">{}</svg>',
         about,
         max(counts.total, 1),
         format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
@@ -265,6 +300,8 @@ def _placed(segments: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
 
 @register.simple_tag(takes_context=True)
 def absolute(context: dict[str, Any], path: str = "") -> str:
-    """The full address of this page or of ``path``, for link previews; empty on the page of a server error."""
+    """The full address of this page or of ``path``, for link previews; empty on the page of a
+    server error.
+    """
     request = context.get("request")
     return request.build_absolute_uri(path or request.get_full_path()) if request else ""

@@ -1,4 +1,6 @@
-"""How the overview tells one figure of a family: its value, its changes in words, and a small drawing of its month."""
+"""How the overview tells one figure of a family: its value, its changes in words, and a small
+drawing of its month.
+"""
 
 from collections.abc import Sequence
 
@@ -24,7 +26,9 @@ def figure_value(figure: Figure) -> str:
 
 @register.simple_tag
 def spark(figure: Figure) -> SafeString | str:
-    """The month as a small line; what it shows is told in words as well. Empty without two points."""
+    """The month as a small line; what it shows is told in words as well. Empty without two
+    points.
+    """
     values = figure.history
     if not values:
         return ""
@@ -33,8 +37,13 @@ def spark(figure: Figure) -> SafeString | str:
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}" focusable="false">'
         '<polyline points="{}"/><circle cx="{}" cy="{}" r="2.6"/></svg>',
-        _WIDTH, _HEIGHT, f"{figure.metric.label} over {len(values) - 1} days", _joined(points), x, y,
-    )  # fmt: skip
+        _WIDTH,
+        _HEIGHT,
+        f"{figure.metric.label} over {len(values) - 1} days",
+        _joined(points),
+        x,
+        y,
+    )
 
 
 def _points(values: Sequence[float], low: float, high: float) -> list[tuple[float, float]]:

@@ -1,4 +1,6 @@
-"""The rows of the table below a trend. Made here and not in the template, where they took half of the page's time."""
+"""The rows of the table below a trend. Made here and not in the template, where they took half of
+the page's time.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,4 +52,6 @@ def _known(number: float) -> float | None:
 def _why(reason: str) -> str:
     if not reason:
         return ""
-    return f' <small title="{escape(reason)}">left out: {escape(Truncator(reason).chars(40))}</small>'
+    return (
+        f' <small title="{escape(reason)}">left out: {escape(Truncator(reason).chars(40))}</small>'
+    )

@@ -1,4 +1,6 @@
-"""The advisor: which config to use for how many steps, for every benchmark in a line, and for one in full."""
+"""The advisor: which config to use for how many steps, for every benchmark in a line, and for one
+in full.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,14 +27,26 @@ from dashboard.views.figures import figure_response
 _SEED = 20261121  # one for all: page, chart and export tell the same intervals
 _TABLE_STEPS = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 _FIELDS = (
-    "config", "start", "start_s", "start_low_s", "start_high_s", "step_ms", "step_low_ms", "step_high_ms", "memory_gb",
-    "ahead_from_steps", "ahead_from_low", "ahead_from_high",
-)  # fmt: skip
+    "config",
+    "start",
+    "start_s",
+    "start_low_s",
+    "start_high_s",
+    "step_ms",
+    "step_low_ms",
+    "step_high_ms",
+    "memory_gb",
+    "ahead_from_steps",
+    "ahead_from_low",
+    "ahead_from_high",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the address of the advisor asks for. steps, hours, memory_gb: None where it says nothing."""
+    """What the address of the advisor asks for. steps, hours, memory_gb: None where it says
+    nothing.
+    """
 
     benchmark: Benchmark
     known: list[Built]
@@ -44,11 +58,14 @@ class Asked:
     options: Sequence[Option]
 
     def advice(self, start: Start | None = None) -> Advice:
-        return advise(self.options, start or self.start, np.random.default_rng(_SEED), self.memory_gb)
+        return advise(
+            self.options, start or self.start, np.random.default_rng(_SEED), self.memory_gb
+        )
 
 
 def _where(request: HttpRequest, known: Sequence[Built]) -> Built:
-    """The machine and build of the address; the newest build of that machine, or of the one with the most builds.
+    """The machine and build of the address; the newest build of that machine, or of the one with
+    the most builds.
 
     Raises Http404 where nothing was measured there.
     """
@@ -75,7 +92,9 @@ def _positive(request: HttpRequest, name: str) -> float | None:
 
 
 def asked(request: HttpRequest, name: str) -> Asked | None:
-    """Reads the address; None where the benchmark has no numbers. Raises Http404 for an unknown one."""
+    """Reads the address; None where the benchmark has no numbers. Raises Http404 for an unknown
+    one.
+    """
     benchmark = get_object_or_404(Benchmark, name=name)
     known = selector.built(benchmark)
     if not known:
@@ -94,11 +113,19 @@ def listing(request: HttpRequest) -> HttpResponse:
     where, start = _where(request, known), _start(request)
     rng = np.random.default_rng(_SEED)
     measured = selector.options(where)
-    rows = [(name, _line(options, start, rng)) for name, options in measured.items() if _is_choice(options)]
+    rows = [
+        (name, _line(options, start, rng))
+        for name, options in measured.items()
+        if _is_choice(options)
+    ]
     context = {
-        **_places(known, where), "where": where, "start": start, "starts": [*STARTS], "rows": rows,
+        **_places(known, where),
+        "where": where,
+        "start": start,
+        "starts": [*STARTS],
+        "rows": rows,
         "alone": len(measured) - len(rows),
-    }  # fmt: skip
+    }
     return render(request, "advisor_list.html", context)
 
 
@@ -120,13 +147,21 @@ def _places(known: Sequence[Built], where: Built) -> dict[str, Any]:
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """The advice for one benchmark: the sentence, how sure it is, the curves, and what it is made of."""
+    """The advice for one benchmark: the sentence, how sure it is, the curves, and what it is made
+    of.
+    """
     found = asked(request, name)
     if found is None:
-        return render(request, "advisor.html", {"benchmark": get_object_or_404(Benchmark, name=name)})
+        return render(
+            request, "advisor.html", {"benchmark": get_object_or_404(Benchmark, name=name)}
+        )
     advice = found.advice()
-    starts: list[tuple[Start, str]] = [(start, advising_text.sentence(found.advice(start))) for start in STARTS]
-    jobs = {key.config: job for key, job in selector.newest_jobs(found.where, found.benchmark).items()}
+    starts: list[tuple[Start, str]] = [
+        (start, advising_text.sentence(found.advice(start))) for start in STARTS
+    ]
+    jobs = {
+        key.config: job for key, job in selector.newest_jobs(found.where, found.benchmark).items()
+    }
     context: dict[str, Any] = {
         **_places(found.known, found.where),
         "benchmark": found.benchmark,
@@ -138,7 +173,9 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "device_memory_gb": selector.device_memory_gb(found.where.machine),
         "scale": parameters.one_of(request, "scale", ["eager"]),
         "ahead": {one.candidate.config: advising_text.from_words(one) for one in advice.stretches},
-        "totals": [(steps, [one.seconds(steps) for one in advice.candidates]) for steps in _TABLE_STEPS],
+        "totals": [
+            (steps, [one.seconds(steps) for one in advice.candidates]) for steps in _TABLE_STEPS
+        ],
         "missing": _missing(found),
         "jobs": jobs,
         **_plans(found, advice),
@@ -172,24 +209,32 @@ def data(request: HttpRequest, name: str) -> HttpResponse:
     if found is None:
         raise Http404(f"{name} was not measured yet.")
     return figure_response(
-        advice_charts.figure(found.advice(), relative=request.GET.get("scale") == "eager", horizon=found.steps)
+        advice_charts.figure(
+            found.advice(), relative=request.GET.get("scale") == "eager", horizon=found.steps
+        )
     )
 
 
 def export(request: HttpRequest, name: str, form: str) -> HttpResponse:
-    """What each config costs, and from where on it is ahead, for every kind of start, as CSV or JSON."""
+    """What each config costs, and from where on it is ahead, for every kind of start, as CSV or
+    JSON.
+    """
     found = asked(request, name)
     if found is None:
         raise Http404(f"{name} was not measured yet.")
     rows = [row for start in STARTS for row in _rows(found.advice(start))]
     headers = {"Content-Disposition": f'attachment; filename="advice-{name}.{form}"'}
     if form == "csv":
-        return HttpResponse(csv_text(_FIELDS, rows), content_type="text/csv; charset=utf-8", headers=headers)
+        return HttpResponse(
+            csv_text(_FIELDS, rows), content_type="text/csv; charset=utf-8", headers=headers
+        )
     document = {
-        "benchmark": name, "machine": found.where.machine_key, "build": found.where.label,
+        "benchmark": name,
+        "machine": found.where.machine_key,
+        "build": found.where.label,
         "advice": {start: advising_text.sentence(found.advice(start)) for start in STARTS},
         "configs": [dict(zip(_FIELDS, row, strict=True)) for row in rows],
-    }  # fmt: skip
+    }
     return HttpResponse(orjson.dumps(document), content_type="application/json", headers=headers)
 
 
@@ -198,8 +243,15 @@ def _rows(advice: Advice) -> list[tuple[Any, ...]]:
     ahead = {one.candidate.config: one.from_steps for one in advice.stretches}
     return [
         (
-            one.config, advice.start, *one.start, *one.step_ms, one.memory_gb,
-            *(steps if np.isfinite(steps) else None for steps in ahead.get(one.config, (np.nan,) * 3)),
+            one.config,
+            advice.start,
+            *one.start,
+            *one.step_ms,
+            one.memory_gb,
+            *(
+                steps if np.isfinite(steps) else None
+                for steps in ahead.get(one.config, (np.nan,) * 3)
+            ),
         )
         for one in advice.candidates
-    ]  # fmt: skip
+    ]

@@ -35,7 +35,9 @@ KEYS = (
 def chosen_filters(request: HttpRequest) -> tuple[dict[str, list[str]], dict[str, str]]:
     """What each filter can be set to, and what the address sets it to."""
     choices = alerts.choices()
-    return choices, {name: parameters.one_of(request, name, choices[name]) for name in alerts.FILTERS}
+    return choices, {
+        name: parameters.one_of(request, name, choices[name]) for name in alerts.FILTERS
+    }
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -57,14 +59,20 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 def _feed(request: HttpRequest, chosen: dict[str, str]) -> str:
-    """The address of the feed of what the inbox shows, with the viewer's key where the site needs one."""
-    asked = {name: value for name, value in [*chosen.items(), ("key", key_of(request.user))] if value}
+    """The address of the feed of what the inbox shows, with the viewer's key where the site needs
+    one.
+    """
+    asked = {
+        name: value for name, value in [*chosen.items(), ("key", key_of(request.user))] if value
+    }
     return reverse("alerts_feed") + (f"?{urlencode(asked)}" if asked else "")
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """One group as an argument: what changed, how sure, since which build, whose fault, how to see it oneself."""
+    """One group as an argument: what changed, how sure, since which build, whose fault, how to see
+    it oneself.
+    """
     group = get_object_or_404(alert_page.groups(), pk=pk)
     rows = alerts.alerts_of([pk])
     main = _main(request, rows)
@@ -93,7 +101,9 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _main(request: HttpRequest, rows: list[Told]) -> Told | None:
-    """The alert that the page draws: the one of the address, else the first; None for a group without a series."""
+    """The alert that the page draws: the one of the address, else the first; None for a group
+    without a series.
+    """
     asked = request.GET.get("alert", "")
     return next((row for row in rows if str(row.alert.pk) == asked), rows[0] if rows else None)
 
@@ -104,14 +114,18 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     seen = alert_data.around(main.alert)
     if seen.line is None:
         return figure_response({"data": [], "layout": {}})
-    return figure_response(alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric))
+    return figure_response(
+        alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric)
+    )
 
 
 def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the processes that re-measured one alert of the group."""
     main = _main_or_404(request, pk)
     confirmation = get_object_or_404(Confirmation, group=pk)
-    figure: charts.Figure = alert_charts.pairs_figure(alert_data.processes(confirmation, main.alert), main.metric)
+    figure: charts.Figure = alert_charts.pairs_figure(
+        alert_data.processes(confirmation, main.alert), main.metric
+    )
     return figure_response(figure)
 
 
@@ -131,4 +145,6 @@ def _main_or_404(request: HttpRequest, pk: int) -> Told:
 
 def quality(request: HttpRequest) -> HttpResponse:
     """What became of the alerts, by week and detector version."""
-    return render(request, "alert_quality.html", {"weeks": verdicts.weekly(), "states": verdicts.COUNTED})
+    return render(
+        request, "alert_quality.html", {"weeks": verdicts.weekly(), "states": verdicts.COUNTED}
+    )

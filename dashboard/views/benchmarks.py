@@ -1,4 +1,6 @@
-"""The matrix: benchmarks × configs, for the newest results or one build, in any metric, against any base."""
+"""The matrix: benchmarks × configs, for the newest results or one build, in any metric, against any
+base.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +21,23 @@ from dashboard.views import parameters
 from dashboard.views.figures import figure_response
 
 _EXPORT_FIELDS = (
-    "benchmark", "family", "mode", "dtype", "config", "metric", "unit", "build", "status", "value", "low", "high",
-    "base", "base_value", "change_percent", "job",
-)  # fmt: skip
+    "benchmark",
+    "family",
+    "mode",
+    "dtype",
+    "config",
+    "metric",
+    "unit",
+    "build",
+    "status",
+    "value",
+    "low",
+    "high",
+    "base",
+    "base_value",
+    "change_percent",
+    "job",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +71,16 @@ def find(request: HttpRequest, place: Place) -> Found:
         status=parameters.one_of(request, "status", ["failed", *Status.values]),
         order=request.GET.get("sort", ""),
     )
-    cases = build_cases.read(place, labels[build], asked.read) if build else matrix.read(place, asked)
+    cases = (
+        build_cases.read(place, labels[build], asked.read) if build else matrix.read(place, asked)
+    )
     choices = {name: list(dict.fromkeys(map(attrgetter(name), cases))) for name in matrix.FILTERS}
     chosen = {name: parameters.one_of(request, name, there) for name, there in choices.items()}
-    fitting = [case for case in cases if all(getattr(case, name) == value for name, value in chosen.items() if value)]
+    fitting = [
+        case
+        for case in cases
+        if all(getattr(case, name) == value for name, value in chosen.items() if value)
+    ]
     return Found(place, known, metrics, build, base, asked, fitting, choices, chosen)
 
 
@@ -68,7 +90,10 @@ def show(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {"places": known, "place": place}
     if place:
         found = find(request, place)
-        context |= {"found": found, **_context(request, found, matrix.matrix(found.cases, found.asked))}
+        context |= {
+            "found": found,
+            **_context(request, found, matrix.matrix(found.cases, found.asked)),
+        }
     return render(request, "benchmarks.html", context)
 
 
@@ -77,17 +102,27 @@ def _context(request: HttpRequest, found: Found, table: Matrix) -> dict[str, Any
         "matrix": table,
         "heads": [(config, *_sorting(config, found.asked.order)) for config in table.configs],
         "filters": [(name, found.choices[name], found.chosen[name]) for name in matrix.FILTERS],
-        "metrics": [metric for key, metric in METRICS.items() if key in found.metrics and metric.aggregate != "share"],
+        "metrics": [
+            metric
+            for key, metric in METRICS.items()
+            if key in found.metrics and metric.aggregate != "share"
+        ],
         "statuses": Status.values,
         "orders": matrix.ORDERS.items(),
         "steps": matrix.change_steps(found.asked.metric),
-        "missing": [name for name in ("build", "base") if request.GET.get(name) and not getattr(found, name)],
+        "missing": [
+            name for name in ("build", "base") if request.GET.get(name) and not getattr(found, name)
+        ],
     }
 
 
 def _sorting(config: str, order: str) -> tuple[str, str]:
-    """(aria-sort, the order that a click on the column's head leads to): best first, worst first, as registered."""
-    return {config: ("descending", f"-{config}"), f"-{config}": ("ascending", "")}.get(order, ("none", config))
+    """(aria-sort, the order that a click on the column's head leads to): best first, worst first,
+    as registered.
+    """
+    return {config: ("descending", f"-{config}"), f"-{config}": ("ascending", "")}.get(
+        order, ("none", config)
+    )
 
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
@@ -97,7 +132,9 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
     name = f"benchmarks-{place.machine.key}-{place.track.key}" if place else "benchmarks"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
     if form == "csv":
-        return HttpResponse(csv_text(_EXPORT_FIELDS, rows), content_type="text/csv; charset=utf-8", headers=headers)
+        return HttpResponse(
+            csv_text(_EXPORT_FIELDS, rows), content_type="text/csv; charset=utf-8", headers=headers
+        )
     answer = figure_response([dict(zip(_EXPORT_FIELDS, row, strict=True)) for row in rows])
     answer.headers["Content-Disposition"] = headers["Content-Disposition"]
     return answer
@@ -114,8 +151,20 @@ def _exported(cell: matrix.Cell, found: Found) -> Sequence[Any]:
     newest = None if case.failed else case.newest.get(metric.key)
     before = found.asked.base.get((case.benchmark, case.config)) if found.asked.base else None
     return (
-        case.benchmark, case.family, case.mode, case.dtype, case.config, metric.key, metric.unit,
-        found.build or "newest", case.status or "pass", newest and newest.value, newest and newest.low,
-        newest and newest.high, found.base, before and before.value(metric.key), cell.change and cell.change.percent,
+        case.benchmark,
+        case.family,
+        case.mode,
+        case.dtype,
+        case.config,
+        metric.key,
+        metric.unit,
+        found.build or "newest",
+        case.status or "pass",
+        newest and newest.value,
+        newest and newest.low,
+        newest and newest.high,
+        found.base,
+        before and before.value(metric.key),
+        cell.change and cell.change.percent,
         case.latest.job if case.latest else None,
-    )  # fmt: skip
+    )

@@ -1,4 +1,6 @@
-"""One search between two builds: where it stands, what each step said, and the commits that are left."""
+"""One search between two builds: where it stands, what each step said, and the commits that are
+left.
+"""
 
 from typing import Any
 
@@ -25,7 +27,9 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """The page; htmx asks for it again every few seconds and takes its live part until the search has ended."""
+    """The page; htmx asks for it again every few seconds and takes its live part until the search
+    has ended.
+    """
     found = get_object_or_404(bisections.listing(), pk=pk)
     rows = bisections.rows(found)
     context: dict[str, Any] = {

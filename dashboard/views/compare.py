@@ -29,7 +29,9 @@ class Found:
 
 
 def find(request: HttpRequest) -> Found | list[versions.Tested]:
-    """What the address asks for; what there is to choose from where that is less than two builds."""
+    """What the address asks for; what there is to choose from where that is less than two
+    builds.
+    """
     known = versions.tested()
     choice = choose(request, known)
     if choice is None:
@@ -39,7 +41,9 @@ def find(request: HttpRequest) -> Found | list[versions.Tested]:
     metrics = tuple(sorted({*READ, metric.key}))
     names = (choice.base.config, choice.new.config) if "config" in choice.differs else ("", "")
     anyway = request.GET.get("libraries") == "any"
-    answered, table = _judged(versions.stamp(wanted, metrics), wanted, metrics, names, metric, anyway)
+    answered, table = _judged(
+        versions.stamp(wanted, metrics), wanted, metrics, names, metric, anyway
+    )
     return Found(known, choice, answered, table)
 
 
@@ -52,11 +56,17 @@ def _judged(
     metric: Metric,
     anyway: bool,
 ) -> tuple[Report, Table]:
-    """The report and the table of one metric; kept while the data are the same (`stamp`), because every filter of the
-    page asks for them again."""
-    base, new = (_aligned(side, own, names) for side, own in zip(versions.sides(wanted, metrics), names, strict=True))
+    """The report and the table of one metric; kept while the data are the same (`stamp`), because
+    every filter of the page asks for them again.
+    """
+    base, new = (
+        _aligned(side, own, names)
+        for side, own in zip(versions.sides(wanted, metrics), names, strict=True)
+    )
     answered = report(base, new, any_libraries=anyway)
-    return answered, answered.tables.get(metric.key) or compare(base, new, metric, any_libraries=anyway)
+    return answered, answered.tables.get(metric.key) or compare(
+        base, new, metric, any_libraries=anyway
+    )
 
 
 def _aligned(side: Side, own: str, names: tuple[str, str]) -> Side:
@@ -64,7 +74,10 @@ def _aligned(side: Side, own: str, names: tuple[str, str]) -> Side:
     if not own:
         return side
     name = f"{names[0]} → {names[1]}"
-    return {Key(key.benchmark, name): Measured(one.case, one.parts, one.failures) for key, one in side.items()}
+    return {
+        Key(key.benchmark, name): Measured(one.case, one.parts, one.failures)
+        for key, one in side.items()
+    }
 
 
 def show(request: HttpRequest) -> HttpResponse:
@@ -78,14 +91,18 @@ def show(request: HttpRequest) -> HttpResponse:
         "builds": labels(found.known),
         "tracks": sorted({tested.track_key for tested in found.known}),
         "search": _search(found.choice),
-        "commits": commits.between(*(side.tested.git_sha for side in (found.choice.base, found.choice.new))),
+        "commits": commits.between(
+            *(side.tested.git_sha for side in (found.choice.base, found.choice.new))
+        ),
         **report_pages.context(request, found.report, found.table),
     }
     return render(request, "compare.html", context)
 
 
 def _search(choice: Choice) -> str:
-    """What a search between both builds begins with; empty where the sides differ in something else too."""
+    """What a search between both builds begins with; empty where the sides differ in something else
+    too.
+    """
     if choice.differs != ["build"]:
         return ""
     base, new = choice.base.tested, choice.new.tested
@@ -95,14 +112,18 @@ def _search(choice: Choice) -> str:
 def labels(known: list[versions.Tested]) -> list[str]:
     """The builds by version, newest first."""
     builds = {tested.label: tested for tested in known}
-    return sorted(builds, key=lambda label: versions.version_order(builds[label].version), reverse=True)
+    return sorted(
+        builds, key=lambda label: versions.version_order(builds[label].version), reverse=True
+    )
 
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
     """All cases of all metrics, nothing left out, as CSV or JSON; the report as Markdown."""
     found = find(request)
     if not isinstance(found, Found):
-        return HttpResponse("Fewer than two builds were measured: there is nothing to compare.\n", status=404)
+        return HttpResponse(
+            "Fewer than two builds were measured: there is nothing to compare.\n", status=404
+        )
     base, new = found.choice.sides
     address = request.build_absolute_uri(request.get_full_path().replace(f"export.{form}", ""))
     return report_pages.export(

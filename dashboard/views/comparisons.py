@@ -1,4 +1,6 @@
-"""One comparison of two builds: live while it is measured, then the upgrade report that can be sent."""
+"""One comparison of two builds: live while it is measured, then the upgrade report that can be
+sent.
+"""
 
 from typing import Any
 from uuid import UUID
@@ -33,7 +35,9 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """The page; htmx asks for it again every few seconds and takes its live part until the runs have ended."""
+    """The page; htmx asks for it again every few seconds and takes its live part until the runs
+    have ended.
+    """
     found = _or_404(uuid)
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
     base, new = comparisons.sides(found, {*READ, metric.key})
@@ -52,8 +56,13 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "own_libraries": bridge[2] if bridge else "",
         **report_pages.context(request, answered, table),
     }
-    if request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live" and not progress.is_active:
-        return HttpResponse(headers={"HX-Refresh": "true"})  # it ended: the page has more to show than its live part
+    if (
+        request.headers.get("HX-Request")
+        and request.headers.get("HX-Target") == "live"
+        and not progress.is_active
+    ):
+        # It ended: the page has more to show than its live part
+        return HttpResponse(headers={"HX-Refresh": "true"})
     return render(request, "comparison.html", context)
 
 
@@ -67,7 +76,9 @@ def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     base, new = comparisons.sides(found, READ)
     address = request.build_absolute_uri(found.get_absolute_url())
     name = f"{found.base}-to-{found.new}"
-    return report_pages.export(report(base, new), form, name=name, question=found.question, address=address)
+    return report_pages.export(
+        report(base, new), form, name=name, question=found.question, address=address
+    )
 
 
 def _or_404(uuid: UUID) -> Comparison:
@@ -82,7 +93,9 @@ def _or_404(uuid: UUID) -> Comparison:
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
     stopped = cancel_comparison(comparison=_or_404(uuid))
     messages.success(
-        request, f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within seconds."
+        request,
+        f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within "
+        "seconds.",
     )
     return redirect("comparison", uuid=uuid)
 
@@ -100,6 +113,8 @@ def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(
-            request, f"Queued {plural(repeats, 'more process', 'more processes')} of every case on both builds."
+            request,
+            f"Queued {plural(repeats, 'more process', 'more processes')} of every case on both "
+            "builds.",
         )
     return redirect("comparison", uuid=uuid)

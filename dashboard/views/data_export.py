@@ -4,7 +4,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
-from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import (
+    FileResponse,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    StreamingHttpResponse,
+)
 from django.utils import timezone
 
 from dashboard.data_files import Row, csv_lines, json_lines, parquet, v3_lines
@@ -15,11 +21,16 @@ TEXTS: dict[str, tuple[str, Callable[[Iterable[Row]], Iterator[bytes]]]] = {
     "jsonl": ("application/x-ndjson", json_lines),
     "v3": ("application/x-ndjson", v3_lines),
 }
-NO_PARQUET = "This site cannot write Parquet: install pyarrow beside it (pip install pyarrow), or take data.jsonl."
+NO_PARQUET = (
+    "This site cannot write Parquet: install pyarrow beside it (pip install pyarrow), "
+    "or take data.jsonl."
+)
 
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The data as a file, streamed. 400 for an address that cannot be read, 501 where pyarrow is missing."""
+    """The data as a file, streamed. 400 for an address that cannot be read, 501 where pyarrow is
+    missing.
+    """
     if unknown := sorted(request.GET.keys() - {*FILTERS, "since", "until"}):
         known = ", ".join((*FILTERS, "since", "until"))
         return _refusal(f"Unknown filter {', '.join(unknown)}. Known: {known}.")
@@ -32,7 +43,9 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
     if form == "parquet":
         return _parquet(asked, name)
     kind, written = TEXTS[form]
-    return StreamingHttpResponse(written(rows(asked)), content_type=kind, headers={"Content-Disposition": name})
+    return StreamingHttpResponse(
+        written(rows(asked)), content_type=kind, headers={"Content-Disposition": name}
+    )
 
 
 def _moment(request: HttpRequest, name: str) -> datetime | None:
@@ -43,7 +56,9 @@ def _moment(request: HttpRequest, name: str) -> datetime | None:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{name} is {text!r}: write a day or a time, as 2026-11-21 or 2026-11-21T03:00Z.") from None
+        raise ValueError(
+            f"{name} is {text!r}: write a day or a time, as 2026-11-21 or 2026-11-21T03:00Z."
+        ) from None
     return at if at.tzinfo else timezone.make_aware(at)
 
 

@@ -38,4 +38,6 @@ def picture(request: HttpRequest, name: str) -> FileResponse:
     path = documentation.picture(name)
     if path is None:
         raise Http404(f"The documentation has no picture “{name}”.")
-    return FileResponse(path.open("rb"), content_type="image/png", headers={"Cache-Control": "max-age=3600"})
+    return FileResponse(
+        path.open("rb"), content_type="image/png", headers={"Cache-Control": "max-age=3600"}
+    )

@@ -1,4 +1,6 @@
-"""Pages that say what the site cannot do now. They ask nothing of the database, which may be what is missing."""
+"""Pages that say what the site cannot do now. They ask nothing of the database, which may be what
+is missing.
+"""
 
 import sys
 
@@ -8,12 +10,13 @@ from django.template import loader
 from django.views.defaults import server_error
 
 RETRY_AFTER_S = 5
-# What Postgres or the way to it says while it cannot be used: connection lost or refused (no code, or class 08), too
-# many connections, no room on its disk (53), shutting down or starting (57P).
+# What Postgres or the way to it says while it cannot be used: connection lost or refused (no code,
+# or class 08), too many connections, no room on its disk (53), shutting down or starting (57P).
 NOT_NOW = ("08", "53", "57P")
 DATABASE = "The database does not answer"
 WHAT = (
-    "Pages come back by themselves as soon as it does: reload in a moment. Nothing is lost; workers go on measuring "
+    "Pages come back by themselves as soon as it does: reload in a moment. Nothing is lost; "
+    "workers go on measuring "
     "and keep their results until the site takes them. /readyz tells what is missing."
 )
 
@@ -31,7 +34,9 @@ def failed(request: HttpRequest) -> HttpResponse:
         return server_error(request)
     if request.path.startswith("/api/"):
         detail = f"{DATABASE}. Send this again in {RETRY_AFTER_S} seconds."
-        return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+        return JsonResponse(
+            {"detail": detail}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)}
+        )
     return unavailable(DATABASE, WHAT)
 
 

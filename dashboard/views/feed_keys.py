@@ -1,7 +1,8 @@
 """Keys in the addresses of feeds, badges and embedded charts.
 
-Feed readers and other people's pages do not sign in: on a site that is not readable by everybody the address carries a
-key of the person who copied it. The key dies with the account, or with its password.
+Feed readers and other people's pages do not sign in: on a site that is not readable by everybody
+the address carries a key of the person who copied it. The key dies with the account, or with its
+password.
 """
 
 from django.conf import settings
@@ -12,7 +13,9 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 
 def key_of(user: AbstractBaseUser | AnonymousUser) -> str:
-    """The key with which this person's feed readers get in; empty for who is not signed in, or where none is needed."""
+    """The key with which this person's feed readers get in; empty for who is not signed in, or
+    where none is needed.
+    """
     if settings.PUBLIC_READ or not isinstance(user, AbstractBaseUser):
         return ""
     return f"{user.pk}.{salted_hmac('compilewatch.feed', user.get_session_auth_hash()).hexdigest()[:40]}"
@@ -21,10 +24,18 @@ def key_of(user: AbstractBaseUser | AnonymousUser) -> str:
 def is_key(key: str) -> bool:
     """Whether ``key`` is that of an account that is still allowed in."""
     owner = key.partition(".")[0]
-    user = get_user_model().objects.filter(pk=owner, is_active=True).first() if owner.isdecimal() else None
+    user = (
+        get_user_model().objects.filter(pk=owner, is_active=True).first()
+        if owner.isdecimal()
+        else None
+    )
     return user is not None and constant_time_compare(key, key_of(user))
 
 
 def may_read(request: HttpRequest) -> bool:
-    """Whether the site may be read by who asks: by everybody, who is signed in, or who has a person's key."""
-    return settings.PUBLIC_READ or request.user.is_authenticated or is_key(request.GET.get("key", ""))
+    """Whether the site may be read by who asks: by everybody, who is signed in, or who has a
+    person's key.
+    """
+    return (
+        settings.PUBLIC_READ or request.user.is_authenticated or is_key(request.GET.get("key", ""))
+    )

@@ -37,7 +37,9 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         return reverse("alerts")
 
     def items(self, chosen: Mapping[str, str]) -> list[AlertGroup]:
-        newest: list[AlertGroup] = list(alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS])
+        newest: list[AlertGroup] = list(
+            alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS]
+        )
         rows = alerts.alerts_of([group.pk for group in newest])
         for group in newest:
             group.told = [row for row in rows if row.alert.group_id == group.pk]  # type: ignore[attr-defined]
@@ -48,7 +50,9 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 
     def item_description(self, item: AlertGroup) -> str:
         rows: list[alerts.Told] = item.told  # type: ignore[attr-defined]
-        state = format_html("<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause)
+        state = format_html(
+            "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
+        )
         lines = format_html_join("", "<li>{}</li>", ((row.sentence,) for row in rows))
         return format_html("{}<ul>{}</ul>", state, lines) if rows else state
 
@@ -65,9 +69,12 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 
 @login_not_required
 def feed(request: HttpRequest) -> HttpResponse:
-    """The feed for who may read the site: everybody, who is signed in, or who has a person's key."""
+    """The feed for who may read the site: everybody, who is signed in, or who has a person's
+    key.
+    """
     if may_read(request):
         return AlertsFeed()(request)
     return HttpResponse(
-        "This feed needs a key: sign in, open the alerts and copy the address of their feed.", status=403
+        "This feed needs a key: sign in, open the alerts and copy the address of their feed.",
+        status=403,
     )

@@ -8,4 +8,6 @@ from django.http import HttpResponse
 
 def figure_response(body: Any) -> HttpResponse:
     """numpy arrays straight to JSON; NaN becomes null."""
-    return HttpResponse(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY), content_type="application/json")
+    return HttpResponse(
+        orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY), content_type="application/json"
+    )

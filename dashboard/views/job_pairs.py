@@ -26,10 +26,15 @@ def show(request: HttpRequest) -> HttpResponse:
         "second": second,
         "pairs": job_pairs.pairs(*documents),
         "code": job_pairs.code_kinds(*documents),
-        "reasons": [(job, job_pairs.reasons(document)) for job, document in zip(found, documents, strict=True)],
+        "reasons": [
+            (job, job_pairs.reasons(document))
+            for job, document in zip(found, documents, strict=True)
+        ],
         "differences": between(*(document.get("environment", {}) for document in documents)),
-        "other_builds": first.run.build_id != second.run.build_id and first.run.machine_id == second.run.machine_id,
-        "is_one_case": (first.benchmark_id, first.config_id) == (second.benchmark_id, second.config_id),
+        "other_builds": first.run.build_id != second.run.build_id
+        and first.run.machine_id == second.run.machine_id,
+        "is_one_case": (first.benchmark_id, first.config_id)
+        == (second.benchmark_id, second.config_id),
     }
     return render(request, "job_pair.html", context)
 

@@ -49,7 +49,8 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     if not request.headers.get("HX-Request"):
         return render(request, "job.html", context)
     if not context["is_active"]:
-        return HttpResponse(headers={"HX-Refresh": "true"})  # it ended: the page has more to show than its live part
+        # It ended: the page has more to show than its live part
+        return HttpResponse(headers={"HX-Refresh": "true"})
     return render(request, "_job_live.html", context)
 
 
@@ -65,12 +66,18 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
     arms = jobs.arms(uuid)
     if not arms:
         raise Http404("This job has no raw samples: it brought none, or their retention has ended.")
-    make = sample_charts.distribution_figure if figure == "distribution" else sample_charts.over_time_figure
+    make = (
+        sample_charts.distribution_figure
+        if figure == "distribution"
+        else sample_charts.over_time_figure
+    )
     return figure_response(make(arms))
 
 
 def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """What the compiler wrote, a file at a time: the one of the address (`file`), else the first."""
+    """What the compiler wrote, a file at a time: the one of the address (`file`), else the
+    first.
+    """
     job = _job_or_404(uuid)
     written = code_selector.of_job(job)
     name = parameters.one_of(request, "file", list(written.files)) or next(iter(written.files), "")
@@ -92,7 +99,13 @@ def artifact(request: HttpRequest, pk: int) -> HttpResponseBase:
         found = jobs.artifact(pk)
         file = found.file.open("rb")
     except (Artifact.DoesNotExist, FileNotFoundError):
-        raise Http404("There is no such file any more: artifacts are kept for a limited time.") from None
+        raise Http404(
+            "There is no such file any more: artifacts are kept for a limited time."
+        ) from None
     except OSError as error:
-        return failures.unavailable("The file cannot be had now", f"{error} The job's numbers are not touched by it.")
-    return FileResponse(file, as_attachment=True, filename=found.name, content_type="application/octet-stream")
+        return failures.unavailable(
+            "The file cannot be had now", f"{error} The job's numbers are not touched by it."
+        )
+    return FileResponse(
+        file, as_attachment=True, filename=found.name, content_type="application/octet-stream"
+    )

@@ -1,7 +1,8 @@
-"""What other people's pages show of this site: badges, charts in frames, and how links to them unfold.
+"""What other people's pages show of this site: badges, charts in frames, and how links to them
+unfold.
 
-These addresses alone may be framed by other sites. On a site that is not readable by everybody they need the key of a
-person, as the feed of alerts does: a frame elsewhere is sent no cookie.
+These addresses alone may be framed by other sites. On a site that is not readable by everybody they
+need the key of a person, as the feed of alerts does: a frame elsewhere is sent no cookie.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,14 @@ from urllib.parse import urlsplit
 from csp.decorators import csp_replace, csp_update
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    QueryDict,
+)
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve, reverse
@@ -34,7 +42,10 @@ View = Callable[Arguments, HttpResponseBase]
 FRAMED = {"frame-ancestors": ["*"]}
 FRESH_S = 300  # proxies of code hosts keep a badge so long
 SIZE = (800, 480)  # of an embedded chart, unless the page that embeds it says less
-NEEDS_KEY = "This address needs a key: sign in, open the page and copy the address that is meant for other pages."
+NEEDS_KEY = (
+    "This address needs a key: sign in, open the page and copy the address that is "
+    "meant for other pages."
+)
 
 
 def for_readers(view: View[Arguments]) -> View[Arguments]:
@@ -58,7 +69,10 @@ def badge(request: HttpRequest, name: str, config: str) -> HttpResponse:
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "speedup"]
     place = {key: request.GET.get(key, "").replace("\0", "") for key in ("machine", "track")}
     text, tone = outward.said(outward.newest(name, config, metric, **place), metric)
-    label = request.GET.get("label", "")[:60] or f"{name.partition('.')[0]} {config} {metric.label.lower()}"
+    label = (
+        request.GET.get("label", "")[:60]
+        or f"{name.partition('.')[0]} {config} {metric.label.lower()}"
+    )
     return _svg(drawn(label, text, tone))
 
 
@@ -69,7 +83,13 @@ def alerts_badge(request: HttpRequest) -> HttpResponse:
     """How many alerts are open, with the inbox's filters."""
     count = alerts.listing(chosen_filters(request)[1]).count()
     text = f"{count} open" if count else "none open"
-    return _svg(drawn(request.GET.get("label", "")[:60] or "torch.compile alerts", text, "bad" if count else "good"))
+    return _svg(
+        drawn(
+            request.GET.get("label", "")[:60] or "torch.compile alerts",
+            text,
+            "bad" if count else "good",
+        )
+    )
 
 
 def _svg(text: str) -> HttpResponse:
@@ -81,7 +101,9 @@ def _svg(text: str) -> HttpResponse:
 @csp_replace(FRAMED)
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: HttpRequest, name: str) -> HttpResponse:
-    """The trend of a benchmark, as its page draws it, for a frame: `theme` is light, dark, or the reader's own."""
+    """The trend of a benchmark, as its page draws it, for a frame: `theme` is light, dark, or the
+    reader's own.
+    """
     selection = select(request, name)
     asked = _without(request.GET, "key", "theme")
     context = {
@@ -108,7 +130,9 @@ def _without(asked: QueryDict, *names: str) -> str:
 
 @for_readers
 def oembed(request: HttpRequest) -> JsonResponse:
-    """How a link to a page of this site unfolds in an editor that knows oEmbed 1.0 (https://oembed.com)."""
+    """How a link to a page of this site unfolds in an editor that knows oEmbed 1.0
+    (https://oembed.com).
+    """
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"detail": "Only format=json is spoken here."}, status=501)
     name, query = _series_of(request.GET.get("url", ""))
@@ -117,21 +141,30 @@ def oembed(request: HttpRequest) -> JsonResponse:
         asked["key"] = key
     address = f"{settings.SITE_URL}{reverse('embed', args=[name])}?{asked.urlencode()}"
     width, height = (
-        _at_most(request, which, size) for which, size in zip(("maxwidth", "maxheight"), SIZE, strict=True)
+        _at_most(request, which, size)
+        for which, size in zip(("maxwidth", "maxheight"), SIZE, strict=True)
     )
     title = f"{name} on Compilewatch"
     frame = {"address": address, "width": width, "height": height, "title": title}
     html = render_to_string("_frame.html", frame)
     return JsonResponse(
         {
-            "version": "1.0", "type": "rich", "title": title, "provider_name": "Compilewatch",
-            "provider_url": settings.SITE_URL, "width": width, "height": height, "html": html,
+            "version": "1.0",
+            "type": "rich",
+            "title": title,
+            "provider_name": "Compilewatch",
+            "provider_url": settings.SITE_URL,
+            "width": width,
+            "height": height,
+            "html": html,
         }
-    )  # fmt: skip
+    )
 
 
 def _series_of(url: str) -> tuple[str, str]:
-    """The benchmark and the query of a series page's address. Raises Http404: nothing else unfolds."""
+    """The benchmark and the query of a series page's address. Raises Http404: nothing else
+    unfolds.
+    """
     try:
         parts = urlsplit(url)
         found = resolve(parts.path)

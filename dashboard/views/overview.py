@@ -27,7 +27,11 @@ def show(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     known = rollup.places()
     place = parameters.place(request, known)
-    workers, schedules, alerts = overview.fleet(now), overview.schedules(now), overview.open_alerts()
+    workers, schedules, alerts = (
+        overview.fleet(now),
+        overview.schedules(now),
+        overview.open_alerts(),
+    )
     context = {
         "places": known,
         "place": place,
@@ -46,7 +50,9 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _default_view(request: HttpRequest) -> str:
-    """Where somebody comes in who typed the site's address, or has it as a bookmark; empty for who followed a link."""
+    """Where somebody comes in who typed the site's address, or has it as a bookmark; empty for who
+    followed a link.
+    """
     is_plain = not request.GET and request.headers.get("Sec-Fetch-Site") == "none"
     address = saved_views.default_address(request.user.pk) if is_plain else ""
     return "" if address == request.path else address
@@ -87,17 +93,23 @@ def _attention(
 ) -> Iterator[Attention]:
     high = sum(number for severity, number, _ in alerts.tally.rows if severity == "high")
     if high:
-        yield Attention(f"{plural(high, 'open alert')} of high severity.", f"{reverse('alerts')}?severity=high")
+        yield Attention(
+            f"{plural(high, 'open alert')} of high severity.", f"{reverse('alerts')}?severity=high"
+        )
     if workers and not any(line.name for line in workers):
         yield Attention("No worker has signed in: nothing is measured.", reverse("fleet"))
     silent = [line.name for line in workers if line.state == "silent"]
     if silent:
         names = ", ".join(silent[:3]) + (f" and {len(silent) - 3} more" if len(silent) > 3 else "")
-        yield Attention(f"Not heard of: worker{'s' if len(silent) > 1 else ''} {names}.", reverse("fleet"))
+        yield Attention(
+            f"Not heard of: worker{'s' if len(silent) > 1 else ''} {names}.", reverse("fleet")
+        )
     for line in schedules:
         if line.is_late and line.due:
             ago = duration((now - line.due).total_seconds())
-            yield Attention(f"Schedule {line.schedule.name} was due {ago} ago and did not begin.", "#schedules")
+            yield Attention(
+                f"Schedule {line.schedule.name} was due {ago} ago and did not begin.", "#schedules"
+            )
         elif line.schedule.problem:
             yield Attention(f"Schedule {line.schedule.name}: {line.schedule.problem}", "#schedules")
     if place and schedules and now - place.at > _OLD:

@@ -11,7 +11,8 @@ from dashboard.selectors.rollup import Place, choose
 
 
 def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
-    """The machine and track that the address names, or the one that reported last; None on a site without data.
+    """The machine and track that the address names, or the one that reported last; None on a site
+    without data.
 
     Raises Http404 where the address names a machine or a track without data.
     """
@@ -24,7 +25,9 @@ def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
 
 
 def one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:
-    """The parameter ``name`` where it is one of ``allowed``; else empty: an old link shows more, not an error."""
+    """The parameter ``name`` where it is one of ``allowed``; else empty: an old link shows more,
+    not an error.
+    """
     value = request.GET.get(name, "")
     return value if value in allowed else ""
 

@@ -1,4 +1,6 @@
-"""What the pages of a comparison have in common: the cases that are shown, and the files that are sent."""
+"""What the pages of a comparison have in common: the cases that are shown, and the files that are
+sent.
+"""
 
 import re
 from typing import Any
@@ -41,7 +43,8 @@ def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any
     return {
         "report": report,
         "models": sorted(  # what is known first
-            (group for group in report.models if group.is_matched), key=lambda group: group.answer.word == UNKNOWN
+            (group for group in report.models if group.is_matched),
+            key=lambda group: group.answer.word == UNKNOWN,
         ),
         "certain": [row for row in report.latency.rows if row.effect.is_significant],
         "unmatched": [group.name for group in report.models if not group.is_matched],
@@ -51,19 +54,26 @@ def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any
         "shown": len(found),
         "significant": sum(row.effect.is_significant for row in table.rows),
         "filters": [(name, choices[name], chosen[name]) for name in choices],
-        "show": show, "shows": SHOWS, "sort": order, "sorts": SORTS,
+        "show": show,
+        "shows": SHOWS,
+        "sort": order,
+        "sorts": SORTS,
         "is_filtered": bool(show or any(chosen.values())),
         "reach": reach(table.rows),
-        "family_reach": _widest([one.ratio for group in report.families for one in group.summaries]),
+        "family_reach": _widest(
+            [one.ratio for group in report.families for one in group.summaries]
+        ),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
-    }  # fmt: skip
+    }
 
 
 def _is_shown(row: Row, chosen: dict[str, str], show: str) -> bool:
     if any(value and getattr(row.case, name) != value for name, value in chosen.items()):
         return False
-    return not show or (row.effect.is_significant if show == "significant" else row.effect.verdict == show)
+    return not show or (
+        row.effect.is_significant if show == "significant" else row.effect.verdict == show
+    )
 
 
 def _rank(row: Row, order: str) -> Any:
@@ -96,7 +106,9 @@ def export(report: Report, form: str, *, name: str, question: str, address: str)
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}
     if form == "csv":
-        return HttpResponse(csv_text(FIELDS, rows(report)), content_type="text/csv; charset=utf-8", headers=headers)
+        return HttpResponse(
+            csv_text(FIELDS, rows(report)), content_type="text/csv; charset=utf-8", headers=headers
+        )
     if form == "md":
         text = markdown(report, question=question, address=address, notes=METHOD)
         return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)

@@ -27,7 +27,10 @@ def listing(request: HttpRequest) -> HttpResponse:
     }
     chosen = {name: parameters.one_of(request, name, allowed) for name, allowed in choices.items()}
     found = runs.listing(
-        state=chosen["state"], purpose=chosen["purpose"], machine__key=chosen["machine"], track__key=chosen["track"]
+        state=chosen["state"],
+        purpose=chosen["purpose"],
+        machine__key=chosen["machine"],
+        track__key=chosen["track"],
     )
     page = parameters.page(request, found, _PAGE_SIZE)
     context = {
@@ -52,10 +55,14 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
         "counts": runs.count_jobs(jobs),
         "is_active": is_active,
         "workers": workers,
-        "seconds_left": runs.seconds_left(jobs, runs.expected_seconds(run), workers, now) if is_active else None,
+        "seconds_left": runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
+        if is_active
+        else None,
         "can_retry": any(job.state in runs.RETRYABLE for job in jobs),
     }
-    return render(request, "_run_live.html" if request.headers.get("HX-Request") else "run.html", context)
+    return render(
+        request, "_run_live.html" if request.headers.get("HX-Request") else "run.html", context
+    )
 
 
 @require_POST
@@ -64,7 +71,9 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
     stopped = cancel_run(run=run)
     messages.success(
-        request, f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within seconds."
+        request,
+        f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within "
+        "seconds.",
     )
     return redirect("run", pk=pk)
 

@@ -1,4 +1,6 @@
-"""Saved views: the menu in the head of every page, and a page that lists, renames and removes them."""
+"""Saved views: the menu in the head of every page, and a page that lists, renames and removes
+them.
+"""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,11 +17,14 @@ from dashboard.services import saved_views as service
 
 
 def listing(request: HttpRequest) -> HttpResponse:
-    """All of them; htmx, which asks when the menu is opened, gets the menu with the page where it was opened."""
+    """All of them; htmx, which asks when the menu is opened, gets the menu with the page where it
+    was opened.
+    """
     context = {"views": saved_views.of_user(request.user.pk)}
     if request.headers.get("HX-Target") != "views":
         return render(request, "views.html", context)
-    return render(request, "_views.html", {**context, "at": request.htmx.current_url_abs_path or "/"})  # type: ignore[attr-defined]
+    opened_at = request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined]
+    return render(request, "_views.html", {**context, "at": opened_at})
 
 
 @require_POST
@@ -29,7 +34,9 @@ def save(request: HttpRequest) -> HttpResponse:
     address = request.POST.get("address", "")
     assert request.user.pk is not None
     try:
-        view = service.save(user_id=request.user.pk, name=request.POST.get("name", ""), address=address)
+        view = service.save(
+            user_id=request.user.pk, name=request.POST.get("name", ""), address=address
+        )
         messages.success(request, f"Saved as “{view.name}”: find it under Views.")
     except service.NotPossible as refusal:
         messages.error(request, str(refusal))
@@ -67,4 +74,6 @@ class SignIn(LoginView):
         return "" if wanted == reverse("overview") else wanted
 
     def get_default_redirect_url(self) -> str:
-        return saved_views.default_address(self.request.user.pk) or super().get_default_redirect_url()
+        return (
+            saved_views.default_address(self.request.user.pk) or super().get_default_redirect_url()
+        )

@@ -1,4 +1,6 @@
-"""The trend of one benchmark as a page: the newest data in words and as a table. series_data.py has the figures."""
+"""The trend of one benchmark as a page: the newest data in words and as a table. series_data.py has
+the figures.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,12 +18,15 @@ from dashboard.views import series_marks
 from dashboard.views.series_selection import SAMPLED, look, select
 
 _MOST_READ = 200  # points of each config, for the words
-_TABLE_ROWS = 50  # of the table, unless more are asked for: rendering them is most of what the page takes
+# Of the table, unless more are asked for: rendering them is most of what the page takes
+_TABLE_ROWS = 50
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """The page with the newest data in words and as a table; the figure comes from ``data`` in a second request."""
+    """The page with the newest data in words and as a table; the figure comes from ``data`` in a
+    second request.
+    """
     selection = select(request, name)
     lines = selection.known.lines(selection.series, newest=_MOST_READ, within=selection.within)
     said = marks.read(selection.benchmark, selection.series, selection.metric)

@@ -44,7 +44,9 @@ def _by_time(selection: Selection, asked: Look) -> Figure:
     figure = charts.series_figure([one.valid for one in marked], metric)
     if asked.samples and asked.scale != "relative":
         figure["data"] += _samples(lines, metric)
-    figure = mark_charts.with_marks(figure, marked, series_marks.remarks(said), environment_moves.moves(lines))
+    figure = mark_charts.with_marks(
+        figure, marked, series_marks.remarks(said), environment_moves.moves(lines)
+    )
     figure["layout"]["showlegend"] = not asked.apart  # a chart of one config has its name above
     return _scaled(_zoomed(figure, selection.within), asked)
 
@@ -57,7 +59,9 @@ def _samples(lines: Sequence[Line], metric: Metric) -> list[dict[str, Any]]:
 
 
 def _zoomed(figure: Figure, within: Window) -> Figure:
-    """The time axis shows the stretch that was asked for; the axis of values fits what lies in it."""
+    """The time axis shows the stretch that was asked for; the axis of values fits what lies in
+    it.
+    """
     layout = figure["layout"]
     layout["yaxis"] = {**layout["yaxis"], "fixedrange": True}
     if within.start and within.end:
@@ -72,15 +76,21 @@ def _scaled(figure: Figure, asked: Look) -> Figure:
 
 def _by_release(selection: Selection, place: rollup.Place) -> Figure:
     """The chosen configs over every build that the machine measured, on whatever track."""
-    lines, builds = versions.releases_of(selection.benchmark, place.machine.pk, selection.metric.key)
+    lines, builds = versions.releases_of(
+        selection.benchmark, place.machine.pk, selection.metric.key
+    )
     chosen = {one.config.name for one in selection.series}
     return release_figure([line for line in lines if line.name in chosen], selection.metric, builds)
 
 
 def control_data(request: HttpRequest, name: str) -> HttpResponse:
-    """What should stay where it is: the eager control of each config, and the same cases on pinned tracks."""
+    """What should stay where it is: the eager control of each config, and the same cases on pinned
+    tracks.
+    """
     selection = select(request, name)
-    found = [series_scales.relative(line) for line in controls.lines(selection.series, selection.within)]
+    found = [
+        series_scales.relative(line) for line in controls.lines(selection.series, selection.within)
+    ]
     figure = charts.series_figure(found, series_scales.relative_metric(selection.metric))
     figure["layout"]["yaxis"]["title"] = {"text": "change, %"}
     figure["layout"]["legend"]["y"] = _LOW_LEGEND
@@ -94,7 +104,9 @@ def export(request: HttpRequest, name: str, form: str) -> HttpResponse | Streami
     file = f"{name}.{selection.metric.key}.{form}"
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     if form == "csv":
-        return StreamingHttpResponse(_csv(lines), content_type="text/csv; charset=utf-8", headers=headers)
+        return StreamingHttpResponse(
+            _csv(lines), content_type="text/csv; charset=utf-8", headers=headers
+        )
     place = selection.place
     document = {
         "benchmark": name,
@@ -132,5 +144,16 @@ def rows(lines: Iterable[Line]) -> Iterator[tuple[Any, ...]]:
 def row(line: Line, index: int) -> tuple[Any, ...]:
     """The datum ``index`` of ``line`` as a row of FIELDS."""
     at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC).isoformat(timespec="milliseconds")
-    numbers = [None if np.isnan(array[index]) else float(array[index]) for array in (line.value, line.low, line.high)]
-    return (at, line.name, line.build[index], line.purpose[index], line.status[index], *numbers, line.job[index])
+    numbers = [
+        None if np.isnan(array[index]) else float(array[index])
+        for array in (line.value, line.low, line.high)
+    ]
+    return (
+        at,
+        line.name,
+        line.build[index],
+        line.purpose[index],
+        line.status[index],
+        *numbers,
+        line.job[index],
+    )

@@ -1,4 +1,6 @@
-"""What was said about a series, as its page shows it; and the form with which anyone signed in says more."""
+"""What was said about a series, as its page shows it; and the form with which anyone signed in says
+more.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -28,13 +30,18 @@ def marked(lines: Sequence[Line], series: Sequence[Series], said: Marks) -> list
     by_series: dict[int, list[At]] = {}
     for alert in said.alerts:
         by_series.setdefault(alert.series, []).append(_at(alert))
-    return [Marked(line, by_series.get(keys[line.name], []), said.invalid.get(keys[line.name], {})) for line in lines]
+    return [
+        Marked(line, by_series.get(keys[line.name], []), said.invalid.get(keys[line.name], {}))
+        for line in lines
+    ]
 
 
 def _at(alert: AlertMark) -> At:
     told = alert.change.text if alert.change else "status changed"
     text = f"{told}<br>{alert.state.replace('_', ' ')}"
-    return At(_ms(alert.at), text, reverse("alert", args=[alert.group]), alert.direction != "improvement")
+    return At(
+        _ms(alert.at), text, reverse("alert", args=[alert.group]), alert.direction != "improvement"
+    )
 
 
 def remarks(said: Marks) -> list[At]:
@@ -52,7 +59,9 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
     benchmark = get_object_or_404(Benchmark, name=name)
     at = _moment(request.POST.get("at", ""))
     try:
-        service.add_remark(benchmark=benchmark, text=request.POST.get("text", ""), at=at, by=request.user)
+        service.add_remark(
+            benchmark=benchmark, text=request.POST.get("text", ""), at=at, by=request.user
+        )
         messages.success(request, "The remark is on the trend.")
     except service.NotPossible as refusal:
         messages.error(request, str(refusal))
@@ -60,7 +69,9 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _moment(text: str) -> datetime | None:
-    """The moment of a date or of a date with a time, in the site's zone; None for what is neither."""
+    """The moment of a date or of a date with a time, in the site's zone; None for what is
+    neither.
+    """
     try:
         found = parse_datetime(text)
         day = parse_date(text) if found is None else None
@@ -82,10 +93,17 @@ def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         remark.delete()
         messages.success(request, "The remark is gone.")
     else:
-        messages.error(request, "Only who wrote a remark, or somebody who may delete annotations, takes it away.")
+        messages.error(
+            request,
+            "Only who wrote a remark, or somebody who may delete annotations, takes it away.",
+        )
     return redirect(_back(request, name))
 
 
 def _back(request: HttpRequest, name: str) -> str:
     back = request.POST.get("back", "")
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else reverse("series", args=[name])
+    return (
+        back
+        if url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+        else reverse("series", args=[name])
+    )

@@ -1,4 +1,6 @@
-"""What the address of a series page asks for: which series, which stretch of time, and how they are drawn."""
+"""What the address of a series page asks for: which series, which stretch of time, and how they are
+drawn.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,7 +36,9 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How they are drawn. axis: "release", or empty: time. scale: of SCALES. apart: a chart for each config."""
+    """How they are drawn. axis: "release", or empty: time. scale: of SCALES. apart: a chart for
+    each config.
+    """
 
     axis: str
     scale: str

@@ -1,4 +1,6 @@
-"""What the address of a comparison names: two builds, machines, tracks or configs, each side by itself."""
+"""What the address of a comparison names: two builds, machines, tracks or configs, each side by
+itself.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +55,10 @@ class Choice:
     def sides(self) -> tuple[str, str]:
         """Each side named by what it differs in; by its build where it differs in nothing."""
         names = self.differs or ["build"]
-        base, new = (", ".join(side.names[name] or f"every {name}" for name in names) for side in (self.base, self.new))
+        base, new = (
+            ", ".join(side.names[name] or f"every {name}" for name in names)
+            for side in (self.base, self.new)
+        )
         return base, new
 
     @property
@@ -61,8 +66,12 @@ class Choice:
         """What both sides have in common, in words: "on h100, track nightly"."""
         names = self.base.names
         same = [name for name in NAMES if name not in self.differs and names[name]]
-        told = {"build": f"PyTorch {names['build']}", "machine": f"on {names['machine']}",
-                "track": f"track {names['track']}", "config": f"config {names['config']}"}  # fmt: skip
+        told = {
+            "build": f"PyTorch {names['build']}",
+            "machine": f"on {names['machine']}",
+            "track": f"track {names['track']}",
+            "config": f"config {names['config']}",
+        }
         return ", ".join(told[name] for name in same if name != "build" or self.differs)
 
     @property
@@ -75,13 +84,20 @@ class Choice:
 
 
 def choose(request: HttpRequest, known: Sequence[Tested]) -> Choice | None:
-    """The two sides that the address names; what it leaves out is the two newest versions of the machine that was
-    measured last. `new_machine`, `new_track` and `new_config` are the new side's where they differ.
+    """The two sides that the address names; what it leaves out is the two newest versions of the
+    machine that was measured last. `new_machine`, `new_track` and `new_config` are the new side's
+    where they differ.
 
     None: there are no two builds to choose. Raises Http404 where it names what was not measured.
     """
-    ask = {name: request.GET.get(name, "").strip() for name in ("base", "new", "machine", "track", "config")}
-    fresh = {name: request.GET.get(f"new_{name}", "").strip() or ask[name] for name in ("machine", "track", "config")}
+    ask = {
+        name: request.GET.get(name, "").strip()
+        for name in ("base", "new", "machine", "track", "config")
+    }
+    fresh = {
+        name: request.GET.get(f"new_{name}", "").strip() or ask[name]
+        for name in ("machine", "track", "config")
+    }
     if not known:
         return None
     machine = ask["machine"] or likely_machine(known)
@@ -89,9 +105,21 @@ def choose(request: HttpRequest, known: Sequence[Tested]) -> Choice | None:
     is_asked = any(ask[name] for name in ("base", "new")) or ask != {**ask, **fresh}
     if len(builds) == 1 and not is_asked:
         return None
-    base = _side(known, ask["base"] or _before(builds, ask["new"]), machine, ask["track"], ask["config"])
-    same_build = ask["base"] if ask["machine"] != fresh["machine"] or ask["config"] != fresh["config"] else ""
-    new = _side(known, ask["new"] or same_build, fresh["machine"] or machine, fresh["track"], fresh["config"])
+    base = _side(
+        known, ask["base"] or _before(builds, ask["new"]), machine, ask["track"], ask["config"]
+    )
+    same_build = (
+        ask["base"]
+        if ask["machine"] != fresh["machine"] or ask["config"] != fresh["config"]
+        else ""
+    )
+    new = _side(
+        known,
+        ask["new"] or same_build,
+        fresh["machine"] or machine,
+        fresh["track"],
+        fresh["config"],
+    )
     return Choice(base, new)
 
 
@@ -110,14 +138,22 @@ def by_version(known: Sequence[Tested], machine: str, track: str) -> list[Tested
         for tested in reversed(known)
         if tested.machine_key == machine and track in {"", tested.track_key}
     }
-    return sorted(there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True)
+    return sorted(
+        there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True
+    )
 
 
 def _before(builds: Sequence[Tested], new: str) -> str:
-    """The build before the one called `new`, or before the newest; no variant where there are two plain builds."""
+    """The build before the one called `new`, or before the newest; no variant where there are two
+    plain builds.
+    """
     plain = [tested.label for tested in builds if tested.base is None]
     labels = plain if len(plain) > 1 else [tested.label for tested in builds]
-    place = next((number for number, label in enumerate(labels) if is_called(label, new)), 0) if new else 0
+    place = (
+        next((number for number, label in enumerate(labels) if is_called(label, new)), 0)
+        if new
+        else 0
+    )
     return labels[min(place + 1, len(labels) - 1)] if labels else ""
 
 
@@ -127,9 +163,14 @@ def _side(known: Sequence[Tested], build: str, machine: str, track: str, config:
         where = f"on a machine “{machine}”" + (f" for a track “{track}”" if track else "")
         raise Http404(f"Nothing was measured {where}.")
     called = [tested for tested in there if is_called(tested.label, build)]
-    found = min(called, key=lambda tested: (tested.label != build, tested.base is not None), default=None)
+    found = min(
+        called, key=lambda tested: (tested.label != build, tested.base is not None), default=None
+    )
     if found is None:
-        raise Http404(f"“{build}” was not measured on {machine}. {hint(build, [tested.label for tested in there])}")
+        raise Http404(
+            f"“{build}” was not measured on {machine}. "
+            f"{hint(build, [tested.label for tested in there])}"
+        )
     configs = dict(Config.objects.values_list("name", "pk")) if config else {}
     if config and config not in configs:
         raise Http404(f"There is no config “{config}”. {hint(config, list(configs))}")

@@ -21,7 +21,9 @@ DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
 @login_required
 @never_cache
 def listing(request: HttpRequest) -> HttpResponse:
-    """The person's tokens; after the form below, also the text of the new one, which is nowhere kept."""
+    """The person's tokens; after the form below, also the text of the new one, which is nowhere
+    kept.
+    """
     issued = _issue(request) if request.method == "POST" else ""
     now = timezone.now()
     mine = ApiToken.objects.filter(owner=_person(request))

@@ -57,7 +57,9 @@ def note(group: AlertGroup, asked: QueryDict, by: User) -> str:
 
 
 def link(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    made = triage.link_issue(group=group, url=asked.get("url", ""), title=asked.get("title", ""), by=by)
+    made = triage.link_issue(
+        group=group, url=asked.get("url", ""), title=asked.get("title", ""), by=by
+    )
     return f"Linked {made.url}."
 
 
@@ -142,7 +144,9 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
 @may_triage
 def bulk(request: HttpRequest) -> HttpResponse:
     """One act on every chosen group; afterwards the inbox as it was filtered."""
-    groups = list(AlertGroup.objects.filter(pk__in=_numbers(request.POST.getlist("group"))).order_by("pk"))
+    groups = list(
+        AlertGroup.objects.filter(pk__in=_numbers(request.POST.getlist("group"))).order_by("pk")
+    )
     done, refused = _on_each(groups, request.POST, cast(User, request.user))
     if not groups:
         messages.error(request, "Choose alerts first: the boxes at the left, or the key x.")

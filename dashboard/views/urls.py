@@ -1,4 +1,6 @@
-"""The pages' addresses. Every state of a page is in its address, so that a link shows what its sender saw."""
+"""The pages' addresses. Every state of a page is in its address, so that a link shows what its
+sender saw.
+"""
 
 from django.conf import settings
 from django.contrib.auth.views import LogoutView
@@ -22,7 +24,9 @@ urlpatterns = [
     path("", overview.show, name="overview"),
     path("overview/active/", overview.active, name="overview_active"),
     path("benchmarks/", benchmarks.show, name="benchmarks"),
-    re_path(r"^benchmarks/export\.(?P<form>csv|json)$", benchmarks.export, name="benchmarks_export"),
+    re_path(
+        r"^benchmarks/export\.(?P<form>csv|json)$", benchmarks.export, name="benchmarks_export"
+    ),
     path("", include("dashboard.views.trend_urls")),
     path("", include("dashboard.views.version_urls")),
     path("runs/", runs.listing, name="runs"),
@@ -31,14 +35,18 @@ urlpatterns = [
     path("runs/<int:pk>/retry", runs.retry, name="run_retry"),
     path("jobs/<uuid:uuid>/", jobs.show, name="job"),
     re_path(
-        r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$", jobs.samples, name="job_samples"
+        r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$",
+        jobs.samples,
+        name="job_samples",
     ),
     path("jobs/<uuid:uuid>/code/", jobs.code, name="job_code"),
     path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
     path("alerts/", include("dashboard.views.alert_urls")),
     path("", include("dashboard.views.outward_urls")),
     path("fleet/", fleet.show, name="fleet"),
-    re_path(r"^export/data\.(?P<form>csv|jsonl|v3|parquet)$", data_export.export, name="data_export"),
+    re_path(
+        r"^export/data\.(?P<form>csv|jsonl|v3|parquet)$", data_export.export, name="data_export"
+    ),
     path("docs/", docs.index, name="docs"),
     path("docs/screenshots/<str:name>", docs.picture, name="docs_picture"),
     path("docs/<slug:slug>/", docs.page, name="docs_page"),

@@ -27,7 +27,18 @@ from dashboard.wording import plural, quantity
 
 _MOST_BUILDS = 12
 _MOST_ROWS = 120
-_EXPORT_FIELDS = ("benchmark", "config", "metric", "unit", "build", "value", "low", "high", "processes", "status")
+_EXPORT_FIELDS = (
+    "benchmark",
+    "config",
+    "metric",
+    "unit",
+    "build",
+    "value",
+    "low",
+    "high",
+    "processes",
+    "status",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the address asks for. builds: shown, oldest first; base: what the matrix compares with."""
+    """What the address asks for. builds: shown, oldest first; base: what the matrix compares
+    with.
+    """
 
     known: list[Tested]
     machine: Tested
@@ -79,7 +92,9 @@ def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
 
 def measured(chosen: Chosen, benchmark: int | None = None) -> dict[int, dict[Key, Any]]:
     source = Source(chosen.machine.machine, benchmark=benchmark)
-    return versions.by_build(source, [tested.build for tested in chosen.builds], [chosen.metric.key])
+    return versions.by_build(
+        source, [tested.build for tested in chosen.builds], [chosen.metric.key]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +114,21 @@ def judge(chosen: Chosen) -> Judged:
 
 
 @lru_cache(maxsize=4)
-def _judged(stamp: str, source: Source, builds: tuple[int, ...], base: int, metric: Metric) -> Judged:
-    """Kept while the data are the same (`stamp`): another benchmark or page of the matrix needs no new judgement."""
+def _judged(
+    stamp: str, source: Source, builds: tuple[int, ...], base: int, metric: Metric
+) -> Judged:
+    """Kept while the data are the same (`stamp`): another benchmark or page of the matrix needs no
+    new judgement.
+    """
     sides = versions.by_build(source, builds, [metric.key])
     cases = {key: one.case for side in sides.values() for key, one in side.items()}
-    families = list(dict.fromkeys(case.family for case in sorted(cases.values(), key=lambda case: case.place)))
+    families = list(
+        dict.fromkeys(case.family for case in sorted(cases.values(), key=lambda case: case.place))
+    )
     ordered = sorted(cases.values(), key=lambda case: (families.index(case.family), case.place))
-    return Judged(sides, ordered, {build: compare(sides[base], sides[build], metric) for build in builds})
+    return Judged(
+        sides, ordered, {build: compare(sides[base], sides[build], metric) for build in builds}
+    )
 
 
 @csp_update(settings.CHART_POLICY)
@@ -140,34 +163,55 @@ def _most_measured(judged: Judged) -> str:
     return counted.most_common(1)[0][0] if counted else ""
 
 
-def _matrix(judged: Judged, chosen: Chosen, shown: Sequence[Case]) -> list[tuple[Case, list[Cell | None]]]:
+def _matrix(
+    judged: Judged, chosen: Chosen, shown: Sequence[Case]
+) -> list[tuple[Case, list[Cell | None]]]:
     """These cases on each build against the base build, whose own column has the values."""
     keys = {Key(case.benchmark, case.config) for case in shown}
     columns = [
-        _column(judged.tables[tested.build], keys, _value if tested.build == chosen.base.build else _cell)
+        _column(
+            judged.tables[tested.build],
+            keys,
+            _value if tested.build == chosen.base.build else _cell,
+        )
         for tested in chosen.columns
     ]
-    return [(case, [column.get(Key(case.benchmark, case.config)) for column in columns]) for case in shown]
+    return [
+        (case, [column.get(Key(case.benchmark, case.config)) for column in columns])
+        for case in shown
+    ]
 
 
-def _column(table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], Cell]) -> dict[Key, Cell]:
+def _column(
+    table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], Cell]
+) -> dict[Key, Cell]:
     rows = ((Key(row.case.benchmark, row.case.config), row) for row in table.rows)
     told = {key: cell(row, table.metric) for key, row in rows if key in keys}
     return told | _left(table)
 
 
 def _value(row: Row, metric: Metric) -> Cell:
-    return Cell(quantity(metric, row.effect.levels[0]), 0, plural(row.effect.base.n, "process", "processes"))
+    return Cell(
+        quantity(metric, row.effect.levels[0]), 0, plural(row.effect.base.n, "process", "processes")
+    )
 
 
 def _left(table: Table) -> dict[Key, Cell]:
-    return {Key(out.case.benchmark, out.case.config): _left_out(out) for out in table.left_out if out.why != "missing"}
+    return {
+        Key(out.case.benchmark, out.case.config): _left_out(out)
+        for out in table.left_out
+        if out.why != "missing"
+    }
 
 
 def _cell(row: Row, metric: Metric) -> Cell:
     effect = row.effect
     words = effect.change.text.partition(" (")[0]
-    return Cell(words, _warmth(effect, metric), f"{effect.change.text}; {plural(effect.new.n, 'process', 'processes')}")
+    return Cell(
+        words,
+        _warmth(effect, metric),
+        f"{effect.change.text}; {plural(effect.new.n, 'process', 'processes')}",
+    )
 
 
 def _warmth(effect: Effect, metric: Metric) -> int:
@@ -178,7 +222,12 @@ def _warmth(effect: Effect, metric: Metric) -> int:
 
 
 def _left_out(out: LeftOut) -> Cell:
-    return Cell(out.text.partition(" on ")[0] if out.why == "failed" else out.why, 0, out.text, out.why == "failed")
+    return Cell(
+        out.text.partition(" on ")[0] if out.why == "failed" else out.why,
+        0,
+        out.text,
+        out.why == "failed",
+    )
 
 
 def lines_of(sides: Mapping[int, Side], chosen: Chosen, benchmark: str) -> list[ReleaseLine]:
@@ -195,8 +244,20 @@ def _table(lines: Sequence[ReleaseLine], metric: Metric) -> list[dict[str, Any]]
         for release in line.releases:
             one, value, low, high = known.get(release.build, (release, None, None, None))
             n = one.level.n if one.level else 0
-            rows.append({"config": line.name, "position": line.position, "build": one.build, "value": value, "low": low,
-                         "high": high, "n": n, "job": one.job, "status": one.status, "metric": metric})  # fmt: skip
+            rows.append(
+                {
+                    "config": line.name,
+                    "position": line.position,
+                    "build": one.build,
+                    "value": value,
+                    "low": low,
+                    "high": high,
+                    "n": n,
+                    "job": one.job,
+                    "status": one.status,
+                    "metric": metric,
+                }
+            )
     return rows
 
 
@@ -212,7 +273,9 @@ def _figure(chosen: Chosen, benchmark: str) -> dict[str, Any]:
         raise Http404(f"There is no benchmark “{benchmark}”.")
     lines = lines_of(measured(chosen, row.pk), chosen, benchmark)
     found = {release.build for line in lines for release in line.releases}
-    builds = [tested.label for tested in chosen.builds if tested.base is None or tested.label in found]
+    builds = [
+        tested.label for tested in chosen.builds if tested.base is None or tested.label in found
+    ]
     return release_figure(lines, chosen.metric, builds)
 
 
@@ -222,14 +285,29 @@ def export(request: HttpRequest, form: str) -> HttpResponse:
     sides = measured(chosen)
     benchmarks = dict.fromkeys(key.benchmark for side in sides.values() for key in side)
     found = [
-        (name, row["config"], chosen.metric.key, chosen.metric.unit, row["build"], row["value"], row["low"],
-         row["high"], row["n"], row["status"])
+        (
+            name,
+            row["config"],
+            chosen.metric.key,
+            chosen.metric.unit,
+            row["build"],
+            row["value"],
+            row["low"],
+            row["high"],
+            row["n"],
+            row["status"],
+        )
         for name in benchmarks
         for row in _table(lines_of(sides, chosen, name), chosen.metric)
-    ]  # fmt: skip
-    headers = {"Content-Disposition": f'attachment; filename="versions-{chosen.machine.machine_key}.{form}"'}
+    ]
+    headers = {
+        "Content-Disposition": "attachment; "
+        f'filename="versions-{chosen.machine.machine_key}.{form}"'
+    }
     if form == "csv":
-        return HttpResponse(csv_text(_EXPORT_FIELDS, found), content_type="text/csv; charset=utf-8", headers=headers)
+        return HttpResponse(
+            csv_text(_EXPORT_FIELDS, found), content_type="text/csv; charset=utf-8", headers=headers
+        )
     answer = figure_response([dict(zip(_EXPORT_FIELDS, row, strict=True)) for row in found])
     answer.headers["Content-Disposition"] = headers["Content-Disposition"]
     return answer

@@ -1,4 +1,6 @@
-"""Interpreters that the worker found and did not make: SUITE_PYTHON, and others by path in SUITE_PYTHONS."""
+"""Interpreters that the worker found and did not make: SUITE_PYTHON, and others by path in
+SUITE_PYTHONS.
+"""
 
 import json
 import os
@@ -13,8 +15,9 @@ from runner.process import environment
 from runner.settings import PROJECT, Settings
 from runner.site import Wanted
 
-# What an interpreter says of its torch build: printed, or written to a file that is named; modules named after it are
-# imported, too. version: the one to install it by, which on PyPI lacks the +cu130 of the label.
+# What an interpreter says of its torch build: printed, or written to a file that is named; modules
+# named after it are imported, too. version: the one to install it by, which on PyPI lacks the
+# +cu130 of the label.
 FACTS_SCRIPT = """
 import importlib, importlib.metadata, json, platform, sys
 import torch
@@ -55,7 +58,8 @@ class Environment:
     """One torch build and the command that runs the suite in it."""
 
     command: tuple[str, ...]
-    build: dict[str, Any]  # as hello sends it: label, version, git_sha, cuda, triton, libraries, adopted
+    # As hello sends it: label, version, git_sha, cuda, triton, libraries, adopted
+    build: dict[str, Any]
     catalog: dict[str, Any]  # as `benchmarks_suite list --json` prints it
     python_path: str = ""  # PYTHONPATH for the suite
 
@@ -66,7 +70,8 @@ class Environment:
     def serves(self, wanted: Wanted) -> bool:
         """Whether it is the build that is wanted, and has the library versions that were asked for.
 
-        A torch of the same version from the same kind of index is that build, whatever the site calls it.
+        A torch of the same version from the same kind of index is that build, whatever the site
+        calls it.
         """
         is_same = not wanted.index_url and self.build["version"] == wanted.version
         has: dict[str, str] = self.build.get("libraries", {})
@@ -79,7 +84,9 @@ def adopt(settings: Settings) -> Environment:
 
 
 def adopt_also(settings: Settings) -> tuple[Environment, ...]:
-    """Those of SUITE_PYTHONS that can run the suite; the others are told in the log, and the worker goes on."""
+    """Those of SUITE_PYTHONS that can run the suite; the others are told in the log, and the worker
+    goes on.
+    """
     found = []
     for interpreter in settings.suite_pythons:
         try:
@@ -106,9 +113,14 @@ def _ask(setting: str, command: Sequence[str], complaint: str) -> dict[str, Any]
     """The JSON object that a command prints."""
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=PATIENCE_S, cwd="/", check=True,
+            command,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            cwd="/",
+            check=True,
             env=environment(os.environ, "adopt", {"PYTHONPATH": import_path()}),
-        )  # fmt: skip
+        )
         answer: dict[str, Any] = json.loads(done.stdout)
     except subprocess.CalledProcessError as error:
         last = (error.stderr.strip().splitlines() or ["it printed nothing"])[-1]

@@ -1,4 +1,6 @@
-"""Where packages come from: PACKAGE_INDEX_URL, or what pip is configured with on this machine, told to uv as well."""
+"""Where packages come from: PACKAGE_INDEX_URL, or what pip is configured with on this machine, told
+to uv as well.
+"""
 
 import ast
 import subprocess
@@ -11,7 +13,9 @@ PATIENCE_S = 60
 
 @dataclass(frozen=True)
 class Index:
-    """url: the main index, empty for the tool's own; more: further ones; find_links: folders or pages of wheels."""
+    """url: the main index, empty for the tool's own; more: further ones; find_links: folders or
+    pages of wheels.
+    """
 
     url: str = ""
     more: tuple[str, ...] = ()
@@ -50,11 +54,17 @@ def pips() -> Index:
     """What pip's files and environment variables name. Empty where there is no pip."""
     command = [sys.executable, "-I", "-m", "pip", "config", "list"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        )
     except (OSError, subprocess.SubprocessError):
         return Index()
     found: dict[str, tuple[str, ...]] = {}
     for line in sorted(done.stdout.splitlines(), key=lambda line: not line.startswith("global.")):
         name, _, value = line.partition("=")
         found[name.rpartition(".")[2]] = tuple(str(ast.literal_eval(value)).split())
-    return Index("".join(found.get("index-url", ())), found.get("extra-index-url", ()), found.get("find-links", ()))
+    return Index(
+        "".join(found.get("index-url", ())),
+        found.get("extra-index-url", ()),
+        found.get("find-links", ()),
+    )

@@ -1,7 +1,8 @@
-"""What files an environment had when it was made: a look at each file's size and time tells whether it still has them.
+"""What files an environment had when it was made: a look at each file's size and time tells whether
+it still has them.
 
-A third of a second for torch with its libraries (20,000 files); contents are not read. Compiled bytecode is left out:
-Python itself writes it anew. Files that were added are no damage.
+A third of a second for torch with its libraries (20,000 files); contents are not read. Compiled
+bytecode is left out: Python itself writes it anew. Files that were added are no damage.
 """
 
 import os
@@ -13,7 +14,9 @@ TOLD = 3
 
 
 def write(folder: Path) -> int:
-    """Write down every file of the environment; their bytes, those that it shares with others too."""
+    """Write down every file of the environment; their bytes, those that it shares with others
+    too.
+    """
     lines, size = [], 0
     for path, status in _files(folder):
         lines.append(f"{status.st_size} {status.st_mtime_ns} {path.relative_to(folder)}")
@@ -28,7 +31,11 @@ def damage(folder: Path) -> str:
         lines = (folder / NAME).read_text().splitlines()
     except (OSError, ValueError):
         return f"{NAME} cannot be read"
-    bad = [name for line in lines if not _is_as_written(folder, line) and (name := line.rpartition(" ")[2])]
+    bad = [
+        name
+        for line in lines
+        if not _is_as_written(folder, line) and (name := line.rpartition(" ")[2])
+    ]
     if not (folder / "bin" / "python").exists():
         bad.insert(0, "bin/python")  # a link to an interpreter that is gone
     more = f" and {len(bad) - TOLD} more" if len(bad) > TOLD else ""

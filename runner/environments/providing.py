@@ -43,8 +43,10 @@ class FailedBefore(CannotMake):
 def provided(worker: Worker, ticket: Ticket, why_stop: Callable[[], str]) -> Iterator[Environment]:
     """The environment for the job, which nobody removes in the `with` block.
 
-    1. an adopted interpreter that is the build and has the libraries asked for   2. the pinned set: the site's, or
-    resolved now   3. the environment of that set, made now unless it is there, whole   4. room for it
+    1. an adopted interpreter that is the build and has the libraries asked for   2. the pinned set:
+       the site's, or
+    resolved now   3. the environment of that set, made now unless it is there, whole   4. room for
+    it
 
     why_stop: asked while we work; a word ends it. Raises NotProvided, Stopped, SiteError, OSError.
     """
@@ -56,14 +58,17 @@ def provided(worker: Worker, ticket: Ticket, why_stop: Callable[[], str]) -> Ite
     if not wanted.packages:
         has = ", ".join(each.label for each in worker.adopted)
         raise NotProvided(
-            f"The job is for the torch build {wanted.build}, but this worker has only {has}. Point SUITE_PYTHON at it."
+            f"The job is for the torch build {wanted.build}, but this worker has only {has}. "
+            "Point SUITE_PYTHON at it."
         )
     with _Provision(worker, ticket, wanted, why_stop).made() as environment:
         yield environment
 
 
 def _named_by(job: dict[str, object], default: Environment) -> Wanted:
-    """What a job asks for whose site says nothing of environments: a build by its label, of a variant its base's."""
+    """What a job asks for whose site says nothing of environments: a build by its label, of a
+    variant its base's.
+    """
     return Wanted(build=str(job.get("build") or default.label).partition("~")[0])
 
 
@@ -81,10 +86,18 @@ class _Provision:
         self._store = self.worker.store
         self._tools = find_tools(self._store.folder)
         self._steps = Steps(
-            folder / "steps", jobfolder.temporary(folder), self.ticket.log, mark_of(folder), self.why_stop
-        )  # fmt: skip
-        index = configured(settings.package_index_url).beside(self.wanted.index_url or settings.torch_index_url)
-        self._maker = Maker(self._tools, index, settings.device.kind, self._steps, folder / "scratch")
+            folder / "steps",
+            jobfolder.temporary(folder),
+            self.ticket.log,
+            mark_of(folder),
+            self.why_stop,
+        )
+        index = configured(settings.package_index_url).beside(
+            self.wanted.index_url or settings.torch_index_url
+        )
+        self._maker = Maker(
+            self._tools, index, settings.device.kind, self._steps, folder / "scratch"
+        )
         self._is_new = False
 
     @contextmanager
@@ -105,7 +118,9 @@ class _Provision:
             yield _environment(folder, record)
 
     def _agreed(self) -> str:
-        """The pinned set that counts for this build, these libraries and this platform: the first that was found."""
+        """The pinned set that counts for this build, these libraries and this platform: the first
+        that was found.
+        """
         key = f"unresolved-{_digest(self.wanted.packages)}"
         try:
             text = self.wanted.requirements or self._resolve(key)
@@ -113,9 +128,13 @@ class _Provision:
             raise self._told(key, self._record(""), error) from error
         where = platform_of(self.worker.settings.device.kind)
         try:
-            return self.worker.site.requirements(self.ticket.job_id, self.ticket.attempt, where, text, FOREVER_S)
+            return self.worker.site.requirements(
+                self.ticket.job_id, self.ticket.attempt, where, text, FOREVER_S
+            )
         except Refused as answer:
-            raise NotProvided(f"The site refused the requirements that were resolved: {answer}") from answer
+            raise NotProvided(
+                f"The site refused the requirements that were resolved: {answer}"
+            ) from answer
 
     def _resolve(self, key: str) -> str:
         self._unless_failed(key)
@@ -124,11 +143,15 @@ class _Provision:
     def _unless_failed(self, key: str) -> None:
         """Raise CannotMake where it failed a moment ago; a job that was retried tries again."""
         if self.ticket.attempt == 1 and (words := self._store.failure(key)):
-            raise FailedBefore(f"It failed a moment ago for another job; retry this job to try again. {words}")
+            raise FailedBefore(
+                f"It failed a moment ago for another job; retry this job to try again. {words}"
+            )
 
     def _make(self, key: str, record: Record, new: Path, lock: int) -> Record:
         self._unless_failed(key)
-        logger.info("making an environment", key=key, packages=len(record.requirements.splitlines()))
+        logger.info(
+            "making an environment", key=key, packages=len(record.requirements.splitlines())
+        )
         self.worker.tell_environment(key, "building", record)
         self._steps.keep_open = [lock]
         self._maker.install(record.requirements, new)
@@ -136,7 +159,9 @@ class _Provision:
         return replace(record, facts=self._maker.attempt(record.requirements, new))
 
     def _record(self, requirements: str) -> Record:
-        return Record(self.wanted.build, self.wanted.version, dict(self.wanted.libraries), requirements)
+        return Record(
+            self.wanted.build, self.wanted.version, dict(self.wanted.libraries), requirements
+        )
 
     def _told(self, key: str, record: Record, error: CannotMake | OSError) -> NotProvided:
         """The failure in words; the site's list of environments has it, too."""
@@ -147,7 +172,9 @@ class _Provision:
         if not isinstance(error, FailedBefore):
             self._store.remember_failure(key, words)
         self.worker.tell_environment(key, "failed", record, words)
-        return NotProvided(f"The environment of torch build {self.wanted.build} could not be made here. {words}")
+        return NotProvided(
+            f"The environment of torch build {self.wanted.build} could not be made here. {words}"
+        )
 
     def _tick(self, waited_s: float) -> None:
         """While another worker makes the environment."""

@@ -22,7 +22,12 @@ def of_adopted(environment: Environment) -> dict[str, Any]:
 
 
 def of_made(
-    key: str, record: Record, *, state: str = "ready", message: str = "", last_used: float | None = None
+    key: str,
+    record: Record,
+    *,
+    state: str = "ready",
+    message: str = "",
+    last_used: float | None = None,
 ) -> dict[str, Any]:
     """state: building, ready, failed, damaged, evicted; last_used: seconds since 1970."""
     used = datetime.fromtimestamp(last_used, UTC) if last_used else None

@@ -1,13 +1,12 @@
 """The folder of environments: each made once, used by many jobs, evicted by least recent use.
 
-<key>/          a finished environment, with environment.json (what it is), manifest.txt and `used` (its time of use)
-<key>.lock      held shared by those that use it, alone by the one that makes or removes it
-<key>.failed    why it could not be made a moment ago
-.new-<key>/     one that is being made, or was when its maker was killed
-.old-<key>/     one that is being removed
+<key>/          a finished environment, with environment.json (what it is), manifest.txt and `used`
+(its time of use) <key>.lock      held shared by those that use it, alone by the one that makes or
+removes it <key>.failed    why it could not be made a moment ago .new-<key>/     one that is being
+made, or was when its maker was killed .old-<key>/     one that is being removed
 
-Several workers of one computer may share the folder. An environment comes into place by a rename, so that a half-built
-one is never seen under its name.
+Several workers of one computer may share the folder. An environment comes into place by a rename,
+so that a half-built one is never seen under its name.
 """
 
 import json
@@ -26,7 +25,8 @@ from runner.environments import manifest
 from runner.locks import try_lock, wait_for_lock
 
 RECORD, USED = "environment.json", "used"
-FAILURE_LASTS_S = 300  # the other jobs of a run fail at once, instead of each installing gigabytes in vain
+# The other jobs of a run fail at once, instead of each installing gigabytes in vain
+FAILURE_LASTS_S = 300
 MB = 1024**2
 
 logger = structlog.get_logger(__name__)
@@ -34,7 +34,9 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Record:
-    """What an environment is. facts: what its interpreter says of torch; size_mb: shared files counted too."""
+    """What an environment is. facts: what its interpreter says of torch; size_mb: shared files
+    counted too.
+    """
 
     build: str
     version: str
@@ -61,11 +63,14 @@ class Store:
         self._tell = tell
 
     @contextmanager
-    def used(self, key: str, make: Make, tick: Callable[[float], None]) -> Iterator[tuple[Path, Record]]:
+    def used(
+        self, key: str, make: Make, tick: Callable[[float], None]
+    ) -> Iterator[tuple[Path, Record]]:
         """The environment `key`, which stays where it is in the `with` block.
 
-        Where it is missing or damaged, `make(folder, lock)` fills a new folder and says what it has become; lock is a
-        descriptor for its processes to keep. While another makes it, tick(seconds waited) is called; it may raise.
+        Where it is missing or damaged, `make(folder, lock)` fills a new folder and says what it has
+        become; lock is a descriptor for its processes to keep. While another makes it, tick(seconds
+        waited) is called; it may raise.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         lock = os.open(self.folder / f"{key}.lock", os.O_RDWR | os.O_CREAT, 0o666)
@@ -75,7 +80,8 @@ class Store:
                 wait_for_lock(lock, tick)
                 if self._found(key) is None:
                     self._make(key, make, lock)
-                record = self._whole(key, lock, tick)  # between the two locks another may have removed it
+                # Between the two locks another may have removed it
+                record = self._whole(key, lock, tick)
             (self.folder / key / USED).touch()
             self._tell(key, "ready", record, "")
             yield self.folder / key, record
@@ -83,7 +89,9 @@ class Store:
             os.close(lock)
 
     def failure(self, key: str) -> str:
-        """Why this environment could not be made within the last minutes; empty where nobody tried, or it went well."""
+        """Why this environment could not be made within the last minutes; empty where nobody tried,
+        or it went well.
+        """
         note = self._note(key)
         try:
             age_s = time.time() - note.stat().st_mtime
@@ -97,15 +105,22 @@ class Store:
             self._note(key).write_text(words)
 
     def all(self) -> dict[str, tuple[Record, float]]:
-        """What is there: key -> record and time of last use, seconds since 1970; the most recently used first."""
+        """What is there: key -> record and time of last use, seconds since 1970; the most recently
+        used first.
+        """
         found = {}
         for place in self.folder.glob(f"[!.]*/{RECORD}"):
             with suppress(OSError, ValueError, TypeError):
-                found[place.parent.name] = (Record.read(place.parent), (place.parent / USED).stat().st_mtime)
+                found[place.parent.name] = (
+                    Record.read(place.parent),
+                    (place.parent / USED).stat().st_mtime,
+                )
         return dict(sorted(found.items(), key=lambda each: -each[1][1]))
 
     def remove_leftovers(self) -> None:
-        """Remove what killed processes were making or removing. What living ones of other workers make is locked."""
+        """Remove what killed processes were making or removing. What living ones of other workers
+        make is locked.
+        """
         for place in [*self.folder.glob(".new-*"), *self.folder.glob(".old-*")]:
             with self._locked_at_once(place.name.partition("-")[2]) as is_ours:
                 if is_ours:
@@ -157,7 +172,9 @@ class Store:
             self._note(key).unlink(missing_ok=True)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-        logger.info("environment made", key=key, size_mb=size_mb, seconds=round(time.monotonic() - began, 1))
+        logger.info(
+            "environment made", key=key, size_mb=size_mb, seconds=round(time.monotonic() - began, 1)
+        )
 
     def _note(self, key: str) -> Path:
         return self.folder / f"{key}.failed"
@@ -172,7 +189,9 @@ class Store:
 
     @contextmanager
     def _locked_at_once(self, key: str) -> Iterator[bool]:
-        """Whether the lock of `key` could be had without waiting; it is held in the `with` block."""
+        """Whether the lock of `key` could be had without waiting; it is held in the `with`
+        block.
+        """
         lock = os.open(self.folder / f"{key}.lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
             yield try_lock(lock)

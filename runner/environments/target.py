@@ -1,11 +1,13 @@
-"""What an environment is made for: this computer's platform, and which packages a machine without a GPU never loads."""
+"""What an environment is made for: this computer's platform, and which packages a machine without a
+GPU never loads.
+"""
 
 import platform
 import re
 import sys
 
-# What neither an import of torch nor a compile for the CPU loads, of a torch that was built for CUDA: gigabytes.
-# (libtorch_python of 2.4 is linked to nvtx, which stays.)
+# What neither an import of torch nor a compile for the CPU loads, of a torch that was built for
+# CUDA: gigabytes. (libtorch_python of 2.4 is linked to nvtx, which stays.)
 NOT_FOR_CPU = re.compile(
     r"(pytorch-)?triton|cuda-(bindings|pathfinder|toolkit)"
     r"|nvidia-(cusolver|nvvm|cuda-(cccl|crt|nvcc))(-cu\d+)?"

@@ -29,7 +29,9 @@ _EXAMPLES = (  # part of a pattern -> what stands for it; the first that fits
 
 
 def addresses() -> dict[str, str]:
-    """Name, with its namespaces, -> an address that it leads to. Of the API's operations, below, names repeat."""
+    """Name, with its namespaces, -> an address that it leads to. Of the API's operations, below,
+    names repeat.
+    """
     return {
         name: f"/{_example(route)}"
         for name, route in _walk(get_resolver().url_patterns, "", "")
@@ -38,7 +40,9 @@ def addresses() -> dict[str, str]:
 
 
 def operations() -> dict[tuple[str, str], Any]:
-    """(method, address) of each operation of the API -> who it asks for: what ninja calls its auth."""
+    """(method, address) of each operation of the API -> who it asks for: what ninja calls its
+    auth.
+    """
     found: dict[tuple[str, str], Any] = {}
     for prefix, router in api._routers:
         for path, view in router.path_operations.items():
@@ -55,12 +59,16 @@ def _example(route: str) -> str:
     return route
 
 
-def _walk(patterns: Iterable[URLPattern | URLResolver], route: str, names: str) -> Iterator[tuple[str, str]]:
+def _walk(
+    patterns: Iterable[URLPattern | URLResolver], route: str, names: str
+) -> Iterator[tuple[str, str]]:
     for pattern in patterns:
         whole = f"{route}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
             yield from _walk(
-                pattern.url_patterns, whole, f"{names}{pattern.namespace}:" if pattern.namespace else names
+                pattern.url_patterns,
+                whole,
+                f"{names}{pattern.namespace}:" if pattern.namespace else names,
             )
         elif pattern.name:  # the admin's few without one only lead elsewhere
             yield f"{names}{pattern.name}", whole

@@ -11,5 +11,10 @@ RUNS, WORKERS = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run
 
 def asked(**other: Any) -> dict[str, Any]:
     """What the form "Run now" sends."""
-    known = {"build": site.build().pk, "machine": site.machine().pk, "track": site.track().pk, "label": ""}
+    known = {
+        "build": site.build().pk,
+        "machine": site.machine().pk,
+        "track": site.track().pk,
+        "label": "",
+    }
     return {**known, **other}

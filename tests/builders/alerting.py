@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from dashboard.models import Alert, AlertGroup, Benchmark, Config, Job, JobState, Run, RunState, Series
+from dashboard.models import (
+    Alert,
+    AlertGroup,
+    Benchmark,
+    Config,
+    Job,
+    JobState,
+    Run,
+    RunState,
+    Series,
+)
 from dashboard.result_format import parse_result
 from dashboard.services import detecting, landing
 from dashboard.services.fleet import sync_catalog
@@ -24,30 +34,51 @@ def group(**fields: Any) -> AlertGroup:
     return AlertGroup.objects.create(**made)
 
 
-def series(metric: str = "latency_ms", config: str = "inductor", benchmark: str = site.MLP) -> Series:
+def series(
+    metric: str = "latency_ms", config: str = "inductor", benchmark: str = site.MLP
+) -> Series:
     """A series of the machine cpu-2c on the track local."""
     sync_catalog(catalog=site.catalog())
     return Series.objects.get_or_create(
-        benchmark=Benchmark.objects.get(name=benchmark), config=Config.objects.get(name=config),
-        machine=site.machine(), track=site.track(), metric=metric,
-    )[0]  # fmt: skip
+        benchmark=Benchmark.objects.get(name=benchmark),
+        config=Config.objects.get(name=config),
+        machine=site.machine(),
+        track=site.track(),
+        metric=metric,
+    )[0]
 
 
-def alert(of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", **fields: Any) -> Alert:
+def alert(
+    of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", **fields: Any
+) -> Alert:
     """One alert: 6.2 % slower, unless told otherwise."""
     made = {
-        "kind": "step", "direction": "regression", "effect": 6.2, "low": 5.1, "high": 7.4, "unit": "percent",
-        "planned_at": FIRST, "seen_at": FIRST, "false_alarm_share": 0.0001, "base": of.base, "new": of.new, **fields,
-    }  # fmt: skip
+        "kind": "step",
+        "direction": "regression",
+        "effect": 6.2,
+        "low": 5.1,
+        "high": 7.4,
+        "unit": "percent",
+        "planned_at": FIRST,
+        "seen_at": FIRST,
+        "false_alarm_share": 0.0001,
+        "base": of.base,
+        "new": of.new,
+        **fields,
+    }
     return Alert.objects.create(group=of, series=series(metric, config), **made)
 
 
 def measure(values: Mapping[str, float] | None, hour: float, **asked: Any) -> Job:
-    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric; None: it timed out."""
+    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric;
+    None: it timed out.
+    """
     return _measure([values], hour, **asked)[0]
 
 
-def measured(values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any) -> Series:
+def measured(
+    values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any
+) -> Series:
     """A series of these values, one an hour from `first` on; they land together."""
     _measure([{metric: value} for value in values], first, **asked)
     return Series.objects.get(metric=metric, config__name=asked.get("config", "inductor"))
@@ -64,12 +95,21 @@ def _measure(
     where: Mapping[str, Any] | None = None,
     **result: Any,
 ) -> list[Job]:
-    asked = {"configs": [config], "build": site.build(build).label, "purpose": purpose, **(where or {})}
+    asked = {
+        "configs": [config],
+        "build": site.build(build).label,
+        "purpose": purpose,
+        **(where or {}),
+    }
     landings = []
     for hour, measured_here in enumerate(values):
         job = _ended(site.run(benchmark, **asked), FIRST + timedelta(hours=first + hour))
         job.status = "timeout" if measured_here is None else result.get("status", "pass")
-        document = None if measured_here is None else parse_result(site.result(job, measured_here, **result))
+        document = (
+            None
+            if measured_here is None
+            else parse_result(site.result(job, measured_here, **result))
+        )
         landings.append(landing.Landing(job, f"{job.pk}", job.status, None, document))
     jobs = [landed.job for landed in landings]
     Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
@@ -89,7 +129,10 @@ def _ended(run: Run, at: datetime) -> Job:
 
 def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
     """Gaussian values around a level."""
-    return [float(one) for one in np.random.default_rng(seed).normal(level, level * percent / 100, count)]
+    return [
+        float(one)
+        for one in np.random.default_rng(seed).normal(level, level * percent / 100, count)
+    ]
 
 
 def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:

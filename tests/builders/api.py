@@ -15,10 +15,14 @@ API = "/api/v1/"
 
 
 def token(*scopes: str, owner: User | None = None) -> str:
-    """A token of an operator who may do everything, unless told otherwise; with every scope, unless told."""
+    """A token of an operator who may do everything, unless told otherwise; with every scope, unless
+    told.
+    """
     who = owner or User.objects.get_or_create(username="ada", defaults={"is_superuser": True})[0]
     ends = timezone.now() + timedelta(days=1)
-    return api_tokens.issue(owner=who, scopes=scopes or Scope.values, expires_at=ends, name="test")[1]
+    return api_tokens.issue(owner=who, scopes=scopes or Scope.values, expires_at=ends, name="test")[
+        1
+    ]
 
 
 class Caller:
@@ -33,7 +37,9 @@ class Caller:
         return answer.json()
 
     def post(self, path: str, body: Any = None, expect: int = 200) -> Any:
-        answer = self.client.post(API + path, body if body is not None else {}, content_type="application/json")
+        answer = self.client.post(
+            API + path, body if body is not None else {}, content_type="application/json"
+        )
         assert answer.status_code == expect, answer.content
         return answer.json()
 

@@ -1,8 +1,10 @@
-"""A suite whose jobs take a fraction of a second: python chaos_suite.py LEDGER run JOB_FILE RESULT_FILE
+"""A suite whose jobs take a fraction of a second: python chaos_suite.py LEDGER run JOB_FILE
+RESULT_FILE
 
-Standard library only. It writes valid results whose values depend on the case alone, but for the build under test: a
-variant fails the accuracy of one model, so that the system has something to find. Every attempt that it measures is a
-line of LEDGER, by which the chaos test knows what was measured whatever the site says.
+Standard library only. It writes valid results whose values depend on the case alone, but for the
+build under test: a variant fails the accuracy of one model, so that the system has something to
+find. Every attempt that it measures is a line of LEDGER, by which the chaos test knows what was
+measured whatever the site says.
 """
 
 import json
@@ -22,25 +24,45 @@ def result_of(job: dict[str, Any]) -> dict[str, Any]:
     model, size, mode, dtype, shapes, batch = job["benchmark"].split(".")
     case = f"{job['benchmark']} {job['config']}"
     passed = not (model == SPOILED and job.get("variant"))
-    latency = random.Random(case).uniform(1, 50) * random.Random(case + job["job_id"]).gauss(1, 0.004)
+    latency = random.Random(case).uniform(1, 50) * random.Random(case + job["job_id"]).gauss(
+        1, 0.004
+    )
     values = {"latency_ms": latency, "peak_memory_gb": 0.25, "passed": float(passed)}
     now = datetime.now(UTC).isoformat()
     return {
-        "schema": "result.v1", "job": job, "status": "pass" if passed else "fail_accuracy",
+        "schema": "result.v1",
+        "job": job,
+        "status": "pass" if passed else "fail_accuracy",
         "message": "" if passed else "The outputs drift: spoiled on purpose.",
-        "started_at": now, "finished_at": now, "suite_version": "0.1.0",
+        "started_at": now,
+        "finished_at": now,
+        "suite_version": "0.1.0",
         "benchmark": {
-            "name": job["benchmark"], "model": model, "family": "chaos", "size": size, "mode": mode, "dtype": dtype,
-            "shapes": shapes, "batch_size": int(batch[1:]), "version": 1,
+            "name": job["benchmark"],
+            "model": model,
+            "family": "chaos",
+            "size": size,
+            "mode": mode,
+            "dtype": dtype,
+            "shapes": shapes,
+            "batch_size": int(batch[1:]),
+            "version": 1,
         },
         "environment": {
-            "fingerprint": "00000000c4a05000", "torch": {"version": "2.13.0"}, "python": "3", "libraries": {},
-            "machine": {"cpu": "any", "cores": 1, "memory_gb": 1.0}, "settings": {},
+            "fingerprint": "00000000c4a05000",
+            "torch": {"version": "2.13.0"},
+            "python": "3",
+            "libraries": {},
+            "machine": {"cpu": "any", "cores": 1, "memory_gb": 1.0},
+            "settings": {},
         },
-        "metrics": {key: {"value": one, "low": one * 0.999, "high": one * 1.001} for key, one in values.items()},
+        "metrics": {
+            key: {"value": one, "low": one * 0.999, "high": one * 1.001}
+            for key, one in values.items()
+        },
         "absent": {},
         "samples": {"compiled": {"unit": "ms", "inner": 1, "values": [latency] * 20}},
-    }  # fmt: skip
+    }
 
 
 def main(ledger: str, _: str, job_file: str, result_file: str) -> None:

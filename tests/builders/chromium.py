@@ -1,5 +1,5 @@
-"""A Chromium for the tests and the screenshots: the one that make test found, else the system's, else
-Playwright's.
+"""A Chromium for the tests and the screenshots: the one that make test found, else the system's,
+else Playwright's.
 """
 
 import os
@@ -57,13 +57,17 @@ def _watch(page: Page) -> list[str]:
 
 
 def _policy_breaks(page: Page) -> list[str]:
-    """Breaks of the content security policy on the page that is open; _watch must have been called before."""
+    """Breaks of the content security policy on the page that is open; _watch must have been called
+    before.
+    """
     found: list[str] = page.evaluate("window.policyBreaks")
     return found
 
 
 def misfits(page: Page, addresses: Iterable[str]) -> list[str]:
-    """What is wrong with pages on a phone, in words: too wide, a break of the security policy, an error of a script."""
+    """What is wrong with pages on a phone, in words: too wide, a break of the security policy, an
+    error of a script.
+    """
     complaints, found = _watch(page), []
     page.set_viewport_size(PHONE)
     for address in addresses:

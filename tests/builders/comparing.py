@@ -16,7 +16,11 @@ def started_comparison(repeats: int = 2) -> Comparison:
     site.build(BASE)
     site.build(NEW)
     return start_comparison(
-        base="2.11.0", new="2.13.0", machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=repeats
+        base="2.11.0",
+        new="2.13.0",
+        machine="cpu-2c",
+        selection=Selection(benchmarks=(site.MLP,)),
+        repeats=repeats,
     )
 
 
@@ -31,7 +35,9 @@ def started_bisection() -> Bisection:
     """Between the two builds of `started_comparison`, over two more; it must have run before."""
     for label in ("2.12.0+cpu", "2.12.1+cpu"):
         site.build(label)
-    return start_bisection(base=BASE, new=NEW, machine="cpu-2c", benchmark=site.MLP, config="inductor")
+    return start_bisection(
+        base=BASE, new=NEW, machine="cpu-2c", benchmark=site.MLP, config="inductor"
+    )
 
 
 def comparison_jobs(comparison: Comparison) -> list[Job]:
@@ -45,4 +51,8 @@ def land(job: Job, latency: float) -> None:
     worker = Worker.objects.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     job = site.claim(job, worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))
+    ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, site.result(job, {"latency_ms": latency})),
+    )

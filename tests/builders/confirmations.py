@@ -35,7 +35,9 @@ def planned() -> list[Job]:
 
 
 def answer(value: Callable[[Job, int], float | None]) -> int:
-    """Land every planned job with the latency that `value` gives it, until nothing more is planned; how many."""
+    """Land every planned job with the latency that `value` gives it, until nothing more is planned;
+    how many.
+    """
     done = 0
     while jobs := planned():
         for job in jobs:
@@ -48,4 +50,6 @@ def answer(value: Callable[[Job, int], float | None]) -> int:
 
 def by_build(slower_percent: float) -> Callable[[Job, int], float]:
     values = noise(200, percent=0.5, seed=3)
-    return lambda job, place: values[place] * (1 + slower_percent / 100 * (job.run.build.label == NEW))
+    return lambda job, place: (
+        values[place] * (1 + slower_percent / 100 * (job.run.build.label == NEW))
+    )

@@ -1,4 +1,6 @@
-"""What the files under docker/ say: images and their commands, services, the variables that compose fills in."""
+"""What the files under docker/ say: images and their commands, services, the variables that compose
+fills in.
+"""
 
 import json
 import re
@@ -52,7 +54,9 @@ def targets() -> set[str]:
 def images() -> set[str]:
     """Every image of somebody else's."""
     bases = set(re.findall(r"^FROM (\S+)", DOCKERFILE.read_text(), re.MULTILINE)) - targets()
-    services = [service for path in COMPOSE_FILES for service in compose(path.name)["services"].values()]
+    services = [
+        service for path in COMPOSE_FILES for service in compose(path.name)["services"].values()
+    ]
     return bases | {service["image"] for service in services if "image" in service}
 
 
@@ -63,7 +67,11 @@ def pins(path: Path) -> set[str]:
 
 def pinned(name: str) -> str:
     """The version of a package in requirements.txt."""
-    return next(line.partition("==")[2] for line in pins(ROOT / "requirements.txt") if line.startswith(f"{name}=="))
+    return next(
+        line.partition("==")[2]
+        for line in pins(ROOT / "requirements.txt")
+        if line.startswith(f"{name}==")
+    )
 
 
 def torch() -> str:
@@ -82,4 +90,7 @@ def variables(path: Path) -> list[tuple[str, str, str]]:
 def example() -> dict[str, str]:
     """.env.example."""
     lines = (DOCKER / ".env.example").read_text().splitlines()
-    return {name: value for name, _, value in (line.partition("=") for line in lines if re.match(r"\w+=", line))}
+    return {
+        name: value
+        for name, _, value in (line.partition("=") for line in lines if re.match(r"\w+=", line))
+    }

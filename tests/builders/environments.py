@@ -1,4 +1,6 @@
-"""Environments as jobs get them: a worker, a site that keeps the pinned sets, and an index of tiny wheels."""
+"""Environments as jobs get them: a worker, a site that keeps the pinned sets, and an index of tiny
+wheels.
+"""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -38,12 +40,19 @@ class Provider:
         """The environments in the folder, whole or not."""
         beside = {".lock", ".failed"}
         return sorted(
-            each.name for each in self.folder.iterdir() if each.suffix not in beside and each.name != ".cache"
+            each.name
+            for each in self.folder.iterdir()
+            if each.suffix not in beside and each.name != ".cache"
         )
 
     @contextmanager
     def use(
-        self, version: str = "0.0.1", *, why_stop: Callable[[], str] = str, attempt: int = 1, **other: Any
+        self,
+        version: str = "0.0.1",
+        *,
+        why_stop: Callable[[], str] = str,
+        attempt: int = 1,
+        **other: Any,
     ) -> Iterator[Environment]:
         self._jobs += 1
         name = f"use{self._jobs}"
@@ -66,7 +75,12 @@ class Provider:
     def _claim(self, job: SiteJob) -> Claim:
         assert job.environment
         known = self.site.pinned.get(tuple(job.environment["packages"]))
-        return Claim({}, 1, 60, Wanted.read({"requirements": known, **job.environment} if known else job.environment))
+        return Claim(
+            {},
+            1,
+            60,
+            Wanted.read({"requirements": known, **job.environment} if known else job.environment),
+        )
 
 
 def imported(environment: Environment) -> str:

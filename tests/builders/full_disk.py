@@ -1,4 +1,6 @@
-"""A disk without room, as far as this process can tell: the kernel lets no file of it grow beyond a size."""
+"""A disk without room, as far as this process can tell: the kernel lets no file of it grow beyond a
+size.
+"""
 
 import resource
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""Writes tests/data/golden anew with the real suite: ``python -m tests.builders.golden_files`` (two minutes).
+"""Writes tests/data/golden anew with the real suite: ``python -m tests.builders.golden_files`` (two
+minutes).
 
-The dashboard's reader, the two schemas and the suite's writer agree on these files; run it when the contract
-changes.
+The dashboard's reader, the two schemas and the suite's writer agree on these files; run it when the
+contract changes.
 """
 
 import json
@@ -58,10 +59,15 @@ def main() -> None:
 
 
 def _run(job_file: Path, golden: Path) -> None:
-    """Runs the job in a folder of its own, so that its artifacts do not land among the golden files."""
+    """Runs the job in a folder of its own, so that its artifacts do not land among the golden
+    files.
+    """
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        subprocess.run([sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result)], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks_suite", "run", str(job_file), str(result)],
+            check=True,
+        )
         golden.write_text(json.dumps(json.loads(result.read_text()), indent=1) + "\n")
 
 

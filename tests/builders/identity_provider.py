@@ -1,4 +1,6 @@
-"""An OpenID Connect provider on this machine: it signs tokens for whom the test says, and answers over real HTTP."""
+"""An OpenID Connect provider on this machine: it signs tokens for whom the test says, and answers
+over real HTTP.
+"""
 
 import json
 import time
@@ -19,7 +21,11 @@ class Provider:
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        self.person: dict[str, Any] = {"sub": "1", "email": "ada@example.org", "email_verified": True}
+        self.person: dict[str, Any] = {
+            "sub": "1",
+            "email": "ada@example.org",
+            "email_verified": True,
+        }
         self.claims: dict[str, Any] = {"iss": self.url, "aud": CLIENT}
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self._published = self.key.public_key()
@@ -28,15 +34,22 @@ class Provider:
     def settings(self) -> dict[str, Any]:
         """Settings of a site that trusts it."""
         return {
-            "OIDC_ISSUER": self.url, "OIDC_RP_CLIENT_ID": CLIENT, "OIDC_RP_CLIENT_SECRET": "shared",
-            "OIDC_OP_AUTHORIZATION_ENDPOINT": f"{self.url}/authorize", "OIDC_OP_TOKEN_ENDPOINT": f"{self.url}/token",
-            "OIDC_OP_USER_ENDPOINT": f"{self.url}/user", "OIDC_OP_JWKS_ENDPOINT": f"{self.url}/keys",
-            "OIDC_RP_SIGN_ALGO": "RS256", "OIDC_USE_PKCE": True, "OIDC_ROLE": "viewer",
+            "OIDC_ISSUER": self.url,
+            "OIDC_RP_CLIENT_ID": CLIENT,
+            "OIDC_RP_CLIENT_SECRET": "shared",
+            "OIDC_OP_AUTHORIZATION_ENDPOINT": f"{self.url}/authorize",
+            "OIDC_OP_TOKEN_ENDPOINT": f"{self.url}/token",
+            "OIDC_OP_USER_ENDPOINT": f"{self.url}/user",
+            "OIDC_OP_JWKS_ENDPOINT": f"{self.url}/keys",
+            "OIDC_RP_SIGN_ALGO": "RS256",
+            "OIDC_USE_PKCE": True,
+            "OIDC_ROLE": "viewer",
             "AUTHENTICATION_BACKENDS": [
-                "axes.backends.AxesStandaloneBackend", "dashboard.single_sign_on.SingleSignOn",
+                "axes.backends.AxesStandaloneBackend",
+                "dashboard.single_sign_on.SingleSignOn",
                 "django.contrib.auth.backends.ModelBackend",
             ],
-        }  # fmt: skip
+        }
 
     def answer(self, path: str) -> dict[str, Any]:
         if path == "/keys":
@@ -46,7 +59,10 @@ class Provider:
             return self.person
         now = int(time.time())
         told = {**self.person, "iat": now, "exp": now + 60, **self.claims}
-        return {"access_token": "any", "id_token": jwt.encode(told, self.key, "RS256", headers={"kid": "1"})}
+        return {
+            "access_token": "any",
+            "id_token": jwt.encode(told, self.key, "RS256", headers={"kid": "1"}),
+        }
 
 
 @contextmanager

@@ -13,13 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("DATABASE_URL", "BROKER_URL", "SECRET_KEY", "WORKER_TOKEN", "SITE_URL", "PUBLIC_READ", "DJANGO_SETTINGS_MODULE")
+OURS = (
+    "DATABASE_URL",
+    "BROKER_URL",
+    "SECRET_KEY",
+    "WORKER_TOKEN",
+    "SITE_URL",
+    "PUBLIC_READ",
+    "DJANGO_SETTINGS_MODULE",
+)
 
 
 class LocalSite:
     """A running supervisor; `lines` is what it has printed so far.
 
-    Its device lock is its own: a developer's `make up` beside the tests neither waits for them nor stops them.
+    Its device lock is its own: a developer's `make up` beside the tests neither waits for them nor
+    stops them.
     """
 
     def __init__(self, var: Path, port: int, extra: dict[str, str]) -> None:
@@ -29,7 +38,13 @@ class LocalSite:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dashboard.local.supervisor"],
             cwd=ROOT,
-            env={**inherited, "VAR_DIR": str(var), "PORT": str(port), "WORKER_LOCK_DIR": str(var), **extra},
+            env={
+                **inherited,
+                "VAR_DIR": str(var),
+                "PORT": str(port),
+                "WORKER_LOCK_DIR": str(var),
+                **extra,
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -46,17 +61,22 @@ class LocalSite:
             self.lines.append(line.rstrip())
 
     def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
-        """The first printed line that matches. Fails with all that was printed when none does in time."""
+        """The first printed line that matches. Fails with all that was printed when none does in
+        time.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            is_last_look = not self._reader.is_alive()  # it ended, and all that it printed has been read
+            # It ended, and all that it printed has been read
+            is_last_look = not self._reader.is_alive()
             for line in list(self.lines):
                 if found := re.search(pattern, line):
                     return found
             if is_last_look:
                 break
             time.sleep(0.1)
-        raise AssertionError(f"no line matched {pattern!r} within {seconds} s:\n" + "\n".join(self.lines[-60:]))
+        raise AssertionError(
+            f"no line matched {pattern!r} within {seconds} s:\n" + "\n".join(self.lines[-60:])
+        )
 
     def stop(self) -> int:
         """Ctrl-C, and the exit code."""
@@ -72,7 +92,9 @@ class LocalSite:
 
 @contextmanager
 def local_site(var: Path, **extra: str) -> Iterator[LocalSite]:
-    """Start everything with its data in `var`; it is up when this returns. Stopped at the end, whatever happened."""
+    """Start everything with its data in `var`; it is up when this returns. Stopped at the end,
+    whatever happened.
+    """
     site = LocalSite(var, free_port(), extra)
     try:
         site.wait_for(r"up in [\d.]+ s", 180)

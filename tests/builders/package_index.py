@@ -1,6 +1,7 @@
 """A package index of our own: real wheels of a few kilobytes over real HTTP, for real installers.
 
-`torch` in it is a package of that name which tells a version, as a worker asks for it, and nothing else.
+`torch` in it is a package of that name which tells a version, as a worker asks for it, and nothing
+    else.
 """
 
 import base64
@@ -27,7 +28,9 @@ BROKEN = "raise ImportError('libtorch.so: cannot open shared object file')\n"
 
 
 class PackageIndex:
-    """Serves the wheels in `folder`. delay_s: before each wheel is sent; calls: the paths that were asked for."""
+    """Serves the wheels in `folder`. delay_s: before each wheel is sent; calls: the paths that were
+    asked for.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,7 +39,9 @@ class PackageIndex:
         self.calls: list[str] = []
         handler = type("Handler", (_Handler,), {"index": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
 
     @property
     def url(self) -> str:
@@ -46,18 +51,31 @@ class PackageIndex:
         self._server.shutdown()
         self._server.server_close()
 
-    def add_torch(self, version: str, *, needs: Sequence[str] = (), tag: str = "py3-none-any", code: str = "") -> Path:
+    def add_torch(
+        self, version: str, *, needs: Sequence[str] = (), tag: str = "py3-none-any", code: str = ""
+    ) -> Path:
         text = code or TORCH.format(version=version)
         return write_wheel(self.folder, "torch", version, {"torch/__init__.py": text}, needs, tag)
 
     def add(self, name: str, version: str, needs: Sequence[str] = ()) -> Path:
-        return write_wheel(self.folder, name, version, {f"{name}/__init__.py": f"__version__ = {version!r}\n"}, needs)
+        return write_wheel(
+            self.folder,
+            name,
+            version,
+            {f"{name}/__init__.py": f"__version__ = {version!r}\n"},
+            needs,
+        )
 
     def page(self, project: str) -> str:
-        """The simple page of a project (PEP 503), with what PEP 658 and PEP 700 add where an index has them."""
-        wheels = sorted(self.folder.glob(f"{project}-*.whl"), key=lambda path: Version(path.name.split("-")[1]))
+        """The simple page of a project (PEP 503), with what PEP 658 and PEP 700 add where an index
+        has them.
+        """
+        wheels = sorted(
+            self.folder.glob(f"{project}-*.whl"), key=lambda path: Version(path.name.split("-")[1])
+        )
         links = [
-            f'<a href="../../files/{path.name}" data-requires-python="&gt;=3.8" data-core-metadata="true" '
+            f'<a href="../../files/{path.name}" data-requires-python="&gt;=3.8" '
+            'data-core-metadata="true" '
             f'data-upload-time="2026-01-{number:02}T10:00:00Z">{path.name}</a>'
             for number, path in enumerate(wheels, start=1)
         ]
@@ -116,9 +134,12 @@ def write_wheel(
     contents = {
         **files,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}",
-        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: "
+        f"{tag}\n",
     }
-    record = "".join(f"{path},{_digest(text)},{len(text.encode())}\n" for path, text in contents.items())
+    record = "".join(
+        f"{path},{_digest(text)},{len(text.encode())}\n" for path, text in contents.items()
+    )
     wheel = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for path, text in {**contents, f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}.items():
@@ -132,4 +153,6 @@ def metadata_of(wheel: Path) -> bytes:
 
 
 def _digest(text: str) -> str:
-    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode().rstrip("=")
+    return "sha256=" + base64.urlsafe_b64encode(
+        hashlib.sha256(text.encode()).digest()
+    ).decode().rstrip("=")

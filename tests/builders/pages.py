@@ -1,4 +1,6 @@
-"""What pages show: a generated history, a fleet at work, and one job with everything that a result can tell."""
+"""What pages show: a generated history, a fleet at work, and one job with everything that a result
+can tell.
+"""
 
 import json
 import zlib
@@ -31,12 +33,18 @@ from dashboard.services.generated_alerts import generate_alerts
 from dashboard.services.landing import roll_up
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
-WHY_IT_FAILED = "BackendCompilerFailed: lowering of aten.foo failed. The ablation names the stage at fault."
+WHY_IT_FAILED = (
+    "BackendCompilerFailed: lowering of aten.foo failed. The ablation names the stage at fault."
+)
 
 
 def history(series: int = 480, points: int = 60) -> None:
-    """12 benchmarks × 4 configs × 60 nights, unless told otherwise, with noise, steps, failures and missed nights."""
-    generate_history(series=series, points=points, seed=7, now=timezone.now(), progress=lambda done, of: None)
+    """12 benchmarks × 4 configs × 60 nights, unless told otherwise, with noise, steps, failures and
+    missed nights.
+    """
+    generate_history(
+        series=series, points=points, seed=7, now=timezone.now(), progress=lambda done, of: None
+    )
 
 
 def alerts() -> None:
@@ -45,29 +53,54 @@ def alerts() -> None:
 
 
 def fleet_at_work() -> Run:
-    """A run in the middle of its jobs, a worker that measures, one that is paused and one that fell silent."""
+    """A run in the middle of its jobs, a worker that measures, one that is paused and one that fell
+    silent.
+    """
     now, machine, track = timezone.now(), Machine.objects.get(key=KEY), Track.objects.get(key=KEY)
     facts = {"host": "builder", "cpu": "Xeon", "cores": 2}
-    busy = Worker.objects.create(name="busy", machine=machine, token_hash="1", device="cpu", facts=facts, last_seen=now)
-    Worker.objects.create(name="resting", machine=machine, token_hash="2", device="cpu", paused=True, last_seen=now)
-    Worker.objects.create(name="gone", machine=machine, token_hash="3", last_seen=now - timedelta(days=2))
+    busy = Worker.objects.create(
+        name="busy", machine=machine, token_hash="1", device="cpu", facts=facts, last_seen=now
+    )
+    Worker.objects.create(
+        name="resting", machine=machine, token_hash="2", device="cpu", paused=True, last_seen=now
+    )
+    Worker.objects.create(
+        name="gone", machine=machine, token_hash="3", last_seen=now - timedelta(days=2)
+    )
     assert track.build is not None
     run = Run.objects.create(
-        label="Run now: llm", state=RunState.RUNNING, build=track.build, track=track, machine=machine
+        label="Run now: llm",
+        state=RunState.RUNNING,
+        build=track.build,
+        track=track,
+        machine=machine,
     )
     states: list[tuple[str, str]] = [(JobState.DONE, Status.PASS)] * 5
-    states += [(JobState.DONE, Status.FAIL_TO_COMPILE), (JobState.TIMED_OUT, Status.TIMEOUT), (JobState.RUNNING, "")]
+    states += [
+        (JobState.DONE, Status.FAIL_TO_COMPILE),
+        (JobState.TIMED_OUT, Status.TIMEOUT),
+        (JobState.RUNNING, ""),
+    ]
     states += [(JobState.QUEUED, "")] * 4
-    cases = Series.objects.filter(metric="passed").select_related("benchmark", "config")[: len(states)]
+    cases = Series.objects.filter(metric="passed").select_related("benchmark", "config")[
+        : len(states)
+    ]
     for position, ((state, status), case) in enumerate(zip(states, cases, strict=True)):
         start = now - timedelta(minutes=8 - position)
         Job.objects.create(
-            run=run, benchmark=case.benchmark, config=case.config, position=position, state=state, status=status,
-            planned_at=now, claimed_at=None if state == JobState.QUEUED else start,
-            worker=busy if state == JobState.RUNNING else None, phase="sampling" if state == JobState.RUNNING else "",
+            run=run,
+            benchmark=case.benchmark,
+            config=case.config,
+            position=position,
+            state=state,
+            status=status,
+            planned_at=now,
+            claimed_at=None if state == JobState.QUEUED else start,
+            worker=busy if state == JobState.RUNNING else None,
+            phase="sampling" if state == JobState.RUNNING else "",
             finished_at=start + timedelta(seconds=47) if status else None,
             message="" if status in {"", Status.PASS} else WHY_IT_FAILED,
-        )  # fmt: skip
+        )
     return run
 
 
@@ -84,14 +117,18 @@ def fail_newest(status: str) -> Job:
     others = Datum.objects.filter(job=job).exclude(series=series)
     lost = Counter(dict.fromkeys(others.values_list("series_id", flat=True), -1))
     others.delete()
-    Datum.objects.filter(job=job, series=series).update(status=status, value=None, low=None, high=None)
+    Datum.objects.filter(job=job, series=series).update(
+        status=status, value=None, low=None, high=None
+    )
     Job.objects.filter(pk=job.pk).update(status=status)
     roll_up(Counter({**lost, series.pk: 0}))
     return Job.objects.select_related("benchmark", "config").get(pk=job.pk)
 
 
 def remove() -> None:
-    """Everything, the catalog included: what is left behind would be there in other files' tests."""
+    """Everything, the catalog included: what is left behind would be there in other files'
+    tests.
+    """
     call_command("flush", interactive=False, verbosity=0)
 
 
@@ -106,7 +143,8 @@ def job_with_everything() -> Job:
     assert job is not None
     document = result_document()
     environment, _ = Environment.objects.get_or_create(
-        fingerprint=document["environment"]["fingerprint"], defaults={"document": document["environment"]}
+        fingerprint=document["environment"]["fingerprint"],
+        defaults={"document": document["environment"]},
     )
     Result.objects.create(
         job=job,
@@ -121,14 +159,18 @@ def job_with_everything() -> Job:
     for arm, middle in (("eager", 20.6), ("compiled", 17.4)):
         values = middle * np.exp(rng.normal(0, 0.01, 400) + 0.08 * (rng.random(400) < 0.03))
         packed = zlib.compress(values.astype("<f8").tobytes())
-        Samples.objects.create(job=job, arm=arm, count=400, values=packed, planned_at=job.planned_at)
+        Samples.objects.create(
+            job=job, arm=arm, count=400, values=packed, planned_at=job.planned_at
+        )
     job.log_tail = "phase: starts\nphase: eager\nphase: sampling\nphase: write\n"
     job.save(update_fields=["log_tail"])
     return job
 
 
 def result_document() -> dict[str, Any]:
-    """A real result of the suite, with every section that the job page shows: what the real one lacks is put in."""
+    """A real result of the suite, with every section that the job page shows: what the real one
+    lacks is put in.
+    """
     document: dict[str, Any] = json.loads(REAL_RESULT.read_text())
     del document["samples"]  # they have their own table
     document["metrics"] |= {
@@ -141,9 +183,18 @@ def result_document() -> dict[str, Any]:
     }
     document["absent"] = {"latency_p99_ms": "needs 1,000 single steps; 200 were asked for"}
     document["compile"] |= {
-        "graph_breaks": [{"reason": "call to warnings.warn", "location": "modeling_gpt2.py:812", "count": 2}],
-        "recompiles": [{"reason": "size mismatch at index 1: expected 128, actual 96", "function": "forward"}],
+        "graph_breaks": [
+            {"reason": "call to warnings.warn", "location": "modeling_gpt2.py:812", "count": 2}
+        ],
+        "recompiles": [
+            {"reason": "size mismatch at index 1: expected 128, actual 96", "function": "forward"}
+        ],
         "hints": ["reduction over dim 0 is not fused"],
     }
-    document["marks"] = [{"kind": "cpu_pressure", "detail": "tasks here waited for a CPU in 4 % of the sampling time"}]
+    document["marks"] = [
+        {
+            "kind": "cpu_pressure",
+            "detail": "tasks here waited for a CPU in 4 % of the sampling time",
+        }
+    ]
     return document

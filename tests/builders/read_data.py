@@ -36,7 +36,12 @@ def newest(value: float | None, status: str = "pass", at_s: float = 1.0, **field
     return Newest(value=value, status=status, at_s=at_s, **known)
 
 
-def case(values: Mapping[str, Newest], config: str = "inductor", benchmark: str = "a", family: str = "llm") -> Case:
+def case(
+    values: Mapping[str, Newest],
+    config: str = "inductor",
+    benchmark: str = "a",
+    family: str = "llm",
+) -> Case:
     made = Case(benchmark, family, "inference", "float32", "smoke", config, 1)
     for metric, value in values.items():
         made.add(metric, value)

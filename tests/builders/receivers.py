@@ -15,7 +15,9 @@ from tests.builders.local_site import free_port
 
 @dataclass
 class Mailbox:
-    """A mail server. url: a channel that leads to it. refusal: what it answers instead of taking a mail."""
+    """A mail server. url: a channel that leads to it. refusal: what it answers instead of taking a
+    mail.
+    """
 
     port: int
     mails: list[EmailMessage] = field(default_factory=list)
@@ -51,7 +53,9 @@ def mailbox() -> Iterator[Mailbox]:
 
 @dataclass
 class Receiver:
-    """An HTTP server. url: a webhook channel that leads to it. Its answer is status with its headers."""
+    """An HTTP server. url: a webhook channel that leads to it. Its answer is status with its
+    headers.
+    """
 
     port: int
     status: int = 200

@@ -1,4 +1,6 @@
-"""Two releases measured on one GPU, as result files: what differs between them is stated here, the noise is made up."""
+"""Two releases measured on one GPU, as result files: what differs between them is stated here, the
+noise is made up.
+"""
 
 import hashlib
 import math
@@ -19,7 +21,9 @@ SPREAD = 0.003  # between processes, as seen on one H100
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """How one model differs in the new release, as factors: of eager, of the compiled step alone, of the cold start."""
+    """How one model differs in the new release, as factors: of eager, of the compiled step alone,
+    of the cold start.
+    """
 
     family: str
     eager: float = 1.0
@@ -40,16 +44,31 @@ MODELS = {
 
 
 def import_two_releases(
-    repeats: int = 3, models: Sequence[str] = tuple(MODELS), machine: str = MACHINE, seed: int = 1, **fields: Any
+    repeats: int = 3,
+    models: Sequence[str] = tuple(MODELS),
+    machine: str = MACHINE,
+    seed: int = 1,
+    **fields: Any,
 ) -> None:
     """Through the real import; `fields` replace those of the new release's documents."""
     rng = np.random.default_rng(seed)
     documents = [
-        *(document for name in models for document in _documents(rng, BASE, name, Release(""), repeats)),
-        *({**document, **fields} for name in models for document in _documents(rng, NEW, name, MODELS[name], repeats)),
+        *(
+            document
+            for name in models
+            for document in _documents(rng, BASE, name, Release(""), repeats)
+        ),
+        *(
+            {**document, **fields}
+            for name in models
+            for document in _documents(rng, NEW, name, MODELS[name], repeats)
+        ),
     ]
     report = import_results(
-        sources=[Source(f"{number}.json", orjson.dumps(one)) for number, one in enumerate(documents)], machine=machine
+        sources=[
+            Source(f"{number}.json", orjson.dumps(one)) for number, one in enumerate(documents)
+        ],
+        machine=machine,
     )
     assert not report.refused, report.refused[0]
 
@@ -64,7 +83,13 @@ def _documents(
 
 
 def document(
-    rng: np.random.Generator, build: str, model: str, mode: str, config: str, release: Release, repeat: int
+    rng: np.random.Generator,
+    build: str,
+    model: str,
+    mode: str,
+    config: str,
+    release: Release,
+    repeat: int,
 ) -> dict[str, Any]:
     """One result.v1 as the suite writes it, without samples."""
     benchmark = describe(f"{model}.standard.{mode}.bfloat16.static.b16", MODELS[model].family)
@@ -72,8 +97,14 @@ def document(
     failed = config != "eager" and release.status != "pass"
     return {
         "schema": "result.v1",
-        "job": {"job_id": number, "attempt": 1, "benchmark": benchmark["name"], "config": config, "build": build,
-                "planned_at": f"2026-11-21T1{repeat}:00:00+00:00"},
+        "job": {
+            "job_id": number,
+            "attempt": 1,
+            "benchmark": benchmark["name"],
+            "config": config,
+            "build": build,
+            "planned_at": f"2026-11-21T1{repeat}:00:00+00:00",
+        },
         "status": release.status if failed else "pass",
         "message": "lowering of aten.foo failed" if failed else "",
         "started_at": f"2026-11-21T1{repeat}:00:01+00:00",
@@ -84,7 +115,7 @@ def document(
         "metrics": {} if failed else _metrics(rng, model, mode, config, release),
         "absent": {},
         "samples": {},
-    }  # fmt: skip
+    }
 
 
 def environment(build: str, transformers: str = "5.17.0") -> dict[str, Any]:
@@ -98,7 +129,11 @@ def environment(build: str, transformers: str = "5.17.0") -> dict[str, Any]:
             "triton": "3.6",
         },
         "python": "3.12.3",
-        "libraries": {"transformers": transformers, "diffusers": "0.42.1", "triton": f"3.{version[2:4]}"},
+        "libraries": {
+            "transformers": transformers,
+            "diffusers": "0.42.1",
+            "triton": f"3.{version[2:4]}",
+        },
         "machine": {"cpu": "Xeon", "cores": 16, "memory_gb": 135.1, "gpu": "NVIDIA H100 80GB HBM3"},
         "settings": {"threads": 8},
     }

@@ -12,7 +12,11 @@ from typing import Any
 import boto3
 
 BUCKET = "artifacts-of-tests"
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests", "NO_PROXY": "127.0.0.1"}
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "tests",
+    "AWS_SECRET_ACCESS_KEY": "tests",
+    "NO_PROXY": "127.0.0.1",
+}
 
 
 class S3Server:
@@ -20,7 +24,11 @@ class S3Server:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])"],
+            [
+                sys.executable,
+                "-c",
+                "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])",
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

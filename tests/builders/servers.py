@@ -31,7 +31,9 @@ def running_postgres() -> Iterator[str]:
 
 
 def address(database: str = "") -> str:
-    """DATABASE_URL of a database on the server of the tests' own; without a name, of the tests' own."""
+    """DATABASE_URL of a database on the server of the tests' own; without a name, of the tests'
+    own.
+    """
     connection.ensure_connection()
     info = connection.connection.info
     secret = f":{quote(info.password, safe='')}" if info.password else ""

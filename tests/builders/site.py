@@ -1,4 +1,6 @@
-"""A machine, a track, a build, a worker and runs on them, so that a test says only what matters to it."""
+"""A machine, a track, a build, a worker and runs on them, so that a test says only what matters to
+it.
+"""
 
 import gzip
 import json
@@ -54,7 +56,9 @@ def catalog() -> dict[str, Any]:
 
 
 def machine(key: str = "cpu-2c") -> Machine:
-    return Machine.objects.get_or_create(key=key, defaults={"device_kind": "cpu", "default_size": "smoke"})[0]
+    return Machine.objects.get_or_create(
+        key=key, defaults={"device_kind": "cpu", "default_size": "smoke"}
+    )[0]
 
 
 def build(label: str = BUILD) -> TorchBuild:
@@ -76,7 +80,11 @@ def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **asked: Any) -> 
     """A triggered run on the machine cpu-2c: one job of the MLP, unless told otherwise."""
     if not Benchmark.objects.filter(name=UNET).exists():
         fleet.sync_catalog(catalog=catalog())
-    where = {"build": asked.get("build") or build().label, "machine": machine().key, "track": track().key}
+    where = {
+        "build": asked.get("build") or build().label,
+        "machine": machine().key,
+        "track": track().key,
+    }
     return trigger_run(**{**where, "benchmarks": benchmarks or [MLP], "configs": configs, **asked})
 
 
@@ -103,9 +111,13 @@ def reload(job: Job) -> Job:
 
 
 def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any) -> dict[str, Any]:
-    """A result.v1 of this job: it passed with a latency of 2 ms; `values` by metric, `fields` replace its own."""
+    """A result.v1 of this job: it passed with a latency of 2 ms; `values` by metric, `fields`
+    replace its own.
+    """
     metrics = {"latency_ms": 2.0} if values is None else values
-    case = {key: getattr(of.benchmark, key) for key in describe(MLP, "") if key != "default_configs"}
+    case = {
+        key: getattr(of.benchmark, key) for key in describe(MLP, "") if key != "default_configs"
+    }
     return {
         "schema": "result.v1",
         "job": {**of.spec, "attempt": of.attempt},
@@ -116,7 +128,10 @@ def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any)
         "suite_version": "0.1.0",
         "benchmark": case,
         "environment": environment(),
-        "metrics": {key: {"value": value, "low": value, "high": value, "n": 3} for key, value in metrics.items()},
+        "metrics": {
+            key: {"value": value, "low": value, "high": value, "n": 3}
+            for key, value in metrics.items()
+        },
         "absent": {},
         "samples": {"eager": {"unit": "ms", "inner": 10, "values": [2.0, 2.1, 1.9]}},
         **fields,
@@ -134,9 +149,19 @@ def environment(fingerprint: str = "0123456789abcdef") -> dict[str, Any]:
     }
 
 
-def delivery(job: Job, result: Mapping[str, Any] | None = None, status: str = "pass", **outcome: Any) -> bytes:
+def delivery(
+    job: Job, result: Mapping[str, Any] | None = None, status: str = "pass", **outcome: Any
+) -> bytes:
     """What a worker posts at a job's end, packed."""
-    told = {"status": status, "message": "", "exit_code": 0, "signal": None, "wall_s": 1.5, "log_tail": "", **outcome}
+    told = {
+        "status": status,
+        "message": "",
+        "exit_code": 0,
+        "signal": None,
+        "wall_s": 1.5,
+        "log_tail": "",
+        **outcome,
+    }
     return pack({"attempt": job.attempt, "outcome": told, "result": result})
 
 

@@ -13,7 +13,9 @@ NOW = timezone.now()
 
 
 def channel(url: str = "json://nowhere.example", **fields: Any) -> Channel:
-    return Channel.objects.create(**{"name": f"channel {Channel.objects.count()}", "url": url, **fields})
+    return Channel.objects.create(
+        **{"name": f"channel {Channel.objects.count()}", "url": url, **fields}
+    )
 
 
 def rule(*channels: Channel, **fields: Any) -> Rule:
@@ -27,13 +29,17 @@ def confirmed(**fields: Any) -> AlertEvent:
     """The event by which a group with one alert, 6.2 % slower, was confirmed."""
     group = alerting.group(state=AlertState.CONFIRMING, **fields)
     alerting.alert(group)
-    return triage.move(group=AlertGroup.objects.get(pk=group.pk), to=AlertState.CONFIRMED, why="In 6 pairs.")
+    return triage.move(
+        group=AlertGroup.objects.get(pk=group.pk), to=AlertState.CONFIRMED, why="In 6 pairs."
+    )
 
 
 def waiting(**fields: Any) -> Delivery:
     """A delivery of a confirmed event that is due."""
     event = confirmed()
-    return Delivery.objects.create(**{"channel": channel(), "event": event, "next_at": NOW, **fields})
+    return Delivery.objects.create(
+        **{"channel": channel(), "event": event, "next_at": NOW, **fields}
+    )
 
 
 def taken(to: Address, message: Message, delivery: str) -> str:

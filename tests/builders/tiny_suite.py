@@ -1,5 +1,5 @@
-"""The suite with small benchmarks that misbehave: ``python -m tests.builders.tiny_suite run …``, like the
-real one.
+"""The suite with small benchmarks that misbehave: ``python -m tests.builders.tiny_suite run …``,
+like the real one.
 
 Each is a real line of the registry with a real workload; only the file that would build it is here.
 """
@@ -96,7 +96,9 @@ def _register() -> None:
     real_load = registry.load
 
     def load(benchmark: registry.Benchmark) -> Any:
-        return WORKLOADS[benchmark.model]() if benchmark.model in WORKLOADS else real_load(benchmark)
+        return (
+            WORKLOADS[benchmark.model]() if benchmark.model in WORKLOADS else real_load(benchmark)
+        )
 
     registry.load = load
     for model in WORKLOADS:

@@ -1,4 +1,6 @@
-"""The site alone, as gunicorn serves it in production: a process of its own over a database of its own."""
+"""The site alone, as gunicorn serves it in production: a process of its own over a database of its
+own.
+"""
 
 import os
 import secrets
@@ -20,7 +22,9 @@ class WebProcess:
     """A running web server; `ask` is a client of it."""
 
     def __init__(self, var: Path, database_url: str) -> None:
-        self.ask = httpx.Client(base_url=f"http://127.0.0.1:{free_port()}", trust_env=False, timeout=60)
+        self.ask = httpx.Client(
+            base_url=f"http://127.0.0.1:{free_port()}", trust_env=False, timeout=60
+        )
         environment = {
             **{name: value for name, value in os.environ.items() if name not in OWN},
             "VAR_DIR": str(var),
@@ -34,7 +38,15 @@ class WebProcess:
             prepare = [sys.executable, "manage.py", command, "--no-input", "--verbosity", "0"]
             subprocess.run(prepare, cwd=ROOT, env=environment, check=True)
         bind = self.ask.base_url.netloc.decode()
-        serve = [sys.executable, "-m", "gunicorn", "--config", "python:dashboard.web_server", "--bind", bind]
+        serve = [
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--config",
+            "python:dashboard.web_server",
+            "--bind",
+            bind,
+        ]
         self._process = subprocess.Popen(serve, cwd=ROOT, env=environment)
 
     def is_running(self) -> bool:

@@ -1,9 +1,9 @@
-"""A site that a worker can talk to: a real HTTP server with the answers of the worker API, and a record of
-the calls.
+"""A site that a worker can talk to: a real HTTP server with the answers of the worker API, and a
+record of the calls.
 
-It keeps jobs in memory and decides as docs/architecture.md says: one claim per attempt, 409 for every other
-attempt, a new boot id voids the claims of the old one. `stop` and `start` are the site's death and its return
-on the same port.
+It keeps jobs in memory and decides as docs/architecture.md says: one claim per attempt, 409 for
+every other attempt, a new boot id voids the claims of the old one. `stop` and `start` are the
+site's death and its return on the same port.
 """
 
 import gzip
@@ -31,7 +31,8 @@ class SiteJob:
     state: str = "queued"
     cancel: bool = False
     beats: list[dict[str, Any]] = field(default_factory=list)
-    bodies: list[dict[str, Any]] = field(default_factory=list)  # every result body that arrived, also a repeated one
+    # Every result body that arrived, also a repeated one
+    bodies: list[dict[str, Any]] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     requirements: str = ""  # the set that was agreed on
 
@@ -48,9 +49,11 @@ class SiteServer:
         self.calls: list[str] = []
         self.hellos: list[dict[str, Any]] = []
         self.environments: list[dict[str, Any]] = []  # what was told of them, in order
-        self.pinned: dict[tuple[str, ...], str] = {}  # packages that were asked for -> the set that counts
+        # Packages that were asked for -> the set that counts
+        self.pinned: dict[tuple[str, ...], str] = {}
         self.refuse: dict[str, tuple[int, str]] = {}
-        self.refuse_results = ""  # why result documents are answered 422; an outcome without one is taken
+        # Why result documents are answered 422; an outcome without one is taken
+        self.refuse_results = ""
         self.forgive_after = 0  # with this many calls `refuse` is forgotten; 0: never
         self.paused = False
         self.repositories: list[dict[str, Any]] = []  # what workers are told to fetch
@@ -67,7 +70,9 @@ class SiteServer:
         handler = type("Handler", (_Handler,), {"site": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), handler)
         self._port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+        ).start()
 
     def stop(self) -> None:
         self._server.shutdown()
@@ -91,7 +96,9 @@ class SiteServer:
         """The messages that came with environments in this state."""
         return [each["message"] for each in self.environments if each["state"] == state]
 
-    def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, dict[str, Any]]:
+    def answer(
+        self, method: str, path: str, query: dict[str, list[str]], body: bytes
+    ) -> tuple[int, dict[str, Any]]:
         call = path.removeprefix("/api/v1/worker/")
         self.calls.append(f"{method} {call}")
         if len(self.calls) == self.forgive_after:
@@ -121,18 +128,31 @@ class SiteServer:
         limits = {"paused": self.paused, "heartbeat_s": 0.2, "lease_s": 30}
         return 200, {"worker": "local", "machine": "cpu", "queue": "machine.cpu", **limits}
 
-    def _job_call(self, call: str, query: dict[str, list[str]], body: bytes) -> tuple[int, dict[str, Any]]:
-        found = re.fullmatch(r"jobs/([^/]+)/(claim|requirements|heartbeat|result|artifacts/(.+))", call)
+    def _job_call(
+        self, call: str, query: dict[str, list[str]], body: bytes
+    ) -> tuple[int, dict[str, Any]]:
+        found = re.fullmatch(
+            r"jobs/([^/]+)/(claim|requirements|heartbeat|result|artifacts/(.+))", call
+        )
         job = self.jobs.get(found[1]) if found else None
         if not found or not job:
             return 404, {"detail": "no such job"}
         if found[3]:
             job.artifacts[found[3]] = body
-            return (200, {"digest": "d"}) if query["attempt"] == [str(job.attempt)] else (409, {"detail": "attempt"})
+            return (
+                (200, {"digest": "d"})
+                if query["attempt"] == [str(job.attempt)]
+                else (409, {"detail": "attempt"})
+            )
         document = json.loads(body)
         if document["attempt"] != job.attempt:
             return 409, {"detail": f"attempt {job.attempt} counts"}
-        calls = {"claim": self._claim, "requirements": self._pin, "heartbeat": self._beat, "result": self._result}
+        calls = {
+            "claim": self._claim,
+            "requirements": self._pin,
+            "heartbeat": self._beat,
+            "result": self._result,
+        }
         return calls[found[2]](job, document)
 
     def _claim(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -144,7 +164,11 @@ class SiteServer:
         if job.environment is None:
             return 200, {"job": spec, **limits}
         known = self.pinned.get(tuple(job.environment["packages"]))
-        return 200, {"job": spec, "environment": {"requirements": known, **job.environment}, **limits}
+        return 200, {
+            "job": spec,
+            "environment": {"requirements": known, **job.environment},
+            **limits,
+        }
 
     def _pin(self, job: SiteJob, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         assert job.environment
@@ -163,7 +187,13 @@ class SiteServer:
         if self.refuse_results and body["result"]:
             return 422, {"detail": self.refuse_results}
         job.bodies.append(body)
-        job.state = "cancelled" if body["outcome"]["status"] == "cancelled" else "done" if body["result"] else "failed"
+        job.state = (
+            "cancelled"
+            if body["outcome"]["status"] == "cancelled"
+            else "done"
+            if body["result"]
+            else "failed"
+        )
         return 200, {"state": job.state}
 
 

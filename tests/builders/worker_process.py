@@ -15,10 +15,14 @@ from tests.builders.worker import TOKEN, SiteServer, wait_for
 
 
 class WorkerProcess:
-    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it, and again."""
+    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it,
+    and again.
+    """
 
     def __init__(self, home: Path, site: SiteServer, broker_url: str, sent_from: str = "") -> None:
-        """sent_from: the broker's address with the account of the site, where that is another one."""
+        """sent_from: the broker's address with the account of the site, where that is another
+        one.
+        """
         self.home, self.site = home, site
         self.log = home / "worker.log"
         interpreter = home / "python"
@@ -26,10 +30,19 @@ class WorkerProcess:
         interpreter.chmod(0o755)
         self._environment = {
             **os.environ,
-            **{"SITE_URL": site.url, "WORKER_TOKEN": TOKEN, "BROKER_URL": broker_url, "HOME": str(home)},
+            **{
+                "SITE_URL": site.url,
+                "WORKER_TOKEN": TOKEN,
+                "BROKER_URL": broker_url,
+                "HOME": str(home),
+            },
             "LOG_FORMAT": "json",
             "TMPDIR": str(home),
-            **{"WORKER_DIR": str(home / "worker"), "WORKER_LOCK_DIR": str(home), "SUITE_PYTHON": str(interpreter)},
+            **{
+                "WORKER_DIR": str(home / "worker"),
+                "WORKER_LOCK_DIR": str(home),
+                "SUITE_PYTHON": str(interpreter),
+            },
         }
         self._sender = Celery("sender", broker=sent_from or broker_url)
         self._sender.conf.task_queue_max_priority = 9
@@ -47,7 +60,9 @@ class WorkerProcess:
                 stderr=output,
                 start_new_session=True,
             )
-        wait_for(lambda: " ready." in self.log.read_text()[seen:] or self.process.poll() is not None)
+        wait_for(
+            lambda: " ready." in self.log.read_text()[seen:] or self.process.poll() is not None
+        )
 
     def runs(self) -> bool:
         return hasattr(self, "process") and self.process.poll() is None

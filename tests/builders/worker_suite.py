@@ -1,7 +1,8 @@
-"""A suite that does one thing, which the job's config names: python worker_suite.py run JOB_FILE RESULT_FILE.
+"""A suite that does one thing, which the job's config names: python worker_suite.py run JOB_FILE
+RESULT_FILE.
 
-Standard library only. As `SUITE_PYTHON` (see `as_interpreter` in tests/runner/conftest.py) it also answers what the
-worker asks an interpreter when it starts.
+Standard library only. As `SUITE_PYTHON` (see `as_interpreter` in tests/runner/conftest.py) it also
+answers what the worker asks an interpreter when it starts.
 """
 
 import json
@@ -35,7 +36,9 @@ def say(text: str) -> None:
 
 
 def write_result(folder: Path, **more: Any) -> None:
-    (folder / "result.json").write_text(json.dumps({"schema": "result.v1", "status": "pass", **more}))
+    (folder / "result.json").write_text(
+        json.dumps({"schema": "result.v1", "status": "pass", **more})
+    )
 
 
 def spawn(code: str, **options: Any) -> None:
@@ -45,18 +48,27 @@ def spawn(code: str, **options: Any) -> None:
         file.write(f"{child.pid}\n")
 
 
-DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
+DEAF = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', "
+    "flush=True); time.sleep(600)"
+)
 
 
 def eager(folder: Path) -> None:
     say("phase: sampling")
-    write_result(folder, environment=dict(os.environ), found=[path.name for path in Path().iterdir()])
+    write_result(
+        folder, environment=dict(os.environ), found=[path.name for path in Path().iterdir()]
+    )
 
 
 def own_models(folder: Path) -> None:
     """The files of own models that the job names, with their text."""
     sources = [Path(path) for path in json.loads((folder / "job.json").read_text())["sources"]]
-    files = [file for path in sources for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    files = [
+        file
+        for path in sources
+        for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
+    ]
     write_result(folder, files={file.name: file.read_text() for file in files})
 
 

@@ -12,18 +12,24 @@ from benchmarks_suite.workload import Inputs, Workload
 WIDTH, BATCH = 32, 16
 
 
-def a_benchmark(mode: str = "training", dtype: str = "float32", shapes: str = "static") -> Benchmark:
+def a_benchmark(
+    mode: str = "training", dtype: str = "float32", shapes: str = "static"
+) -> Benchmark:
     return Benchmark("tiny", "toy", "smoke", mode, dtype, shapes, BATCH, "samples")
 
 
 def a_module(depth: int = 4) -> nn.Module:
-    layers = [layer for _ in range(depth) for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH))]
+    layers = [
+        layer
+        for _ in range(depth)
+        for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH))
+    ]
     return nn.Sequential(*layers)
 
 
 class ThreeLayers(nn.Module):
-    """Linear layers called one by one: after a break inside a loop, or in nn.Sequential, dynamo skips the
-    whole frame.
+    """Linear layers called one by one: after a break inside a loop, or in nn.Sequential, dynamo
+    skips the whole frame.
     """
 
     def __init__(self) -> None:

@@ -95,9 +95,17 @@ def test_a_file_of_another_tool_is_posted(client: Client) -> None:
 def test_results_are_posted_once(client: Client) -> None:
     rng = np.random.default_rng(1)
     passed = releases.Release("llm")
-    results = [releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, one) for one in range(2)]
+    results = [
+        releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, one)
+        for one in range(2)
+    ]
     assert client.post_results(results, machine="lab")["added"] == 2
-    assert client.post_results(results, dry_run=True) == {"added": 0, "known": 2, "refused": [], "left_out": {}}
+    assert client.post_results(results, dry_run=True) == {
+        "added": 0,
+        "known": 2,
+        "refused": [],
+        "left_out": {},
+    }
 
 
 def test_a_refusal_carries_the_sites_own_words(client: Client) -> None:

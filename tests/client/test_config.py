@@ -26,7 +26,10 @@ def test_a_variable_counts_more_than_the_file(written: dict[str, str]) -> None:
 
 
 def test_an_argument_counts_most(written: dict[str, str]) -> None:
-    assert config("http://mine", environment={**written, "COMPILEWATCH_URL": "http://other"}).url == "http://mine"
+    assert (
+        config("http://mine", environment={**written, "COMPILEWATCH_URL": "http://other"}).url
+        == "http://mine"
+    )
 
 
 def test_the_file_lies_where_programs_configurations_do(tmp_path: Path) -> None:

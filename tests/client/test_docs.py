@@ -1,4 +1,6 @@
-"""docs/api.md, command-line.md, gate.md and the notebook: every command in them is run, against a real site."""
+"""docs/api.md, command-line.md, gate.md and the notebook: every command in them is run, against a
+real site.
+"""
 
 import json
 import os
@@ -34,7 +36,9 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def commands(page: str, *, measure: bool = False) -> list[str]:
-    """Each command of a page's shell blocks, with its continued lines; those that install are left out."""
+    """Each command of a page's shell blocks, with its continued lines; those that install are left
+    out.
+    """
     text = "".join(blocks(page, "sh")).replace("\\\n", " ")
     lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("pip ")]
     return [line for line in lines if measures(line) == measure]
@@ -43,7 +47,9 @@ def commands(page: str, *, measure: bool = False) -> list[str]:
 def measures(line: str) -> bool:
     """Whether it waits for jobs, which nobody runs in these tests."""
     words = shlex.split(line)
-    return bool({"gate", "compare", "bisect"} & {*words}) or ("run" in words and "--dry-run" not in words)
+    return bool({"gate", "compare", "bisect"} & {*words}) or (
+        "run" in words and "--dry-run" not in words
+    )
 
 
 class Shell:
@@ -53,7 +59,11 @@ class Shell:
         for name, words in {"compilewatch": "-m compilewatch_client", "python": ""}.items():
             (folder / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
             (folder / name).chmod(0o755)
-        environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        environment = {
+            **os.environ,
+            "PATH": f"{folder}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+        }
         self._how: dict[str, Any] = {"shell": True, "cwd": folder, "env": environment, "text": True}
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
@@ -80,11 +90,14 @@ def shell(online: None, tmp_path: Path) -> Shell:
     alerting.group(pk=1)
     data = ROOT / "tests" / "data"
     (tmp_path / "result.json").write_bytes((data / "golden" / "result.pass.json").read_bytes())
-    (tmp_path / "benchmark_results.json").write_bytes((data / "imports" / "torchao_first.json").read_bytes())
+    (tmp_path / "benchmark_results.json").write_bytes(
+        (data / "imports" / "torchao_first.json").read_bytes()
+    )
     return Shell(tmp_path)
 
 
-# --- The command ------------------------------------------------------------------------------------------------------
+# --- The command
+# ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("line", commands("command-line.md"))
 def test_a_command_of_the_docs_ends_well(shell: Shell, line: str) -> None:
     done = shell.run(line)
@@ -92,7 +105,9 @@ def test_a_command_of_the_docs_ends_well(shell: Shell, line: str) -> None:
     assert done.stdout
 
 
-@pytest.mark.parametrize("line", commands("command-line.md", measure=True) + commands("gate.md", measure=True)[:1])
+@pytest.mark.parametrize(
+    "line", commands("command-line.md", measure=True) + commands("gate.md", measure=True)[:1]
+)
 def test_a_command_that_measures_is_taken(shell: Shell, line: str) -> None:
     site.build(comparing.BASE)
     site.build("2.12.0+cpu")
@@ -108,7 +123,8 @@ def test_the_gate_between_two_interpreters_is_run(shell: Shell, tmp_path: Path) 
         (folder / "python").write_bytes((tmp_path / "python").read_bytes())
         (folder / "python").chmod(0o755)
     done = shell.run(commands("gate.md", measure=True)[1])
-    assert done.returncode in {0, 1, 3}, done.stderr  # one machine, one torch: what it finds is its noise
+    # One machine, one torch: what it finds is its noise
+    assert done.returncode in {0, 1, 3}, done.stderr
     assert done.stdout.startswith("### base (torch ")
 
 
@@ -117,7 +133,8 @@ def test_every_command_is_told() -> None:
     assert all(re.search(rf"^\| `{name}\b", text, re.MULTILINE) for name in COMMANDS)
 
 
-# --- The API ----------------------------------------------------------------------------------------------------------
+# --- The API
+# ----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("line", blocks("api.md", "sh"))
 def test_a_call_of_the_docs_is_answered(shell: Shell, line: str) -> None:
     done = shell.run(line.replace("curl", "curl -sS --fail-with-body"))
@@ -132,25 +149,36 @@ def test_the_results_of_the_docs_are_there(shell: Shell) -> None:
     assert Result.objects.filter(job__run__track__key="torchao").count() == 6
 
 
-def test_the_python_of_the_docs_reads_the_series(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_of_the_docs_reads_the_series(
+    shell: Shell, capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(blocks("api.md", "python")[0], {})
     assert f"{site.MLP} inductor 2.0 ms" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "address", re.findall(r"\| `(/(?:badge|embed|oembed|alerts)[^`?]*)", (DOCS / "api.md").read_text())
+    "address",
+    re.findall(r"\| `(/(?:badge|embed|oembed|alerts)[^`?]*)", (DOCS / "api.md").read_text()),
 )
 def test_an_address_for_other_pages_is_there(address: str, admin_client: Browser) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     address = address.replace("<benchmark>", site.MLP).replace("<config>", "inductor")
     url = f"/series/{site.MLP}/"
-    assert admin_client.get(address, {"url": url} if address == "/oembed" else {}).status_code == 200
+    assert (
+        admin_client.get(address, {"url": url} if address == "/oembed" else {}).status_code == 200
+    )
 
 
-# --- The notebook -----------------------------------------------------------------------------------------------------
+# --- The notebook
+# -----------------------------------------------------------------------------------------------------
 def test_the_notebook_draws_a_series_in_five_lines(shell: Shell) -> None:
     cells = json.loads((DOCS / "notebook.ipynb").read_text())["cells"]
-    lines = [line.rstrip("\n") for cell in cells if cell["cell_type"] == "code" for line in cell["source"]]
+    lines = [
+        line.rstrip("\n")
+        for cell in cells
+        if cell["cell_type"] == "code"
+        for line in cell["source"]
+    ]
     names: dict[str, Any] = {}
     exec("\n".join(lines[:-1]), names)
     figure = eval(lines[-1], names)
@@ -160,16 +188,27 @@ def test_the_notebook_draws_a_series_in_five_lines(shell: Shell) -> None:
     assert "\n".join(lines) == blocks("api.md", "python")[1].strip()
 
 
-# --- Workflows --------------------------------------------------------------------------------------------------------
+# --- Workflows
+# --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("schema", "file"), [("vendor.github-workflows", "github-actions.yml"), ("vendor.gitlab-ci", "gitlab-ci.yml")]
+    ("schema", "file"),
+    [("vendor.github-workflows", "github-actions.yml"), ("vendor.gitlab-ci", "gitlab-ci.yml")],
 )
-def test_a_workflow_follows_its_schema_and_its_command_is_understood(schema: str, file: str) -> None:
+def test_a_workflow_follows_its_schema_and_its_command_is_understood(
+    schema: str, file: str
+) -> None:
     done = subprocess.run(
-        [CHECKER, "--builtin-schema", schema, str(DOCS / "ci" / file)], capture_output=True, text=True, check=False
+        [CHECKER, "--builtin-schema", schema, str(DOCS / "ci" / file)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout
-    found = re.search(r"compilewatch_client (gate .*?)\n(?!\s+--)", (DOCS / "ci" / file).read_text(), re.DOTALL)
+    found = re.search(
+        r"compilewatch_client (gate .*?)\n(?!\s+--)", (DOCS / "ci" / file).read_text(), re.DOTALL
+    )
     assert found
-    asked = parser().parse_args(shlex.split(re.sub(r"\$\{\{.*?\}\}", "x", found[1].replace("\\\n", " "))))
+    asked = parser().parse_args(
+        shlex.split(re.sub(r"\$\{\{.*?\}\}", "x", found[1].replace("\\\n", " ")))
+    )
     assert (asked.command, asked.model, asked.repeats) == ("gate", ["gpt2"], 5)

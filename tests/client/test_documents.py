@@ -1,4 +1,6 @@
-"""The client's documents are those of the site: every field, its type, and whether it may be null."""
+"""The client's documents are those of the site: every field, its type, and whether it may be
+null.
+"""
 
 from typing import Any, get_type_hints
 
@@ -28,14 +30,22 @@ NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"
 @pytest.mark.parametrize("document", [*ANSWERS, *NESTED], ids=lambda document: document.__name__)
 def test_a_document_has_the_fields_and_types_that_the_site_describes(document: type) -> None:
     described = Browser().get("/api/v1/openapi.json").json()
-    told = described["components"]["schemas"][NESTED.get(document) or answered(described, *ANSWERS[document])]
+    told = described["components"]["schemas"][
+        NESTED.get(document) or answered(described, *ANSWERS[document])
+    ]
     assert set(told["required"]) == told["properties"].keys()
-    assert fields(document) == {name: described_type(field) for name, field in told["properties"].items()}
+    assert fields(document) == {
+        name: described_type(field) for name, field in told["properties"].items()
+    }
 
 
 def answered(described: Any, method: str, path: str) -> str:
     """The name of the schema of what a call answers; of a list the schema of its rows."""
-    [answer] = [one for code, one in described["paths"][f"/api/v1/{path}"][method]["responses"].items() if code < "3"]
+    [answer] = [
+        one
+        for code, one in described["paths"][f"/api/v1/{path}"][method]["responses"].items()
+        if code < "3"
+    ]
     name = described_type(answer["content"]["application/json"]["schema"])
     rows = described["components"]["schemas"][name]["properties"].get("results")
     return described_type(rows["items"]) if rows else name

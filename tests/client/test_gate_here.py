@@ -37,7 +37,10 @@ def test_a_model_that_takes_ten_times_as_long_does_not_pass(
     compilewatch: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the command of docs/gate.md."""
-    found = re.search(r"compilewatch_client (gate [^`]*before\.py[^`]*)```", (ROOT / "docs" / "gate.md").read_text())
+    found = re.search(
+        r"compilewatch_client (gate [^`]*before\.py[^`]*)```",
+        (ROOT / "docs" / "gate.md").read_text(),
+    )
     assert found
     written(tmp_path, "before", 1)
     written(tmp_path, "after", 20)
@@ -51,7 +54,16 @@ def test_a_model_that_takes_ten_times_as_long_does_not_pass(
 
 def test_both_sides_come_first_as_often() -> None:
     turns = list(in_turn([("m", "eager"), ("n", "eager")], repeats=2))
-    assert [side for _, side in turns] == ["base", "new", "new", "base", "new", "base", "base", "new"]
+    assert [side for _, side in turns] == [
+        "base",
+        "new",
+        "new",
+        "base",
+        "new",
+        "base",
+        "base",
+        "new",
+    ]
 
 
 def test_an_interpreter_that_cannot_run_the_suite_is_named() -> None:

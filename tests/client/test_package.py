@@ -23,7 +23,9 @@ def test_the_command_is_what_the_project_installs() -> None:
 
 @pytest.mark.slow
 def test_a_wheel_has_every_package_with_its_files(tmp_path: Path) -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for name in tracked.splitlines():
         if name.split("/")[0] in {
             "pyproject.toml",
@@ -49,6 +51,8 @@ def test_a_wheel_has_every_package_with_its_files(tmp_path: Path) -> None:
     subprocess.run([sys.executable, *wheel], check=True)
     packed = set(ZipFile(next(tmp_path.glob("*.whl"))).namelist())
     code = {
-        name for name in tracked.splitlines() if "/" in name and name.startswith(("compilewatch_client", "dashboard/"))
+        name
+        for name in tracked.splitlines()
+        if "/" in name and name.startswith(("compilewatch_client", "dashboard/"))
     }
     assert code <= packed

@@ -17,7 +17,8 @@ from tests.builders.package_index import PackageIndex
 pytestmark = pytest.mark.django_db
 LINUX = "cp311-cp311-manylinux_2_28_x86_64"
 ADD, BUILDS, TRACK = (
-    reverse(f"admin:dashboard_{name}") for name in ("torchbuild_add", "torchbuild_changelist", "track_add")
+    reverse(f"admin:dashboard_{name}")
+    for name in ("torchbuild_add", "torchbuild_changelist", "track_add")
 )
 
 
@@ -45,7 +46,9 @@ def test_a_build_is_added_by_its_version(admin_client: Client, index: PackageInd
     assert TorchBuild.objects.get(label="2.11.0").channel == "release"
 
 
-def test_a_version_that_does_not_exist_gets_a_sentence(admin_client: Client, index: PackageIndex) -> None:
+def test_a_version_that_does_not_exist_gets_a_sentence(
+    admin_client: Client, index: PackageIndex
+) -> None:
     page = text(add(admin_client, version="2.11.9"))
     assert "There is no torch 2.11.9. Did you mean 2.11.0" in page
     assert not TorchBuild.objects.filter(version__startswith="2.11").exists()
@@ -67,17 +70,23 @@ def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
         ({}, "A variant needs at least one environment variable or Inductor setting."),
     ],
 )
-def test_a_bad_variant_gets_a_sentence(admin_client: Client, asked: dict[str, str], told: str) -> None:
+def test_a_bad_variant_gets_a_sentence(
+    admin_client: Client, asked: dict[str, str], told: str
+) -> None:
     assert told in text(add(admin_client, base=site.build().pk, name="one", **asked))
     assert TorchBuild.objects.count() == 1
 
 
 def test_what_was_measured_on_a_build_cannot_be_changed_into_another(admin_client: Client) -> None:
-    page = text(admin_client.get(reverse("admin:dashboard_torchbuild_change", args=[site.build().pk])))
+    page = text(
+        admin_client.get(reverse("admin:dashboard_torchbuild_change", args=[site.build().pk]))
+    )
     assert ('name="index_url"' in page, 'name="version"' in page) == (True, False)
 
 
-def test_new_builds_are_looked_for_at_the_press_of_a_button(admin_client: Client, index: PackageIndex) -> None:
+def test_new_builds_are_looked_for_at_the_press_of_a_button(
+    admin_client: Client, index: PackageIndex
+) -> None:
     address = reverse("admin:dashboard_torchbuild_discover")
     assert "Ask these package indexes" in text(admin_client.get(address))
     assert index.calls == []
@@ -86,14 +95,20 @@ def test_new_builds_are_looked_for_at_the_press_of_a_button(admin_client: Client
 
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
     form = {"key": "pinned-2.13", "label": "", "kind": "pinned", "build": ""}
-    assert "A pinned track needs the build that it is pinned to." in text(admin_client.post(TRACK, form))
+    assert "A pinned track needs the build that it is pinned to." in text(
+        admin_client.post(TRACK, form)
+    )
     admin_client.post(TRACK, {**form, "build": site.build().pk})
     assert Track.objects.get().build == site.build()
 
 
 def test_a_requirement_set_can_be_deleted_to_be_resolved_anew(admin_client: Client) -> None:
-    row = Requirements.objects.create(build=site.build(), platform="linux_x86_64-cp311-cpu", text="torch==1\n")
-    admin_client.post(reverse("admin:dashboard_requirements_delete", args=[row.pk]), {"post": "yes"})
+    row = Requirements.objects.create(
+        build=site.build(), platform="linux_x86_64-cp311-cpu", text="torch==1\n"
+    )
+    admin_client.post(
+        reverse("admin:dashboard_requirements_delete", args=[row.pk]), {"post": "yes"}
+    )
     assert not Requirements.objects.exists()
 
 
@@ -110,6 +125,11 @@ def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_clien
         ],
     )
     page = text(admin_client.get(reverse("fleet")))
-    for shown in ("3,412 MB", "uv: no such version", "adopted <small>/usr/bin/python3", "numpy 2.4.6"):
+    for shown in (
+        "3,412 MB",
+        "uv: no such version",
+        "adopted <small>/usr/bin/python3",
+        "numpy 2.4.6",
+    ):
         assert shown in page
     assert "over the limit" not in page

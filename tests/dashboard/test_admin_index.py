@@ -58,6 +58,8 @@ def test_staff_without_a_permission_are_told_whom_to_ask(client: Client) -> None
     assert "Ask an administrator to add you to a group" in told(clerk(client))
 
 
-def test_the_page_asks_few_queries(admin_client: Client, django_assert_max_num_queries: object) -> None:
+def test_the_page_asks_few_queries(
+    admin_client: Client, django_assert_max_num_queries: object
+) -> None:
     with django_assert_max_num_queries(8):  # type: ignore[operator]
         admin_client.get(INDEX)

@@ -1,4 +1,6 @@
-"""Channels, rules and the log of messages in the admin: secrets stay secret, bad input gets a sentence."""
+"""Channels, rules and the log of messages in the admin: secrets stay secret, bad input gets a
+sentence.
+"""
 
 import re
 from collections.abc import Iterator
@@ -43,9 +45,15 @@ def change(client: Client, of: Channel, **fields: Any) -> Any:
 
 def rule_form(**fields: Any) -> dict[str, Any]:
     return {
-        "name": "all", "enabled": "on", "channels": [channel().pk], "minimum_effect_percent": "0",
-        "minimum_severity": "low", "when": "at_once", "time_zone": "UTC", **fields,
-    }  # fmt: skip
+        "name": "all",
+        "enabled": "on",
+        "channels": [channel().pk],
+        "minimum_effect_percent": "0",
+        "minimum_severity": "low",
+        "when": "at_once",
+        "time_zone": "UTC",
+        **fields,
+    }
 
 
 def test_a_webhooks_secret_is_made_and_shown_once(admin_client: Client) -> None:
@@ -85,7 +93,9 @@ def test_an_empty_address_keeps_the_old_one(admin_client: Client) -> None:
         ("", "This field is required."),
     ],
 )
-def test_an_address_that_cannot_work_gets_a_sentence(admin_client: Client, url: str, told: str) -> None:
+def test_an_address_that_cannot_work_gets_a_sentence(
+    admin_client: Client, url: str, told: str
+) -> None:
     assert told in page_text(add(admin_client, url=url))
     assert not Channel.objects.exists()
 
@@ -107,14 +117,23 @@ def test_a_test_is_sent_and_its_answer_shown(admin_client: Client, hook: Receive
 def test_the_answer_to_a_failed_test_is_shown(admin_client: Client, hook: Receiver) -> None:
     hook.status = 503
     url = reverse("admin:dashboard_channel_send_a_test", args=[channel(hook.url).pk])
-    assert "Not sent. The channel said: 127.0.0.1 answered 503" in page_text(admin_client.get(url, follow=True))
+    assert "Not sent. The channel said: 127.0.0.1 answered 503" in page_text(
+        admin_client.get(url, follow=True)
+    )
 
 
 def test_a_rule_is_made(admin_client: Client) -> None:
-    response = admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(metric_keys=["latency_ms"]))
+    response = admin_client.post(
+        reverse("admin:dashboard_rule_add"), rule_form(metric_keys=["latency_ms"])
+    )
     assert response.status_code == 302
     made = Rule.objects.get()
-    assert (made.metric_keys, made.families, made.weekday, made.channels.count()) == (["latency_ms"], [], None, 1)
+    assert (made.metric_keys, made.families, made.weekday, made.channels.count()) == (
+        ["latency_ms"],
+        [],
+        None,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,13 +145,21 @@ def test_a_rule_is_made(admin_client: Client) -> None:
         ({"time_zone": "Mars/Base"}, "Select a valid choice."),
     ],
 )
-def test_a_rule_that_cannot_work_gets_a_sentence(admin_client: Client, wrong: dict[str, Any], told: str) -> None:
-    assert told in page_text(admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(**wrong)))
+def test_a_rule_that_cannot_work_gets_a_sentence(
+    admin_client: Client, wrong: dict[str, Any], told: str
+) -> None:
+    assert told in page_text(
+        admin_client.post(reverse("admin:dashboard_rule_add"), rule_form(**wrong))
+    )
 
 
 def test_the_log_shows_the_answer_and_sends_again_after_a_question(admin_client: Client) -> None:
     made = Delivery.objects.create(
-        channel=channel(), event=confirmed(), state="failed", answer="the box is full", next_at=timezone.now()
+        channel=channel(),
+        event=confirmed(),
+        state="failed",
+        answer="the box is full",
+        next_at=timezone.now(),
     )
     assert "the box is full" in page_text(admin_client.get(DELIVERIES))
     form = {"action": "send_again", "_selected_action": made.pk}
@@ -152,5 +179,7 @@ def test_every_list_opens_with_rows(admin_client: Client) -> None:
 
 def test_what_people_do_with_alerts_is_not_done_in_the_admin(admin_client: Client) -> None:
     group = confirmed().group
-    response = admin_client.post(reverse("admin:dashboard_alertgroup_change", args=[group.pk]), {"title": "x"})
+    response = admin_client.post(
+        reverse("admin:dashboard_alertgroup_change", args=[group.pk]), {"title": "x"}
+    )
     assert response.status_code == 403

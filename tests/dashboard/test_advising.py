@@ -8,7 +8,14 @@ import pytest
 
 from dashboard import advice_charts
 from dashboard.advising import Advice, advise, by_steps, by_time
-from dashboard.advising_text import certainty, from_words, number_of, sentence, verdict_by_steps, verdict_by_time
+from dashboard.advising_text import (
+    certainty,
+    from_words,
+    number_of,
+    sentence,
+    verdict_by_steps,
+    verdict_by_time,
+)
 from dashboard.ratios import Level, level
 from dashboard.running_costs import METRICS, Option, Start
 
@@ -20,7 +27,11 @@ def measured(*values: float, error: float = 1e-4) -> Level:
 
 
 def eager(**more: float) -> Option:
-    return Option("eager", 0, {"latency_ms": measured(EAGER_MS)} | {key: measured(one) for key, one in more.items()})
+    return Option(
+        "eager",
+        0,
+        {"latency_ms": measured(EAGER_MS)} | {key: measured(one) for key, one in more.items()},
+    )
 
 
 def option(name: str, step_ms: float, cold_start_s: float, **more: float) -> Option:
@@ -57,7 +68,9 @@ def test_the_break_even_is_the_one_that_the_suite_writes() -> None:
 def test_between_two_break_evens_the_cheaper_start_is_used() -> None:
     found = advice(REGIONAL, INDUCTOR)
     assert used(found) == ["eager", "regional", "inductor"]
-    assert sentence(found) == "Below 500 steps stay in eager; from 500 to 1\u2009000 use regional; above, use inductor."
+    assert sentence(found) == (
+        "Below 500 steps stay in eager; from 500 to 1\u2009000 use regional; above, use inductor."
+    )
 
 
 def test_a_config_that_another_beats_in_start_and_step_is_never_advised() -> None:
@@ -79,7 +92,10 @@ def test_a_config_that_is_not_faster_is_never_advised() -> None:
 
 
 def test_a_step_that_may_be_shorter_is_a_doubt_and_no_advice() -> None:
-    blurred = {key: measured(one.value, error=0.05) for key, one in option("inductor", 98, 5).levels.items()}
+    blurred = {
+        key: measured(one.value, error=0.05)
+        for key, one in option("inductor", 98, 5).levels.items()
+    }
     found = advice(Option("inductor", 1, blurred))
     assert used(found) == ["eager"]
     assert found.doubts[0].percent.low < 0 < found.doubts[0].percent.high
@@ -87,13 +103,16 @@ def test_a_step_that_may_be_shorter_is_a_doubt_and_no_advice() -> None:
 
 
 def test_the_interval_of_a_break_even_holds_the_truth_as_often_as_it_says() -> None:
-    """Start and speedup measured with known errors around 10 s and 80 ms; the truth is 496 steps."""
+    """Start and speedup measured with known errors around 10 s and 80 ms; the truth is 496
+    steps.
+    """
     rng, hits, trials = np.random.default_rng(5), 0, 300
     for _ in range(trials):
         step, start = 80 * math.exp(rng.normal(0, 0.02)), 10 * math.exp(rng.normal(0, 0.05))
         levels = {**option("regional", step, start).levels} | {
-            "speedup": measured(EAGER_MS / step, error=0.02), "cold_start_s": measured(start, error=0.05),
-        }  # fmt: skip
+            "speedup": measured(EAGER_MS / step, error=0.02),
+            "cold_start_s": measured(start, error=0.05),
+        }
         found = advise([eager(), Option("regional", 1, levels)], "cold", rng)
         hits += any(one.from_steps.low <= 496 <= one.from_steps.high for one in found.stretches[1:])
     assert 0.91 < hits / trials < 0.99
@@ -124,19 +143,26 @@ def test_what_slows_a_whole_process_favours_no_config() -> None:
 
 def test_a_cheaper_kind_of_start_brings_the_break_even_forward() -> None:
     regional = option("regional", 80, 10, warm_start_s=1, restored_start_s=2)
-    cold, warm, restored = (advice(regional, start=start).stretches[1] for start in ("cold", "warm", "restored"))
+    cold, warm, restored = (
+        advice(regional, start=start).stretches[1] for start in ("cold", "warm", "restored")
+    )
     assert warm.from_steps.value < restored.from_steps.value < cold.from_steps.value
 
 
 def test_a_start_that_was_not_measured_is_said_to_be_missing() -> None:
     found = advice(REGIONAL, start="warm")
     assert sentence(found) == "Not known: no config has a warm start that was measured."
-    assert [(one.config, one.text) for one in found.left_out] == [("regional", "its warm start was not measured")]
+    assert [(one.config, one.text) for one in found.left_out] == [
+        ("regional", "its warm start was not measured")
+    ]
 
 
 def test_a_config_that_needs_more_memory_than_there_is_is_left_out() -> None:
-    found = advice(option("regional", 80, 10, peak_memory_gb=30.0), option("inductor", 50, 40, peak_memory_gb=9.0),
-                   limit=24.0)  # fmt: skip
+    found = advice(
+        option("regional", 80, 10, peak_memory_gb=30.0),
+        option("inductor", 50, 40, peak_memory_gb=9.0),
+        limit=24.0,
+    )
     assert "it needs 30 GB, and 24 GB are allowed" in [one.text for one in found.left_out]
     assert "regional" not in used(found)
 
@@ -158,8 +184,11 @@ def test_where_eager_does_not_fit_another_config_is_used_from_the_first_step() -
 
 def test_without_an_eager_arm_a_config_is_judged_by_its_own_steps() -> None:
     levels = {"latency_ms": measured(50), "cold_start_s": measured(40)}
-    found = advise([Option("eager", 0, {}, "it ended in oom"), Option("inductor", 1, levels)], "cold",
-                   np.random.default_rng(1))  # fmt: skip
+    found = advise(
+        [Option("eager", 0, {}, "it ended in oom"), Option("inductor", 1, levels)],
+        "cold",
+        np.random.default_rng(1),
+    )
     assert used(found) == ["inductor"]
     assert found.left_out[0].text == "it ended in oom"
 
@@ -185,7 +214,10 @@ def test_for_a_number_of_steps_the_soonest_is_first_and_its_lead_is_told() -> No
 
 def test_for_a_time_the_one_with_most_steps_is_first() -> None:
     ranked = by_time(advice(REGIONAL, INDUCTOR), 3600)
-    assert verdict_by_time(ranked, 3600) == "1 h: inductor does 71\u2009200 steps, 98 % more than eager."
+    assert (
+        verdict_by_time(ranked, 3600)
+        == "1 h: inductor does 71\u2009200 steps, 98 % more than eager."
+    )
 
 
 def test_a_run_that_ends_within_the_start_has_done_no_step() -> None:
@@ -216,10 +248,16 @@ def test_numbers_of_steps_have_the_digits_that_count(count: float, text: str) ->
 
 def test_the_figure_marks_each_break_even_on_the_line_that_gets_ahead() -> None:
     found = advice(REGIONAL, INDUCTOR)
-    marks = next(trace for trace in advice_charts.figure(found)["data"] if trace.get("name") == "break-even")
+    marks = next(
+        trace for trace in advice_charts.figure(found)["data"] if trace.get("name") == "break-even"
+    )
     assert list(marks["x"]) == [one.from_steps.value for one in found.stretches[1:]]
-    assert marks["y"] == pytest.approx([0.1 * steps if place == 0 else 0.08 * steps + 9.92
-                                        for place, steps in enumerate(marks["x"])])  # fmt: skip
+    assert marks["y"] == pytest.approx(
+        [
+            0.1 * steps if place == 0 else 0.08 * steps + 9.92
+            for place, steps in enumerate(marks["x"])
+        ]
+    )
 
 
 def test_against_eager_its_own_line_is_one() -> None:

@@ -14,10 +14,18 @@ from tests.builders import site
 pytestmark = pytest.mark.django_db
 ADVISOR = f"/advisor/{site.MLP}/"
 SLOW = {"latency_ms": 2.0}
-FAST = {"latency_ms": 1.0, "eager_latency_ms": 2.0, "speedup": 2.0, "cold_start_s": 1.0, "peak_memory_gb": 3.0}
+FAST = {
+    "latency_ms": 1.0,
+    "eager_latency_ms": 2.0,
+    "speedup": 2.0,
+    "cold_start_s": 1.0,
+    "peak_memory_gb": 3.0,
+}
 
 
-def land(config: str, values: dict[str, float], /, build: str = site.BUILD, **fields: object) -> None:
+def land(
+    config: str, values: dict[str, float], /, build: str = site.BUILD, **fields: object
+) -> None:
     worker = site.worker(f"w{Job.objects.count()}")
     job = site.running_job(worker, configs=(config,), build=site.build(build).label)
     take_in(job, site.result(job, values, **fields))
@@ -72,7 +80,9 @@ def test_a_memory_limit_of_the_address_is_kept_to(reader: Client) -> None:
     assert "it needs 3 GB, and 2 GB are allowed" in reader.get(f"{ADVISOR}?memory_gb=2").text
 
 
-@pytest.mark.parametrize("query", ["steps=many", "steps=-4", "hours=nan", "memory_gb=1e99", "start=lukewarm"])
+@pytest.mark.parametrize(
+    "query", ["steps=many", "steps=-4", "hours=nan", "memory_gb=1e99", "start=lukewarm"]
+)
 @pytest.mark.usefixtures("measured")
 def test_what_an_address_says_in_vain_changes_nothing(reader: Client, query: str) -> None:
     assert "Below 1\u2009000 steps stay in eager" in reader.get(f"{ADVISOR}?{query}").text
@@ -100,7 +110,10 @@ def test_the_export_has_every_config_with_its_break_even(reader: Client) -> None
 def test_the_newest_build_is_advised_on_unless_another_is_named(reader: Client) -> None:
     land("inductor", FAST | {"cold_start_s": 4.0}, build="2.14.0")
     assert "Below 4\u2009000 steps" in reader.get(ADVISOR).text
-    assert "Below 1\u2009000 steps" in reader.get(f"{ADVISOR}?build={site.BUILD.replace('+', '%2B')}").text
+    assert (
+        "Below 1\u2009000 steps"
+        in reader.get(f"{ADVISOR}?build={site.BUILD.replace('+', '%2B')}").text
+    )
 
 
 @pytest.mark.usefixtures("measured")

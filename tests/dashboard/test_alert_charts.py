@@ -1,4 +1,6 @@
-"""The figures of an alert: levels, the eager control beside it, and the processes that confirmed it."""
+"""The figures of an alert: levels, the eager control beside it, and the processes that confirmed
+it.
+"""
 
 from dataclasses import replace
 
@@ -19,7 +21,11 @@ def step(of: object, index: int = 3, effect: float = 20.0, unit: str = "percent"
 def test_points_and_levels_are_percent_of_the_level_before() -> None:
     points = line([10.0, 10.0, 10.0, 12.0, 12.0])
     before, band, after, shown = change_figure(points, None, step(points), LATENCY)["data"]
-    assert (before["y"], after["y"], band["y"]) == ([0.0, 0.0], [20.0, 20.0], [18.0, 18.0, 22.0, 22.0])
+    assert (before["y"], after["y"], band["y"]) == (
+        [0.0, 0.0],
+        [20.0, 20.0],
+        [18.0, 18.0, 22.0, 22.0],
+    )
     assert shown["y"] == pytest.approx([0, 0, 0, 20, 20])
 
 

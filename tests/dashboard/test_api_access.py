@@ -22,7 +22,9 @@ def test_a_stranger_is_told_to_send_a_token(client: Client) -> None:
     assert (answer.status_code, "Bearer" in answer.json()["detail"]) == (401, True)
 
 
-def test_on_a_site_that_everybody_may_read_no_token_is_needed(client: Client, settings: Any) -> None:
+def test_on_a_site_that_everybody_may_read_no_token_is_needed(
+    client: Client, settings: Any
+) -> None:
     settings.PUBLIC_READ = True
     assert client.get(API + "machines").status_code == 200
     assert client.post(API + "runs", {}, content_type="application/json").status_code == 401
@@ -34,12 +36,17 @@ def test_a_token_that_does_not_count_is_refused_even_where_none_is_needed(settin
 
 
 def test_a_token_without_the_scope_is_refused_with_its_name() -> None:
-    assert "scope trigger" in Caller(token("read")).post("runs", {"build": "x"}, expect=403)["detail"]
+    assert (
+        "scope trigger" in Caller(token("read")).post("runs", {"build": "x"}, expect=403)["detail"]
+    )
 
 
 def test_a_token_allows_no_more_than_its_owner_may(django_user_model: type[User]) -> None:
     bob = django_user_model.objects.create_user("bob")
-    assert "dashboard.add_run" in Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)["detail"]
+    assert (
+        "dashboard.add_run"
+        in Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)["detail"]
+    )
 
 
 def test_somebody_signed_in_reads_without_a_token(reader: Client) -> None:
@@ -59,7 +66,12 @@ def test_what_has_not_changed_is_answered_without_a_body(caller: Caller) -> None
     again = caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
     site.machine("h100")
-    assert caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]}).status_code == 200
+    assert (
+        caller.client.get(
+            API + "machines", headers={"If-None-Match": first.headers["ETag"]}
+        ).status_code
+        == 200
+    )
 
 
 def test_a_list_is_followed_page_by_page_to_its_end(caller: Caller) -> None:
@@ -84,9 +96,18 @@ def test_a_cursor_that_the_list_never_gave_is_refused(caller: Caller, cursor: st
 
 
 @pytest.mark.parametrize(
-    "path", ["runs/99", "jobs/00000000-0000-4000-8000-000000000000", "alerts/99", "series/99", "builds/none",
-             "benchmarks/none", "comparisons/00000000-0000-4000-8000-000000000000", "runs/99999999999999999999"],
-)  # fmt: skip
+    "path",
+    [
+        "runs/99",
+        "jobs/00000000-0000-4000-8000-000000000000",
+        "alerts/99",
+        "series/99",
+        "builds/none",
+        "benchmarks/none",
+        "comparisons/00000000-0000-4000-8000-000000000000",
+        "runs/99999999999999999999",
+    ],
+)
 def test_what_is_not_there_is_told_by_its_name(caller: Caller, path: str) -> None:
     assert caller.get(path, expect=404)["detail"].startswith("There is no ")
 
@@ -108,7 +129,9 @@ def test_every_call_but_the_description_has_a_summary_of_its_own(client: Client)
     assert [call["summary"] for call in calls if "`" in call["summary"]] == []
 
 
-def test_the_description_as_a_page_is_read_like_the_other_pages(client: Client, reader: Client) -> None:
+def test_the_description_as_a_page_is_read_like_the_other_pages(
+    client: Client, reader: Client
+) -> None:
     assert Client().get(API + "docs").headers["Location"].startswith("/sign-in/")
     page = reader.get(API + "docs").content.decode()
     assert 'data-schema="/api/v1/openapi.json"' in page

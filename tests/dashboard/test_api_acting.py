@@ -1,4 +1,6 @@
-"""What the API does: runs, comparisons, bisections, results. Each needs its scope and the account's permission."""
+"""What the API does: runs, comparisons, bisections, results. Each needs its scope and the account's
+permission.
+"""
 
 import gzip
 import json
@@ -23,7 +25,8 @@ def caller() -> Caller:
     return Caller(token())
 
 
-# --- Runs -------------------------------------------------------------------------------------------------------------
+# --- Runs
+# -------------------------------------------------------------------------------------------------------------
 def test_a_run_is_triggered_by_whom_the_token_belongs_to(caller: Caller) -> None:
     site.worker()
     site.track()
@@ -52,7 +55,11 @@ def test_a_run_is_followed_and_cancelled(caller: Caller) -> None:
     assert caller.get(f"runs/{run.pk}")["jobs"]["total"] == 2
     assert caller.post(f"runs/{run.pk}/cancel") == {"jobs": 2}
     after = caller.get(f"runs/{run.pk}")
-    assert (after["state"], after["jobs"]["cancelled"], after["is_active"]) == ("cancelled", 2, False)
+    assert (after["state"], after["jobs"]["cancelled"], after["is_active"]) == (
+        "cancelled",
+        2,
+        False,
+    )
 
 
 def test_what_brought_no_result_is_queued_again(caller: Caller) -> None:
@@ -67,7 +74,8 @@ def test_runs_are_filtered_as_on_their_page(caller: Caller) -> None:
     assert caller.all("runs", machine="other") == []
 
 
-# --- Comparisons ------------------------------------------------------------------------------------------------------
+# --- Comparisons
+# ------------------------------------------------------------------------------------------------------
 def test_a_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
     site.worker()
     site.build(comparing.BASE)
@@ -96,9 +104,13 @@ def finished(*latencies: float) -> str:
 
 def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
     pk = finished()
-    assert (caller.get(f"comparisons/{pk}")["state"], caller.get(f"comparisons/{pk}/report")["answer"]) == (
-        "completed", "No",
-    )  # fmt: skip
+    assert (
+        caller.get(f"comparisons/{pk}")["state"],
+        caller.get(f"comparisons/{pk}/report")["answer"],
+    ) == (
+        "completed",
+        "No",
+    )
     text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
     assert text.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c")
 
@@ -120,7 +132,8 @@ def test_more_is_measured_and_cancelled(caller: Caller) -> None:
     assert caller.post(f"comparisons/{pk}/cancel") == {"jobs": 12}
 
 
-# --- Bisections -------------------------------------------------------------------------------------------------------
+# --- Bisections
+# -------------------------------------------------------------------------------------------------------
 SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
 
 
@@ -130,8 +143,14 @@ def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
     assert (made["low"], made["high"], made["created_by"]) == (comparing.BASE, comparing.NEW, "ada")
     assert caller.get(f"bisections/{made['id']}")["jobs"]["total"] == 6
     ended = caller.post(f"bisections/{made['id']}/cancel")
-    assert (ended["state"], ended["is_active"], ended["jobs"]["cancelled"]) == ("cancelled", False, 6)
-    assert names(caller.all("bisections", state="cancelled", benchmark=site.MLP), "id") == [made["id"]]
+    assert (ended["state"], ended["is_active"], ended["jobs"]["cancelled"]) == (
+        "cancelled",
+        False,
+        6,
+    )
+    assert names(caller.all("bisections", state="cancelled", benchmark=site.MLP), "id") == [
+        made["id"]
+    ]
 
 
 def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> None:
@@ -140,7 +159,8 @@ def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> 
     assert "No build lies between" in told["detail"]
 
 
-# --- Schedules --------------------------------------------------------------------------------------------------------
+# --- Schedules
+# --------------------------------------------------------------------------------------------------------
 def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     [found] = caller.all("schedules")
@@ -156,7 +176,8 @@ def test_a_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
     assert f"Run {run['id']} of this schedule has not ended" in told["detail"]
 
 
-# --- Results ----------------------------------------------------------------------------------------------------------
+# --- Results
+# ----------------------------------------------------------------------------------------------------------
 def posted(caller: Caller, body: bytes, query: str = "", kind: str = "application/json") -> Any:
     return caller.client.post(f"{API}results{query}", body, content_type=kind)
 
@@ -164,14 +185,27 @@ def posted(caller: Caller, body: bytes, query: str = "", kind: str = "applicatio
 def lines() -> bytes:
     rng = np.random.default_rng(1)
     passed = releases.Release("llm")
-    made = [releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, number) for number in range(2)]
+    made = [
+        releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, number)
+        for number in range(2)
+    ]
     return b"\n".join(json.dumps(one).encode() for one in made)
 
 
 def test_a_result_is_taken_in_once(caller: Caller) -> None:
     body = lines().splitlines()[0]
-    assert posted(caller, body, "?machine=lab").json() == {"added": 1, "known": 0, "refused": [], "left_out": {}}
-    assert posted(caller, gzip.compress(body)).json() == {"added": 0, "known": 1, "refused": [], "left_out": {}}
+    assert posted(caller, body, "?machine=lab").json() == {
+        "added": 1,
+        "known": 0,
+        "refused": [],
+        "left_out": {},
+    }
+    assert posted(caller, gzip.compress(body)).json() == {
+        "added": 0,
+        "known": 1,
+        "refused": [],
+        "left_out": {},
+    }
     assert Result.objects.get().job.state == JobState.DONE
 
 
@@ -192,7 +226,9 @@ def test_another_tools_file_is_taken_in_with_what_it_does_not_say(caller: Caller
     named = {"metric": ["Quantized Fwd Time (ms)=latency_ms", "Fwd Speedup (x)=speedup"]}
     taken = posted(caller, body, f"?{urlencode({**said, **named}, doseq=True)}").json()
     assert (taken["added"], taken["left_out"]) == (6, {"Bfloat16 Fwd Time (ms)": 6})
-    assert set(Job.objects.values_list("config__name", "run__build__label")) == {("inductor", "2.13.0")}
+    assert set(Job.objects.values_list("config__name", "run__build__label")) == {
+        ("inductor", "2.13.0")
+    }
 
 
 def test_a_csv_of_pytorch_is_taken_in_under_its_name(caller: Caller) -> None:

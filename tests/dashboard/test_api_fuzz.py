@@ -1,6 +1,8 @@
-"""Whatever is sent to the API, it answers, and never with a server error: schemathesis over every operation.
+"""Whatever is sent to the API, it answers, and never with a server error: schemathesis over every
+operation.
 
-What is sent is drawn from the API's own description, right and wrong alike. Each operation is called by who may.
+What is sent is drawn from the API's own description, right and wrong alike. Each operation is
+called by who may.
 """
 
 from collections.abc import Iterator
@@ -51,7 +53,13 @@ def tokens(one_connection: None) -> dict[str, str]:
 
 
 @schema.parametrize()
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=PATIENT, phases=[Phase.generate])
+@settings(
+    max_examples=15,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=PATIENT,
+    phases=[Phase.generate],
+)
 def test_nothing_that_is_sent_makes_the_api_fail(case: "Case[Any]", tokens: dict[str, str]) -> None:
     token = tokens["worker" if "/worker/" in case.path else "person"]
     answer: Any = case.call(headers={"Authorization": f"Bearer {token}"})

@@ -30,7 +30,11 @@ def test_a_build_is_found_by_its_label(caller: Caller) -> None:
 
 def test_a_metric_tells_its_unit_and_direction(caller: Caller) -> None:
     latency = caller.get("metrics")[0]
-    assert (latency["key"], latency["unit"], latency["lower_is_better"]) == ("latency_ms", "ms", True)
+    assert (latency["key"], latency["unit"], latency["lower_is_better"]) == (
+        "latency_ms",
+        "ms",
+        True,
+    )
 
 
 def test_a_series_tells_its_newest_datum_and_its_page(caller: Caller) -> None:
@@ -38,7 +42,9 @@ def test_a_series_tells_its_newest_datum_and_its_page(caller: Caller) -> None:
     alerting.measure({"latency_ms": 3.0}, 1)
     [found] = caller.all("series", benchmark=site.MLP, config="inductor", metric="latency_ms")
     assert (found["value"], found["count"], found["unit"]) == (3.0, 2, "ms")
-    assert "/series/mlp.smoke.inference.float32.static.b64/?machine=cpu-2c&track=local" in found["url"]
+    assert (
+        "/series/mlp.smoke.inference.float32.static.b64/?machine=cpu-2c&track=local" in found["url"]
+    )
 
 
 def test_the_data_of_a_series_come_oldest_first_with_their_failures(caller: Caller) -> None:
@@ -47,7 +53,11 @@ def test_the_data_of_a_series_come_oldest_first_with_their_failures(caller: Call
     alerting.measure({"latency_ms": 3.0}, 2)
     [series] = caller.all("series", metric="latency_ms")
     data = caller.all(f"series/{series['id']}/data", page_size=2)
-    assert [(one["value"], one["status"]) for one in data] == [(2.0, "pass"), (None, "timeout"), (3.0, "pass")]
+    assert [(one["value"], one["status"]) for one in data] == [
+        (2.0, "pass"),
+        (None, "timeout"),
+        (3.0, "pass"),
+    ]
 
 
 def test_data_are_narrowed_by_time_and_status(caller: Caller) -> None:
@@ -93,7 +103,11 @@ def test_alerts_are_filtered_as_on_their_page(caller: Caller) -> None:
     alerting.group(title="closed", state="fixed")
     alerting.group(title="better", direction="improvement")
     assert names(caller.all("alerts"), "title") == ["open"]
-    assert names(caller.all("alerts", state="all", direction="all"), "title") == ["better", "closed", "open"]
+    assert names(caller.all("alerts", state="all", direction="all"), "title") == [
+        "better",
+        "closed",
+        "open",
+    ]
 
 
 def test_a_filter_of_alerts_that_there_is_not_is_told_with_what_is_near(caller: Caller) -> None:

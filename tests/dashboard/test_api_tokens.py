@@ -1,4 +1,6 @@
-"""API tokens: shown once, kept as a hash, scoped, ending, revoked at once; each person has their own."""
+"""API tokens: shown once, kept as a hash, scoped, ending, revoked at once; each person has their
+own.
+"""
 
 import re
 from datetime import timedelta
@@ -22,8 +24,12 @@ def ada() -> User:
     return User.objects.create_user("ada")
 
 
-def issued(owner: User, *scopes: str, lasting: timedelta = DAY, name: str = "ci") -> tuple[ApiToken, str]:
-    return api_tokens.issue(owner=owner, scopes=scopes or ["read"], expires_at=timezone.now() + lasting, name=name)
+def issued(
+    owner: User, *scopes: str, lasting: timedelta = DAY, name: str = "ci"
+) -> tuple[ApiToken, str]:
+    return api_tokens.issue(
+        owner=owner, scopes=scopes or ["read"], expires_at=timezone.now() + lasting, name=name
+    )
 
 
 def all_tokens() -> int:
@@ -34,8 +40,11 @@ def test_a_token_lets_its_owner_in(ada: User) -> None:
     token = authenticate(issued(ada, "triage", "read")[1])
     assert token is not None
     assert (token.owner, token.scopes, token.allows(Scope.TRIAGE), token.allows(Scope.WRITE)) == (
-        ada, ["read", "triage"], True, False,
-    )  # fmt: skip
+        ada,
+        ["read", "triage"],
+        True,
+        False,
+    )
 
 
 def test_its_text_is_kept_nowhere(ada: User) -> None:
@@ -84,14 +93,18 @@ def test_its_use_is_noted(ada: User) -> None:
         ({"expires_at": timezone.now() + 500 * DAY}, "after 366 days"),
     ],
 )
-def test_a_token_that_would_be_wrong_is_refused(ada: User, wrong: dict[str, object], about: str) -> None:
+def test_a_token_that_would_be_wrong_is_refused(
+    ada: User, wrong: dict[str, object], about: str
+) -> None:
     right = {"owner": ada, "scopes": ["read"], "expires_at": timezone.now() + DAY, "name": "ci"}
     with pytest.raises(NotPossible, match=about):
         api_tokens.issue(**{**right, **wrong})  # type: ignore[arg-type]
 
 
 def test_the_page_shows_a_new_token_once(reader: Client) -> None:
-    shown = reader.post("/tokens/", {"name": "ci", "days": "30", "scope": ["read", "write"]}).content.decode()
+    shown = reader.post(
+        "/tokens/", {"name": "ci", "days": "30", "scope": ["read", "write"]}
+    ).content.decode()
     found = re.search(r">(cw_[\w-]{43})<", shown)
     assert found
     token = authenticate(found[1])
@@ -101,7 +114,9 @@ def test_the_page_shows_a_new_token_once(reader: Client) -> None:
 
 
 def test_the_page_says_what_is_wrong(reader: Client) -> None:
-    shown = reader.post("/tokens/", {"name": "ci", "days": "9999", "scope": ["read"]}).content.decode()
+    shown = reader.post(
+        "/tokens/", {"name": "ci", "days": "9999", "scope": ["read"]}
+    ).content.decode()
     assert "A token ends in the future" in shown
 
 

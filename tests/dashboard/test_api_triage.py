@@ -1,4 +1,6 @@
-"""Triage through the API: every act of the page, in the name of the token's owner, and kept in the same history."""
+"""Triage through the API: every act of the page, in the name of the token's owner, and kept in the
+same history.
+"""
 
 from datetime import timedelta
 
@@ -27,7 +29,11 @@ def test_the_api_has_every_act_of_the_page() -> None:
 def test_an_alert_is_acknowledged_with_a_reason(caller: Caller) -> None:
     group = alerting.group()
     moved = caller.post(f"alerts/{group.pk}/move", {"to": "acknowledged", "why": "known"})
-    assert (moved["state"], moved["events"][-1]["by"], moved["events"][-1]["text"]) == ("acknowledged", "ada", "known")
+    assert (moved["state"], moved["events"][-1]["by"], moved["events"][-1]["text"]) == (
+        "acknowledged",
+        "ada",
+        "known",
+    )
 
 
 def test_a_move_that_is_not_possible_says_which_are(caller: Caller) -> None:
@@ -42,7 +48,9 @@ def test_an_alert_is_assigned_noted_and_linked(caller: Caller) -> None:
     assert caller.post(f"alerts/{group.pk}/assign", {"to": None})["assignee"] is None
     caller.post(f"alerts/{group.pk}/note", {"text": "looks real"})
     url = "https://github.com/pytorch/pytorch/issues/1"
-    assert caller.post(f"alerts/{group.pk}/link", {"url": url})["links"] == [{"url": url, "title": ""}]
+    assert caller.post(f"alerts/{group.pk}/link", {"url": url})["links"] == [
+        {"url": url, "title": ""}
+    ]
 
 
 def test_nobody_is_assigned_who_is_not_there(caller: Caller) -> None:
@@ -57,7 +65,11 @@ def test_a_change_is_nudged_to_another_build(caller: Caller) -> None:
     group = alerting.group(base=site.build("2.12.0"), new=site.build("2.13.0"))
     alerting.alert(group, planned_at=alerting.FIRST + timedelta(hours=2))
     found = caller.post(f"alerts/{group.pk}/nudge", {"to": "2.12.0", "why": "a noisy night"})
-    assert (found["base"], found["new"], found["events"][-1]["action"]) == ("2.11.0", "2.12.0", "nudged")
+    assert (found["base"], found["new"], found["events"][-1]["action"]) == (
+        "2.11.0",
+        "2.12.0",
+        "nudged",
+    )
 
 
 def test_an_alert_is_split_and_merged_again(caller: Caller) -> None:
@@ -83,10 +95,15 @@ def test_a_point_is_left_out_and_brought_back(caller: Caller) -> None:
     group = alerting.group()
     alerting.alert(group)
     job = str(series.data.get(value=9.0).job_id)
-    found = caller.post(f"alerts/{group.pk}/invalidate", {"series": series.pk, "job": job, "reason": "shared machine"})
+    found = caller.post(
+        f"alerts/{group.pk}/invalidate",
+        {"series": series.pk, "job": job, "reason": "shared machine"},
+    )
     [point] = found["invalid_points"]
     assert (point["job"], point["reason"], point["by"]) == (job, "shared machine", "ada")
-    assert caller.post(f"alerts/{group.pk}/bring-back", {"point": point["id"]})["invalid_points"] == []
+    assert (
+        caller.post(f"alerts/{group.pk}/bring-back", {"point": point["id"]})["invalid_points"] == []
+    )
     assert not InvalidPoint.objects.exists()
 
 
@@ -110,5 +127,7 @@ def test_a_series_of_another_alert_is_not_muted_from_here(caller: Caller) -> Non
 
 
 def test_what_cannot_be_measured_again_says_why(caller: Caller) -> None:
-    told = caller.post(f"alerts/{alerting.group(kind='silence').pk}/again", {"why": "sure?"}, expect=409)
+    told = caller.post(
+        f"alerts/{alerting.group(kind='silence').pk}/again", {"why": "sure?"}, expect=409
+    )
     assert "this alert is no measurement" in told["detail"]

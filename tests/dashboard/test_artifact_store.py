@@ -1,4 +1,6 @@
-"""Artifacts in a bucket of S3, on a server of our own: taken in, shown, deleted, and a store that does not answer."""
+"""Artifacts in a bucket of S3, on a server of our own: taken in, shown, deleted, and a store that
+does not answer.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -46,7 +48,10 @@ def use(settings: Any, address: str) -> None:
 
 def lose(settings: Any) -> None:
     """From now on nobody listens where the store was."""
-    use(settings, f"s3://{BUCKET}/site?endpoint_url=http://127.0.0.1:{free_port()}&region_name=us-east-1")
+    use(
+        settings,
+        f"s3://{BUCKET}/site?endpoint_url=http://127.0.0.1:{free_port()}&region_name=us-east-1",
+    )
 
 
 class Sender:
@@ -54,7 +59,14 @@ class Sender:
 
     def __init__(self, client: Client) -> None:
         made, token = fleet.add_worker(name="w1", machine=site.machine())
-        fleet.hello(worker=made, boot_id=site.BOOT, device="cpu", facts={}, catalog=site.catalog(), builds=[])
+        fleet.hello(
+            worker=made,
+            boot_id=site.BOOT,
+            device="cpu",
+            facts={},
+            catalog=site.catalog(),
+            builds=[],
+        )
         self.worker: Worker = made
         self.job: Job = site.running_job(made)
         self._client, self._headers = client, {"Authorization": f"Bearer {token}"}
@@ -62,11 +74,15 @@ class Sender:
     def result(self) -> Any:
         body = site.delivery(self.job, site.result(self.job))
         headers = {**self._headers, "Content-Encoding": "gzip"}
-        return self._client.post(self._at("result"), body, content_type="application/json", headers=headers)
+        return self._client.post(
+            self._at("result"), body, content_type="application/json", headers=headers
+        )
 
     def artifact(self, content: bytes = CODE, name: str = ARCHIVE, attempt: int = 1) -> Any:
         address = self._at(f"artifacts/{name}?attempt={attempt}")
-        return self._client.put(address, content, content_type="application/octet-stream", headers=self._headers)
+        return self._client.put(
+            address, content, content_type="application/octet-stream", headers=self._headers
+        )
 
     def _at(self, what: str) -> str:
         return f"/api/v1/worker/jobs/{self.job.pk}/{what}"
@@ -89,14 +105,18 @@ def test_what_a_job_leaves_is_taken_in_shown_downloaded_and_deleted_in_time(
     assert store.keys() == []
 
 
-def test_a_file_that_comes_again_with_other_bytes_takes_the_earlier_ones_place(store: S3Server, sender: Sender) -> None:
+def test_a_file_that_comes_again_with_other_bytes_takes_the_earlier_ones_place(
+    store: S3Server, sender: Sender
+) -> None:
     sender.artifact(b"first")
     sender.artifact(b"second")
     assert Artifact.objects.get().file.read() == b"second"
     assert len(store.keys()) == 1
 
 
-def test_a_file_of_an_attempt_that_no_longer_counts_is_not_stored(store: S3Server, sender: Sender) -> None:
+def test_a_file_of_an_attempt_that_no_longer_counts_is_not_stored(
+    store: S3Server, sender: Sender
+) -> None:
     assert sender.artifact(attempt=2).status_code == 409
     assert store.keys() == []
 
@@ -119,10 +139,17 @@ def test_while_the_store_does_not_answer_pages_say_so(
     sender.artifact()
     lose(settings)
     code, download = (
-        reader.get(address) for address in (f"/jobs/{sender.job.pk}/code/", f"/artifacts/{Artifact.objects.get().pk}/")
+        reader.get(address)
+        for address in (f"/jobs/{sender.job.pk}/code/", f"/artifacts/{Artifact.objects.get().pk}/")
     )
-    assert (code.status_code, "could not be asked (EndpointConnectionError)" in code.text) == (200, True)
-    assert (download.status_code, "could not be asked (EndpointConnectionError)" in download.text) == (503, True)
+    assert (code.status_code, "could not be asked (EndpointConnectionError)" in code.text) == (
+        200,
+        True,
+    )
+    assert (
+        download.status_code,
+        "could not be asked (EndpointConnectionError)" in download.text,
+    ) == (503, True)
 
 
 def test_what_the_store_does_not_delete_is_deleted_another_night(
@@ -134,12 +161,16 @@ def test_what_the_store_does_not_delete_is_deleted_another_night(
     assert Artifact.objects.exists()
 
 
-def test_a_bucket_that_is_not_there_is_named_by_what_s3_says(store: S3Server, sender: Sender, settings: Any) -> None:
+def test_a_bucket_that_is_not_there_is_named_by_what_s3_says(
+    store: S3Server, sender: Sender, settings: Any
+) -> None:
     use(settings, f"s3://no-such-bucket?endpoint_url={store.url}&region_name=us-east-1")
     assert "NoSuchBucket" in sender.artifact().json()["detail"]
 
 
-def test_a_file_that_is_gone_is_no_longer_kept(store: S3Server, sender: Sender, reader: Client) -> None:
+def test_a_file_that_is_gone_is_no_longer_kept(
+    store: S3Server, sender: Sender, reader: Client
+) -> None:
     sender.artifact()
     found = Artifact.objects.get()
     found.file.storage.delete(str(found.file.name))
@@ -157,7 +188,11 @@ def test_without_an_address_files_lie_in_a_folder() -> None:
 
 def test_an_address_says_bucket_prefix_and_where() -> None:
     options = artifact_store.description("s3://bucket/some/place/?region_name=eu-west-1")["OPTIONS"]
-    assert options == {"bucket_name": "bucket", "location": "some/place", "region_name": "eu-west-1"}
+    assert options == {
+        "bucket_name": "bucket",
+        "location": "some/place",
+        "region_name": "eu-west-1",
+    }
 
 
 @pytest.mark.parametrize(

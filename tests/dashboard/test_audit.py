@@ -20,8 +20,12 @@ def test_a_change_on_a_page_is_noted(operator: Client) -> None:
     operator.post(f"/runs/{run.pk}/cancel")
     change = Change.objects.get()
     assert (change.name, change.method, change.path, change.status, change.with_token) == (
-        "operator", "POST", f"/runs/{run.pk}/cancel", 302, False,
-    )  # fmt: skip
+        "operator",
+        "POST",
+        f"/runs/{run.pk}/cancel",
+        302,
+        False,
+    )
 
 
 def test_what_was_sent_is_noted_without_secrets(operator: Client) -> None:
@@ -38,7 +42,9 @@ def test_what_postgres_cannot_store_is_noted_all_the_same(operator: Client) -> N
 
 def test_a_change_with_a_token_names_its_owner() -> None:
     run, owner = site.run(), User.objects.create_superuser("ada")
-    token = api_tokens.issue(owner=owner, scopes=["trigger"], expires_at=timezone.now() + timedelta(days=1))[1]
+    token = api_tokens.issue(
+        owner=owner, scopes=["trigger"], expires_at=timezone.now() + timedelta(days=1)
+    )[1]
     Client(headers={"Authorization": f"Bearer {token}"}).post(f"/api/v1/runs/{run.pk}/cancel")
     assert Change.objects.values_list("name", "with_token").get() == ("ada", True)
 
@@ -63,7 +69,9 @@ def test_the_name_outlives_the_account(operator: Client) -> None:
     assert (change.name, change.by) == ("operator", None)
 
 
-@pytest.mark.parametrize("table", ["dashboard/change", "admin/logentry", "axes/accesslog", "axes/accessattempt"])
+@pytest.mark.parametrize(
+    "table", ["dashboard/change", "admin/logentry", "axes/accesslog", "axes/accessattempt"]
+)
 def test_the_admin_shows_it(admin_client: Client, table: str) -> None:
     admin_client.post(f"/runs/{site.run().pk}/cancel")
     assert "Compilewatch" in text(admin_client, f"/admin/{table}/")

@@ -1,4 +1,6 @@
-"""docker/backup.sh and docker/restore.sh, by restoring: the same rows and files, all of them or none."""
+"""docker/backup.sh and docker/restore.sh, by restoring: the same rows and files, all of them or
+none.
+"""
 
 import os
 import subprocess
@@ -15,7 +17,13 @@ from tests.builders.docker_files import DOCKER
 from tests.builders.servers import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TABLES = ["dashboard_job", "dashboard_datum", "dashboard_samples", "dashboard_artifact", "django_migrations"]
+TABLES = [
+    "dashboard_job",
+    "dashboard_datum",
+    "dashboard_samples",
+    "dashboard_artifact",
+    "django_migrations",
+]
 
 
 @pytest.fixture
@@ -24,7 +32,9 @@ def files(tmp_path: Path, settings: Any) -> Path:
     settings.MEDIA_ROOT = tmp_path / "files"
     worker = site.worker()
     job = site.running_job(worker)
-    artifacts.store_artifact(job_id=job.pk, attempt=1, worker=worker, name="code.py", content=b"generated")
+    artifacts.store_artifact(
+        job_id=job.pk, attempt=1, worker=worker, name="code.py", content=b"generated"
+    )
     ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     return tmp_path / "files"
 
@@ -34,9 +44,16 @@ def script(name: str, *arguments: str, **variables: str | Path) -> subprocess.Co
     assert spec is not None
     assert spec.origin is not None
     programs = Path(spec.origin).parent / "pginstall" / "bin"
-    environment = {"PATH": f"{programs}:{os.environ['PATH']}", **{key: str(value) for key, value in variables.items()}}
+    environment = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        **{key: str(value) for key, value in variables.items()},
+    }
     return subprocess.run(
-        ["sh", str(DOCKER / name), *arguments], env=environment, capture_output=True, text=True, check=False
+        ["sh", str(DOCKER / name), *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -53,7 +70,9 @@ def counts(at: str) -> list[int]:
     return [row[0] for row in found if row]
 
 
-def test_a_restored_backup_holds_the_same_rows_and_files(files: Path, empty_database: str, tmp_path: Path) -> None:
+def test_a_restored_backup_holds_the_same_rows_and_files(
+    files: Path, empty_database: str, tmp_path: Path
+) -> None:
     backup = back_up(files, tmp_path)
     restored = tmp_path / "restored"
     restored.mkdir()
@@ -75,10 +94,16 @@ def test_a_database_with_tables_in_it_is_not_restored_over(files: Path, tmp_path
 
 def test_a_backup_that_failed_has_no_name_of_a_whole_one(files: Path, tmp_path: Path) -> None:
     gone = address("no_such_database")
-    assert script("backup.sh", DATABASE_URL=gone, FILES=files, BACKUPS=tmp_path / "backups").returncode != 0
+    assert (
+        script("backup.sh", DATABASE_URL=gone, FILES=files, BACKUPS=tmp_path / "backups").returncode
+        != 0
+    )
     assert all(path.suffix == ".unfinished" for path in (tmp_path / "backups").iterdir())
 
 
 def test_a_folder_that_is_no_backup_is_named(tmp_path: Path) -> None:
     done = script("restore.sh", str(tmp_path), DATABASE_URL="postgresql://x", FILES=tmp_path)
-    assert (done.returncode, done.stderr) == (2, f"{tmp_path} holds no database.dump: is it a whole backup?\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"{tmp_path} holds no database.dump: is it a whole backup?\n",
+    )

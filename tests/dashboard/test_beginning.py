@@ -15,7 +15,19 @@ FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 def points(values: list[float], new_build_at: int) -> list[list[Reading]]:
     """One reading a point; another build from this one on."""
     return [
-        [Reading(FIRST + timedelta(hours=at), str(at), at >= new_build_at, None, 1, "pass", value, value, value)]
+        [
+            Reading(
+                FIRST + timedelta(hours=at),
+                str(at),
+                at >= new_build_at,
+                None,
+                1,
+                "pass",
+                value,
+                value,
+                value,
+            )
+        ]
         for at, value in enumerate(values)
     ]
 
@@ -37,7 +49,9 @@ def test_a_change_near_a_new_build_began_with_it_where_at_most_one_point_says_no
 
 
 @pytest.mark.parametrize("between", [[100.5, 99.0], [99.0, 100.2, 101.0]])
-def test_a_change_after_points_that_stayed_did_not_begin_with_the_build_before_them(between: list[float]) -> None:
+def test_a_change_after_points_that_stayed_did_not_begin_with_the_build_before_them(
+    between: list[float],
+) -> None:
     index = 20 + len(between)
     assert began(points(step(between), 20), index, LATENCY, False) == index
 

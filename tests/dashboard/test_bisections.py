@@ -1,4 +1,6 @@
-"""The search between two builds finds the neighbours between which a case changed, under noise and with gaps."""
+"""The search between two builds finds the neighbours between which a case changed, under noise and
+with gaps.
+"""
 
 import math
 
@@ -15,7 +17,13 @@ from dashboard.metrics import METRICS
 from dashboard.models import Bisection, Job, JobState, TorchBuild, Worker
 from dashboard.plan import PlanError
 from dashboard.ratios import level
-from dashboard.services.bisections import advance, advance_all, between, cancel_bisection, start_bisection
+from dashboard.services.bisections import (
+    advance,
+    advance_all,
+    between,
+    cancel_bisection,
+    start_bisection,
+)
 from dashboard.services.ingest import ingest
 from tests.builders import site
 from tests.builders.reading import text
@@ -24,7 +32,8 @@ LATENCY = METRICS["latency_ms"]
 VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
 
 
-# --- Pure ---------------------------------------------------------------------------------------------------------
+# --- Pure
+# ---------------------------------------------------------------------------------------------------------
 def part(values: list[float]) -> Part:
     return Part(1, (), level(values), len(values), min(values), max(values), float(np.mean(values)))
 
@@ -34,7 +43,9 @@ def noisy(rng: np.random.Generator, middle: float, n: int, spread: float = 0.01)
 
 
 def search(rng: np.random.Generator, levels: list[float], spread: float) -> tuple[int, int]:
-    """The neighbours that a search over builds of these levels ends with; ends and middle get two processes a round."""
+    """The neighbours that a search over builds of these levels ends with; ends and middle get two
+    processes a round.
+    """
     low, high = 0, len(levels) - 1
     ends: tuple[list[float], list[float]] = ([], [])
     while high - low > 1:
@@ -63,7 +74,8 @@ def test_searches_under_noise_end_at_the_right_pair(effect: float) -> None:
 def test_a_build_is_rarely_called_like_the_wrong_end() -> None:
     rng = np.random.default_rng(9)
     wrong = sum(
-        decide(noisy(rng, 1.0, 3), noisy(rng, 1.0, 3), noisy(rng, 1.05, 3)).verdict == "like_new" for _ in range(400)
+        decide(noisy(rng, 1.0, 3), noisy(rng, 1.0, 3), noisy(rng, 1.05, 3)).verdict == "like_new"
+        for _ in range(400)
     )
     assert wrong <= 2
 
@@ -74,7 +86,10 @@ def test_one_process_of_each_build_decides_nothing() -> None:
 
 def test_counts_are_decided_by_their_values() -> None:
     zero, two = (Part(1, (), None, 2, value, value, value) for value in (0.0, 2.0))
-    assert (decide(zero, zero, two).verdict, decide(zero, two, two).verdict) == ("like_base", "like_new")
+    assert (decide(zero, zero, two).verdict, decide(zero, two, two).verdict) == (
+        "like_base",
+        "like_new",
+    )
 
 
 @pytest.mark.parametrize(("factor", "answer"), [(1.1, True), (1.0, False)])
@@ -87,7 +102,8 @@ def test_ends_measured_in_one_process_each_are_not_known_yet() -> None:
     assert ends_differ(part([1.0]), part([1.5]), LATENCY) is None
 
 
-# --- In the database ----------------------------------------------------------------------------------------------
+# --- In the database
+# ----------------------------------------------------------------------------------------------
 @pytest.fixture
 def worker(db: None) -> Worker:
     made = site.worker()
@@ -98,14 +114,21 @@ def worker(db: None) -> Worker:
 
 def started(metric: str = "latency_ms") -> Bisection:
     return start_bisection(
-        base="2.1.0", new="2.11.0", machine="cpu-2c", benchmark=site.MLP, config="inductor", metric=metric
+        base="2.1.0",
+        new="2.11.0",
+        machine="cpu-2c",
+        benchmark=site.MLP,
+        config="inductor",
+        metric=metric,
     )
 
 
 def measure(bisection: Bisection, worker: Worker, broken_since: int = 7, broken: str = "") -> None:
     """Land a result for every job that waits: 10 % slower from 2.<broken_since> on, with noise."""
     rng = np.random.default_rng(bisection.runs.count())
-    waiting = Job.objects.filter(run__bisection=bisection, state__in=[JobState.PLANNED, JobState.QUEUED])
+    waiting = Job.objects.filter(
+        run__bisection=bisection, state__in=[JobState.PLANNED, JobState.QUEUED]
+    )
     for job in waiting.select_related("run__build"):
         Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
         minor = int(job.run.build.version.split(".")[1])
@@ -118,7 +141,9 @@ def measure(bisection: Bisection, worker: Worker, broken_since: int = 7, broken:
         ingest(job_id=job.pk, worker=worker, body=body)
 
 
-def finish(bisection: Bisection, worker: Worker, broken_since: int = 7, broken: str = "") -> Bisection:
+def finish(
+    bisection: Bisection, worker: Worker, broken_since: int = 7, broken: str = ""
+) -> Bisection:
     for _ in range(20):
         measure(bisection, worker, broken_since, broken)
         advance_all()
@@ -131,12 +156,20 @@ def finish(bisection: Bisection, worker: Worker, broken_since: int = 7, broken: 
 @pytest.mark.parametrize("since", [2, 7, 11])
 def test_a_search_ends_with_the_neighbours_of_the_change(worker: Worker, since: int) -> None:
     found = finish(started(), worker, since)
-    assert (found.state, found.low.label, found.high.label) == ("found", f"2.{since - 1}.0", f"2.{since}.0")
+    assert (found.state, found.low.label, found.high.label) == (
+        "found",
+        f"2.{since - 1}.0",
+        f"2.{since}.0",
+    )
     assert found.message.startswith(f"It changed between 2.{since - 1}.0 and 2.{since}.0: ")
 
 
 def test_ends_and_middle_are_measured_in_turn(worker: Worker) -> None:
-    jobs = Job.objects.filter(run__bisection=started()).order_by("planned_at").select_related("run__build")
+    jobs = (
+        Job.objects.filter(run__bisection=started())
+        .order_by("planned_at")
+        .select_related("run__build")
+    )
     order = [job.run.build.label for job in jobs]
     assert sorted(order[:3]) == ["2.1.0", "2.11.0", "2.6.0"]
     assert order[3:] == order[:3][::-1]
@@ -162,7 +195,10 @@ def test_ends_that_do_not_differ_end_the_search(worker: Worker) -> None:
 
 def test_an_end_that_brings_no_number_ends_the_search(worker: Worker) -> None:
     found = finish(started(), worker, broken="2.11.0")
-    assert (found.state, found.message) == ("failed", "2.11.0 brought no latency_ms: its run says why.")
+    assert (found.state, found.message) == (
+        "failed",
+        "2.11.0 brought no latency_ms: its run says why.",
+    )
 
 
 def test_since_which_build_a_case_fails_can_be_searched_too(worker: Worker) -> None:
@@ -172,14 +208,19 @@ def test_since_which_build_a_case_fails_can_be_searched_too(worker: Worker) -> N
 
 def test_builds_of_another_flavour_and_variants_are_not_in_between(worker: Worker) -> None:
     site.build("2.5.1+rocm6.2")
-    TorchBuild.objects.create(label="2.5.0 variant", version="2.5.0", base=TorchBuild.objects.get(label="2.5.0"))
+    TorchBuild.objects.create(
+        label="2.5.0 variant", version="2.5.0", base=TorchBuild.objects.get(label="2.5.0")
+    )
     assert [build.label for build in between(started())] == VERSIONS[1:-1]
 
 
 def test_a_cancelled_search_frees_its_jobs(worker: Worker) -> None:
     bisection = started()
     cancel_bisection(bisection=bisection)
-    assert (bisection.state, {run.state for run in bisection.runs.all()}) == ("cancelled", {"cancelled"})
+    assert (bisection.state, {run.state for run in bisection.runs.all()}) == (
+        "cancelled",
+        {"cancelled"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,14 +233,25 @@ def test_a_cancelled_search_frees_its_jobs(worker: Worker) -> None:
         ({"benchmark": "mlq"}, "Unknown benchmark 'mlq'"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_with_the_reason(worker: Worker, asked: dict[str, str], words: str) -> None:
-    whole = {"base": "2.1.0", "new": "2.11.0", "machine": "cpu-2c", "benchmark": site.MLP, "config": "inductor"}
+def test_what_cannot_be_searched_is_refused_with_the_reason(
+    worker: Worker, asked: dict[str, str], words: str
+) -> None:
+    whole = {
+        "base": "2.1.0",
+        "new": "2.11.0",
+        "machine": "cpu-2c",
+        "benchmark": site.MLP,
+        "config": "inductor",
+    }
     with pytest.raises(PlanError, match=words):
         start_bisection(**{**whole, **asked})  # type: ignore[arg-type]  # all of them are texts
 
 
-# --- Pages and the command --------------------------------------------------------------------------------------------
-def test_the_page_of_a_search_at_work_polls_and_says_what_is_left(worker: Worker, operator: Client) -> None:
+# --- Pages and the command
+# --------------------------------------------------------------------------------------------
+def test_the_page_of_a_search_at_work_polls_and_says_what_is_left(
+    worker: Worker, operator: Client
+) -> None:
     shown = text(operator, started().get_absolute_url())
     assert "at most 4" in shown
     assert 'hx-trigger="every 4s"' in shown
@@ -213,7 +265,9 @@ def test_the_page_of_a_found_change_leads_to_the_commits(worker: Worker, operato
     assert "2.6.0 → 2.7.0" in shown
 
 
-def test_an_operator_cancels_a_search_and_a_reader_may_not(worker: Worker, operator: Client, client: Client) -> None:
+def test_an_operator_cancels_a_search_and_a_reader_may_not(
+    worker: Worker, operator: Client, client: Client
+) -> None:
     bisection = started()
     operator.post(bisection.get_absolute_url() + "cancel")
     bisection.refresh_from_db()
@@ -232,14 +286,25 @@ def test_the_list_of_searches_opens(worker: Worker, operator: Client, rows: int)
 def test_a_search_is_started_in_the_admin(worker: Worker, operator: Client) -> None:
     ids = {build.label: build.pk for build in TorchBuild.objects.all()}
     case = started()
-    asked = {"machine": case.machine_id, "benchmark": case.benchmark_id, "config": case.config_id, "metric": "drift"}
-    operator.post("/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.9.0"]})
+    asked = {
+        "machine": case.machine_id,
+        "benchmark": case.benchmark_id,
+        "config": case.config_id,
+        "metric": "drift",
+    }
+    operator.post(
+        "/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.9.0"]}
+    )
     assert Bisection.objects.filter(metric="drift", base__label="2.3.0").exists()
-    refused = operator.post("/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.4.0"]})
+    refused = operator.post(
+        "/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.4.0"]}
+    )
     assert "No build lies between" in refused.content.decode()
 
 
-def test_a_search_is_started_from_the_command_line(worker: Worker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_search_is_started_from_the_command_line(
+    worker: Worker, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("bisect_builds", "2.1.0", "2.5.0", benchmark=site.MLP)
     assert f"/bisections/{Bisection.objects.get().pk}/" in capsys.readouterr().out
 

@@ -13,7 +13,14 @@ from django.core.management import CommandError, call_command, get_commands
 
 from dashboard.models import TorchBuild, Track
 from dashboard.plan import PlanError
-from dashboard.services.builds import BuildError, add_build, add_variant, discover_builds, learn, settings_name
+from dashboard.services.builds import (
+    BuildError,
+    add_build,
+    add_variant,
+    discover_builds,
+    learn,
+    settings_name,
+)
 from dashboard.tasks import discover_builds as task_discover_builds
 from tests.builders import site
 from tests.builders.package_index import PackageIndex
@@ -26,7 +33,9 @@ LINUX = "cp311-cp311-manylinux_2_28_x86_64"
 def index(tmp_path: Path, settings: Any) -> Iterator[PackageIndex]:
     """torch 2.10.0 and 2.11.0 for Python 3.11, 2.12.0 for Windows alone, and a nightly."""
     served = PackageIndex(tmp_path)
-    served.add_torch("2.10.0", tag=LINUX, needs=["nvidia-cuda-runtime-cu12==12.8.90", "triton==3.6.0"])
+    served.add_torch(
+        "2.10.0", tag=LINUX, needs=["nvidia-cuda-runtime-cu12==12.8.90", "triton==3.6.0"]
+    )
     served.add_torch("2.11.0", tag=LINUX)
     served.add_torch("2.12.0", tag="cp311-cp311-win_amd64")
     served.add_torch("2.13.0.dev20260101", tag=LINUX)
@@ -45,7 +54,12 @@ def call(*arguments: str) -> str:
 
 def test_a_build_knows_what_the_index_tells(index: PackageIndex) -> None:
     build = add_build(version="2.10.0")
-    assert (build.label, build.cuda, build.triton, build.channel) == ("2.10.0", "12.8", "3.6.0", "release")
+    assert (build.label, build.cuda, build.triton, build.channel) == (
+        "2.10.0",
+        "12.8",
+        "3.6.0",
+        "release",
+    )
     assert (build.python, build.released_on, build.index_url) == (">=3.8", date(2026, 1, 1), "")
 
 
@@ -70,7 +84,9 @@ def test_what_cannot_be_added_says_why(index: PackageIndex, version: str, told: 
 
 def test_an_index_that_does_not_answer_is_named_with_what_to_do(index: PackageIndex) -> None:
     index.stop()
-    with pytest.raises(BuildError, match=r"does not answer .*: check the network, or set PACKAGE_INDEX_URL"):
+    with pytest.raises(
+        BuildError, match=r"does not answer .*: check the network, or set PACKAGE_INDEX_URL"
+    ):
         add_build(version="2.10.0")
 
 
@@ -132,14 +148,17 @@ def test_the_commands_of_the_docs_exist() -> None:
 
 
 def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
-    variant = add_variant(base=site.build(), name="tf32", env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"})
+    variant = add_variant(
+        base=site.build(), name="tf32", env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
+    )
     assert (variant.base, variant.version) == (site.build(), site.build().version)
     assert variant.label.startswith(f"{site.BUILD}~tf32-")
 
 
 def test_other_settings_make_another_build_under_the_same_name() -> None:
     labels = {
-        add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size}).label for size in (1, 2, 1)
+        add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size}).label
+        for size in (1, 2, 1)
     }
     assert len(labels) == 2
 
@@ -148,18 +167,26 @@ def test_other_settings_make_another_build_under_the_same_name() -> None:
     ("variant", "name"),
     [
         ({"inductor": {"triton.cudagraphs": True}}, "cudagraphs"),
-        ({"inductor": {"epilogue_fusion": False, "max_fusion_size": 1}}, "no-epilogue_fusion.max_fusion_size-1"),
+        (
+            {"inductor": {"epilogue_fusion": False, "max_fusion_size": 1}},
+            "no-epilogue_fusion.max_fusion_size-1",
+        ),
         ({"env": {"TORCHINDUCTOR_FLAGS": "-O2 /a"}}, "torchinductor_flags--o2-a"),
     ],
 )
-def test_a_variant_that_nobody_has_named_is_called_after_its_settings(variant: dict[str, Any], name: str) -> None:
+def test_a_variant_that_nobody_has_named_is_called_after_its_settings(
+    variant: dict[str, Any], name: str
+) -> None:
     assert settings_name(variant) == name
 
 
 def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:
     variant = add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": 1})
     job = site.run(build=variant.label).jobs.get()
-    assert (job.spec["variant"], job.spec["build"]) == ({"inductor": {"max_fusion_size": 1}}, variant.label)
+    assert (job.spec["variant"], job.spec["build"]) == (
+        {"inductor": {"max_fusion_size": 1}},
+        variant.label,
+    )
 
 
 @pytest.mark.parametrize(
@@ -170,7 +197,9 @@ def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:
         ("path", {"LD_PRELOAD": "x"}, "cannot be measured"),
     ],
 )
-def test_a_variant_that_the_job_file_does_not_allow_is_refused(name: str, env: dict[str, str], told: str) -> None:
+def test_a_variant_that_the_job_file_does_not_allow_is_refused(
+    name: str, env: dict[str, str], told: str
+) -> None:
     with pytest.raises(PlanError, match=told):
         add_variant(base=site.build(), name=name, env=env)
 

@@ -23,14 +23,20 @@ def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> Non
 
 def test_equal_files_under_other_names_are_no_difference() -> None:
     assert (
-        differences({"kernels/0000.py": "a", "kernels/0001.py": "b"}, {"kernels/0000.py": "b", "kernels/0007.py": "a"})
+        differences(
+            {"kernels/0000.py": "a", "kernels/0001.py": "b"},
+            {"kernels/0000.py": "b", "kernels/0007.py": "a"},
+        )
         == []
     )
 
 
 def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
     old = {"kernels/0000.py": "something\nelse\nentirely", "kernels/0001.py": KERNEL}
-    new = {"kernels/0000.py": KERNEL.replace("+ 1", "+ 2"), "kernels/0001.py": "something\nelse\nentirely"}
+    new = {
+        "kernels/0000.py": KERNEL.replace("+ 1", "+ 2"),
+        "kernels/0001.py": "something\nelse\nentirely",
+    }
     (found,) = differences(old, new)
     assert found.what == "changed"
     assert [line for line in found.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
@@ -40,8 +46,10 @@ def test_new_and_gone_files_come_after_changed_ones() -> None:
     old = {"kernels/0.py": KERNEL, "ptx/0.ptx": "x"}
     new = {"kernels/0.py": KERNEL.replace("1", "2"), "wrapper/0.py": "call()"}
     assert [(one.kind, one.what) for one in differences(old, new)] == [
-        ("kernels", "changed"), ("wrapper", "new"), ("ptx", "gone"),
-    ]  # fmt: skip
+        ("kernels", "changed"),
+        ("wrapper", "new"),
+        ("ptx", "gone"),
+    ]
 
 
 def test_a_long_difference_says_how_much_is_left_out() -> None:
@@ -61,7 +69,8 @@ def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
         unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
 
 
-# --- The page ---------------------------------------------------------------------------------------------------------
+# --- The page
+# ---------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def reader(client: Client, tmp_path: Any) -> Any:
     client.force_login(User.objects.create_user("reader"))
@@ -71,7 +80,9 @@ def reader(client: Client, tmp_path: Any) -> Any:
 
 def keep(job: Job, text: str) -> None:
     content = packed({"kernels/0000.py": text})
-    Artifact.objects.create(job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0")
+    Artifact.objects.create(
+        job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0"
+    )
 
 
 def shown(client: Client, *texts: str) -> str:

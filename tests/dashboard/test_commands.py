@@ -30,7 +30,9 @@ from tests.builders import site
 
 pytestmark = pytest.mark.django_db
 H100 = [Path(__file__).parents[1] / "data" / name for name in ("h100_first", "h100_second")]
-H100_TWO_RELEASES, H100_DRILL = (H100[0].with_name(name) for name in ("h100_two_releases", "h100_drill"))
+H100_TWO_RELEASES, H100_DRILL = (
+    H100[0].with_name(name) for name in ("h100_two_releases", "h100_drill")
+)
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 
 
@@ -52,15 +54,23 @@ def setup(tmp_path: Path) -> Sequence[str]:
 def test_setup_local_makes_all_that_a_machine_needs(setup: Sequence[str]) -> None:
     made = json.loads(call(*setup))
     assert User.objects.get(username="admin").check_password(made["admin_password"])
-    assert fleet.worker_of_token(made["worker_token"]) == Worker.objects.get(name="local", machine__key=made["machine"])
+    assert fleet.worker_of_token(made["worker_token"]) == Worker.objects.get(
+        name="local", machine__key=made["machine"]
+    )
     assert Schedule.objects.get().enabled
     assert (Run.objects.get().pk, Job.objects.count()) == (made["first_run"], 4)
 
 
-def test_setup_local_again_changes_nothing(setup: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setup_local_again_changes_nothing(
+    setup: Sequence[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORKER_TOKEN", json.loads(call(*setup))["worker_token"])
     again = json.loads(call(*setup))
-    assert (again["admin_password"], again["worker_token"], again["first_run"]) == (None, None, None)
+    assert (again["admin_password"], again["worker_token"], again["first_run"]) == (
+        None,
+        None,
+        None,
+    )
     assert (Run.objects.count(), Worker.objects.count(), Schedule.objects.count()) == (1, 1, 1)
 
 
@@ -87,9 +97,13 @@ def test_setup_local_gives_a_new_token_when_the_old_one_is_unknown(
 
 def test_setup_local_retires_what_the_suite_no_longer_has(setup: Sequence[str]) -> None:
     call(*setup)
-    Path(setup[2]).write_text(json.dumps({**site.catalog(), "benchmarks": site.catalog()["benchmarks"][:1]}))
+    Path(setup[2]).write_text(
+        json.dumps({**site.catalog(), "benchmarks": site.catalog()["benchmarks"][:1]})
+    )
     call(*setup)
-    assert list(Benchmark.objects.filter(retired=False).values_list("name", flat=True)) == [site.MLP]
+    assert list(Benchmark.objects.filter(retired=False).values_list("name", flat=True)) == [
+        site.MLP
+    ]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"benchmarks": 1, "configs": []}'])
@@ -113,7 +127,9 @@ def test_trigger_run_says_what_is_unknown() -> None:
 
 def test_a_dry_run_plans_nothing() -> None:
     site.worker()
-    told = call("trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--dry-run").splitlines()
+    told = call(
+        "trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--dry-run"
+    ).splitlines()
     assert told[0] == f"{site.MLP} eager"
     assert told[-1].startswith("4 jobs, about ")
     assert not Run.objects.exists()
@@ -133,26 +149,50 @@ def test_add_worker_says_when_the_name_is_taken() -> None:
 
 
 def test_result_files_of_the_suite_are_taken_in_once() -> None:
-    assert call("import_results", *GOLDEN).strip() == f"{len(GOLDEN)} added, 0 here already, 0 refused"
+    assert (
+        call("import_results", *GOLDEN).strip() == f"{len(GOLDEN)} added, 0 here already, 0 refused"
+    )
     rows = Datum.objects.count()
-    assert call("import_results", *GOLDEN).strip() == f"0 added, {len(GOLDEN)} here already, 0 refused"
-    assert (Datum.objects.count(), set(Run.objects.values_list("purpose", flat=True))) == (rows, {Purpose.IMPORT})
+    assert (
+        call("import_results", *GOLDEN).strip() == f"0 added, {len(GOLDEN)} here already, 0 refused"
+    )
+    assert (Datum.objects.count(), set(Run.objects.values_list("purpose", flat=True))) == (
+        rows,
+        {Purpose.IMPORT},
+    )
 
 
 def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
     assert call("import_results", *H100).strip() == "13 added, 0 here already, 0 refused"
-    speedups = Datum.objects.filter(series__metric="speedup", series__machine__device_kind="cuda").order_by("value")
+    speedups = Datum.objects.filter(
+        series__metric="speedup", series__machine__device_kind="cuda"
+    ).order_by("value")
     shown = [f"{value:.2f}" for value in speedups.values_list("value", flat=True)]
     assert shown == [
-        "0.96", "0.99", "1.26", "1.30", "1.46", "1.51", "1.58", "1.88", "2.40", "2.55", "2.73", "11.65",
-    ]  # fmt: skip
+        "0.96",
+        "0.99",
+        "1.26",
+        "1.30",
+        "1.46",
+        "1.51",
+        "1.58",
+        "1.88",
+        "2.40",
+        "2.55",
+        "2.73",
+        "11.65",
+    ]
     assert TorchBuild.objects.get().label == "2.11.0+cu130"
 
 
 def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
-    assert call("import_results", H100_TWO_RELEASES).strip() == "39 added, 0 here already, 0 refused"
+    assert (
+        call("import_results", H100_TWO_RELEASES).strip() == "39 added, 0 here already, 0 refused"
+    )
     vit = Datum.objects.filter(
-        series__metric="latency_ms", series__benchmark__name__startswith="vit_b16", series__config__name="inductor"
+        series__metric="latency_ms",
+        series__benchmark__name__startswith="vit_b16",
+        series__config__name="inductor",
     )
     shown = [(str(datum.build), f"{datum.value:.2f}") for datum in vit.order_by("planned_at")]
     assert shown == [
@@ -175,31 +215,46 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
     ],
 )
 def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int, gpu: str) -> None:
-    assert call("import_results", H100[0].with_name(folder)).strip() == f"{count} added, 0 here already, 0 refused"
+    assert (
+        call("import_results", H100[0].with_name(folder)).strip()
+        == f"{count} added, 0 here already, 0 refused"
+    )
     assert all(gpu in machine.key for machine in Machine.objects.all())
 
 
-def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> None:
+def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> (
+    None
+):
     call("import_results", H100_TWO_RELEASES)
     variant = TorchBuild.objects.get(base__label="2.13.0+cu130")
     assert variant.label.startswith("2.13.0+cu130~no-epilogue_fusion.max_fusion_size-1-")
     assert variant.variant == {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
-    assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {"import-variants"}
+    assert set(Run.objects.filter(build=variant).values_list("track__key", flat=True)) == {
+        "import-variants"
+    }
 
 
 def test_a_recorded_variant_is_the_one_with_the_same_settings_that_is_known_here() -> None:
     settings = {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
     base = TorchBuild.objects.create(label="2.13.0+cu130", version="2.13.0+cu130")
-    known = TorchBuild.objects.create(label="2.13.0+cu130~ours", version="2.13.0+cu130", base=base, variant=settings)
+    known = TorchBuild.objects.create(
+        label="2.13.0+cu130~ours", version="2.13.0+cu130", base=base, variant=settings
+    )
     call("import_results", H100_TWO_RELEASES)
     assert TorchBuild.objects.get(base=base) == known
     assert known.runs.exists()
 
 
-def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_control_in_the_plain_one() -> None:
+def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_control_in_the_plain_one() -> (
+    None
+):
     assert call("import_results", H100_DRILL).strip() == "44 added, 0 here already, 0 refused"
-    drift = Datum.objects.filter(series__metric="drift", series__benchmark__name__startswith="swiglu")
-    shown = {(datum.build.base is None, f"{datum.value:.5f}") for datum in drift.select_related("build")}
+    drift = Datum.objects.filter(
+        series__metric="drift", series__benchmark__name__startswith="swiglu"
+    )
+    shown = {
+        (datum.build.base is None, f"{datum.value:.5f}") for datum in drift.select_related("build")
+    }
     assert (drift.count(), shown) == (12, {(True, "0.00166"), (False, "0.00242")})
     assert TorchBuild.objects.filter(base__label="2.11.0+cu130").count() == 4
 
@@ -230,7 +285,10 @@ def test_a_dry_run_imports_nothing() -> None:
 def documents(count: int) -> list[dict[str, Any]]:
     job = site.run().jobs.get()
     found = [site.result(job, {"latency_ms": 1.0 + number}) for number in range(count)]
-    return [{**one, "job": {**one["job"], "job_id": f"by-hand-{number}"}} for number, one in enumerate(found)]
+    return [
+        {**one, "job": {**one["job"], "job_id": f"by-hand-{number}"}}
+        for number, one in enumerate(found)
+    ]
 
 
 def test_archives_and_lines_are_taken_in(tmp_path: Path) -> None:
@@ -255,7 +313,11 @@ def test_a_bad_file_is_named_and_the_others_are_taken_in(tmp_path: Path) -> None
 
 def vast() -> dict[str, Any]:
     """A benchmark with a version that no column holds."""
-    described = {key: value for key, value in site.describe(site.MLP, "toy").items() if key != "default_configs"}
+    described = {
+        key: value
+        for key, value in site.describe(site.MLP, "toy").items()
+        if key != "default_configs"
+    }
     return {**described, "version": 10**12}
 
 

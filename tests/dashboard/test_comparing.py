@@ -15,13 +15,30 @@ LATENCY = METRICS["latency_ms"]
 STEADY = (100.0, 100.3, 99.8)  # three processes that differ by little
 
 
-def part(values: tuple[float, ...] = STEADY, factor: float = 1.0, version: int = 1, libraries: Libraries = ()) -> Part:
+def part(
+    values: tuple[float, ...] = STEADY,
+    factor: float = 1.0,
+    version: int = 1,
+    libraries: Libraries = (),
+) -> Part:
     numbers = [value * factor for value in values]
     positive = level(numbers) if min(numbers) > 0 else None
-    return Part(version, libraries, positive, len(numbers), min(numbers), max(numbers), float(np.mean(numbers)))
+    return Part(
+        version,
+        libraries,
+        positive,
+        len(numbers),
+        min(numbers),
+        max(numbers),
+        float(np.mean(numbers)),
+    )
 
 
-def side(part_of: dict[str, Part | None], config: str = "inductor", failures: dict[str, int] | None = None) -> Side:
+def side(
+    part_of: dict[str, Part | None],
+    config: str = "inductor",
+    failures: dict[str, int] | None = None,
+) -> Side:
     """One case of gpt2 with these metrics."""
     case = Case("gpt2.training", config, "gpt2", "llm", "training")
     parts = {metric: [one] for metric, one in part_of.items() if one}
@@ -37,7 +54,8 @@ def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
     return row.effect
 
 
-# --- Verdicts -------------------------------------------------------------------------------------------------------
+# --- Verdicts
+# -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("factor", "verdict", "words"),
     [
@@ -47,13 +65,18 @@ def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
         (1.019, "unknown", "1.9 % slower"),  # the interval holds the threshold: measure more
     ],
 )
-def test_a_latency_is_judged_by_its_interval_and_threshold(factor: float, verdict: str, words: str) -> None:
+def test_a_latency_is_judged_by_its_interval_and_threshold(
+    factor: float, verdict: str, words: str
+) -> None:
     found = only(latency(), latency(factor=factor))
     assert (found.verdict, found.change.text.partition(" (")[0]) == (verdict, words)
 
 
 def test_more_throughput_is_better() -> None:
-    assert only(side({"speedup": part()}), side({"speedup": part(factor=1.1)}), "speedup").verdict == "better"
+    assert (
+        only(side({"speedup": part()}), side({"speedup": part(factor=1.1)}), "speedup").verdict
+        == "better"
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,12 +88,23 @@ def test_more_throughput_is_better() -> None:
         ((0.0,), (0.0,), "same"),
     ],
 )
-def test_counts_are_compared_as_they_are(old: tuple[float, ...], new: tuple[float, ...], verdict: str) -> None:
-    assert only(side({"graph_breaks": part(old)}), side({"graph_breaks": part(new)}), "graph_breaks").verdict == verdict
+def test_counts_are_compared_as_they_are(
+    old: tuple[float, ...], new: tuple[float, ...], verdict: str
+) -> None:
+    assert (
+        only(
+            side({"graph_breaks": part(old)}), side({"graph_breaks": part(new)}), "graph_breaks"
+        ).verdict
+        == verdict
+    )
 
 
 def test_memory_of_one_process_each_is_compared_and_marked_so() -> None:
-    found = only(side({"peak_memory_gb": part((2.0,))}), side({"peak_memory_gb": part((2.2,))}), "peak_memory_gb")
+    found = only(
+        side({"peak_memory_gb": part((2.0,))}),
+        side({"peak_memory_gb": part((2.2,))}),
+        "peak_memory_gb",
+    )
     assert (found.verdict, found.is_within, found.is_significant) == ("worse", True, False)
 
 
@@ -85,7 +119,8 @@ def test_chance_alone_makes_few_cases_significant() -> None:
     assert sum(effect.is_significant for effect in found) <= 1
 
 
-# --- Matching -------------------------------------------------------------------------------------------------------
+# --- Matching
+# -------------------------------------------------------------------------------------------------------
 OLD_SET, NEW_SET = (("transformers", "4.57.1"),), (("transformers", "5.17.0"),)
 
 
@@ -94,12 +129,21 @@ OLD_SET, NEW_SET = (("transformers", "4.57.1"),), (("transformers", "5.17.0"),)
     [
         (latency(), {}, "missing", "not measured on new"),
         (latency(), side({}, failures={"oom": 2}), "failed", "oom on new"),
-        (latency(version=1), latency(version=2), "benchmark", "version 1 of the benchmark against 2"),
-        (latency(libraries=OLD_SET), latency(libraries=NEW_SET), "libraries",
-         "transformers 4.57.1 against transformers 5.17.0"),
+        (
+            latency(version=1),
+            latency(version=2),
+            "benchmark",
+            "version 1 of the benchmark against 2",
+        ),
+        (
+            latency(libraries=OLD_SET),
+            latency(libraries=NEW_SET),
+            "libraries",
+            "transformers 4.57.1 against transformers 5.17.0",
+        ),
         (latency(), side({"cold_start_s": part()}), "no value", "no latency on new"),
     ],
-)  # fmt: skip
+)
 def test_a_case_that_cannot_be_compared_is_left_out_with_the_reason(
     base: Side, new: Side, why: str, words: str
 ) -> None:
@@ -111,7 +155,9 @@ def test_a_case_that_cannot_be_compared_is_left_out_with_the_reason(
 def test_two_sides_are_compared_under_the_newest_libraries_that_both_have() -> None:
     def measured(libraries: list[Libraries], factor: float) -> Side:
         found = side({})
-        parts = [part(factor=factor * (2 if one == OLD_SET else 1), libraries=one) for one in libraries]
+        parts = [
+            part(factor=factor * (2 if one == OLD_SET else 1), libraries=one) for one in libraries
+        ]
         next(iter(found.values())).parts["latency_ms"] = parts
         return found
 
@@ -128,7 +174,9 @@ def test_a_library_that_only_one_side_has_was_not_needed() -> None:
 
 
 @pytest.mark.parametrize(("metric", "narrower"), [("latency_ms", True), ("cold_start_s", False)])
-def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu(metric: str, narrower: bool) -> None:
+def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu(
+    metric: str, narrower: bool
+) -> None:
     def reach(*, is_busy_known: bool) -> float:
         """Of the case that was measured once."""
         found = {}
@@ -136,9 +184,15 @@ def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu
             case = Case(f"{number}", "inductor", "gpt2", "llm", "training")
             wide, busy = (0.2, 20.0) if number < 5 else (0.002, 99.0)
             own = part((1.0, 1 + wide * (1 + number % 3))) if number < 10 else part((1.0,))
-            parts = {metric: [own]} | ({"gpu_utilization_percent": [part((busy,))]} if is_busy_known else {})
+            parts = {metric: [own]} | (
+                {"gpu_utilization_percent": [part((busy,))]} if is_busy_known else {}
+            )
             found[Key(case.benchmark, case.config)] = Measured(case, parts)
-        [once] = [row.effect.ratio for row in compare(found, found, METRICS[metric]).rows if row.effect.base.n == 1]
+        [once] = [
+            row.effect.ratio
+            for row in compare(found, found, METRICS[metric]).rows
+            if row.effect.base.n == 1
+        ]
         assert once
         return once.reach
 
@@ -148,7 +202,9 @@ def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu
 
 def test_the_largest_effect_comes_first() -> None:
     cases = [Case(name, "inductor", name, "llm", "training") for name in "ab"]
-    base = {Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases}
+    base = {
+        Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases
+    }
     new = {
         Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part(factor=factor)]})
         for case, factor in zip(cases, (1.01, 0.9), strict=True)
@@ -156,12 +212,15 @@ def test_the_largest_effect_comes_first() -> None:
     assert [row.case.benchmark for row in compare(base, new, LATENCY).rows] == ["b", "a"]
 
 
-# --- The eager control ------------------------------------------------------------------------------------------------
+# --- The eager control
+# ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("eager", "compiled", "share"),
     [(0.9, 1.0, "in eager too"), (1.0, 0.9, "compiled only"), (0.9, 0.9, "both"), (1.0, 1.0, "")],
 )
-def test_a_change_is_split_into_eagers_part_and_the_compilers(eager: float, compiled: float, share: str) -> None:
+def test_a_change_is_split_into_eagers_part_and_the_compilers(
+    eager: float, compiled: float, share: str
+) -> None:
     base = side({"latency_ms": part(), "eager_latency_ms": part(), "speedup": part()})
     new = side(
         {
@@ -178,17 +237,27 @@ def test_a_change_is_split_into_eagers_part_and_the_compilers(eager: float, comp
     assert row.alone.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
 
 
-# --- The answer -------------------------------------------------------------------------------------------------------
+# --- The answer
+# -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("new", "word"),
     [
         (side({"latency_ms": part(factor=0.9)}), "Yes"),
         (side({"latency_ms": part(factor=1.1)}), "No"),
         (side({"latency_ms": part()}), "It makes no difference"),
-        (side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}), "Yes, at a cost"),
+        (
+            side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}),
+            "Yes, at a cost",
+        ),
         (side({"latency_ms": part(factor=1.1), "cold_start_s": part(factor=0.7)}), "It depends"),
-        (side({"latency_ms": part((90.0, 110.0)), "cold_start_s": part(factor=0.7)}), "Not known yet"),
-        (side({"latency_ms": part((98.0, 102.0)), "cold_start_s": part(factor=0.7)}), "Steps hardly change"),
+        (
+            side({"latency_ms": part((90.0, 110.0)), "cold_start_s": part(factor=0.7)}),
+            "Not known yet",
+        ),
+        (
+            side({"latency_ms": part((98.0, 102.0)), "cold_start_s": part(factor=0.7)}),
+            "Steps hardly change",
+        ),
         (side({}, failures={"crashed": 1}), "Not yet"),
         ({}, "Not known yet"),
     ],
@@ -199,7 +268,10 @@ def test_the_answer_in_a_word(new: Side, word: str) -> None:
 
 
 def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
-    base = {**side({"latency_ms": part(), "cold_start_s": part()}), **side({"latency_ms": part()}, "regional")}
+    base = {
+        **side({"latency_ms": part(), "cold_start_s": part()}),
+        **side({"latency_ms": part()}, "regional"),
+    }
     new = {
         **side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}),
         **side({}, "regional", {"fail_to_compile": 3}),
@@ -216,4 +288,6 @@ def test_what_is_not_known_is_told_apart_each_end_of_its_interval_with_its_direc
     new = side({"latency_ms": part(factor=1.1), "cold_start_s": part((82.0, 122.0, 100.0))})
     known, open_question = report(base, new).overall.answer.sentence.split(". ", 1)
     assert known.startswith("Compiled steps are 10.0 % slower (")
-    assert re.fullmatch(r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", open_question)
+    assert re.fullmatch(
+        r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", open_question
+    )

@@ -28,7 +28,11 @@ def test_what_reproduces_is_confirmed_with_its_effect() -> None:
     jobs = answer(by_build(10.0))
     group.refresh_from_db()
     confirmation = group.confirmation
-    assert (group.state, confirmation.state, Alert.objects.get().confirmation) == ("confirmed", "done", "confirmed")
+    assert (group.state, confirmation.state, Alert.objects.get().confirmation) == (
+        "confirmed",
+        "done",
+        "confirmed",
+    )
     assert 8 <= jobs <= 12
     assert "mlp.smoke.inference.float32.static.b64 in inductor, Latency: +" in confirmation.message
 
@@ -63,7 +67,10 @@ def test_the_runs_point_at_their_confirmation() -> None:
     group = suspected()
     confirming.start_due(now=NOW)
     runs = Run.objects.filter(confirmation=group.confirmation)
-    assert {(run.purpose, run.build.label) for run in runs} == {("confirmation", site.BUILD), ("confirmation", NEW)}
+    assert {(run.purpose, run.build.label) for run in runs} == {
+        ("confirmation", site.BUILD),
+        ("confirmation", NEW),
+    }
 
 
 def test_without_the_base_build_only_the_new_one_is_measured_and_that_is_said() -> None:
@@ -110,7 +117,10 @@ def test_a_deep_queue_waits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert confirming.start_due(now=NOW) == 0
     group.refresh_from_db()
     assert (group.state, group.confirmation.state) == ("suspected", "skipped")
-    assert group.confirmation.message == "1 job waits on this machine: it is confirmed when there are 0 or fewer."
+    assert (
+        group.confirmation.message
+        == "1 job waits on this machine: it is confirmed when there are 0 or fewer."
+    )
 
 
 def test_what_waited_starts_later() -> None:
@@ -130,14 +140,21 @@ def test_what_cannot_be_started_for_days_is_inconclusive() -> None:
     assert group.state == "inconclusive"
 
 
-def test_one_machine_confirms_one_group_at_a_time_and_so_many_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_machine_confirms_one_group_at_a_time_and_so_many_a_day(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     suspected()
     confirming.start_due(now=NOW)
     machine = site.machine()
-    assert confirming.why_not(machine=machine, now=NOW) == "Another confirmation is running on this machine."
+    assert (
+        confirming.why_not(machine=machine, now=NOW)
+        == "Another confirmation is running on this machine."
+    )
     answer(by_build(0.0))
     monkeypatch.setattr(confirming, "MOST_A_DAY", 1)
-    assert confirming.why_not(machine=machine, now=timezone.now()).startswith("1 confirmations were started")
+    assert confirming.why_not(machine=machine, now=timezone.now()).startswith(
+        "1 confirmations were started"
+    )
 
 
 def test_a_group_that_somebody_closed_is_measured_no_further() -> None:
@@ -172,7 +189,11 @@ def test_a_status_is_confirmed_by_the_words() -> None:
     detecting.detect_due()
     confirming.start_due(now=NOW)
     for job in planned():
-        land(job, {"latency_ms": 100.0}, status="fail_accuracy" if job.run.build.label == NEW else "pass")
+        land(
+            job,
+            {"latency_ms": 100.0},
+            status="fail_accuracy" if job.run.build.label == NEW else "pass",
+        )
     concluding.advance_all(now=NOW)
     assert AlertGroup.objects.get().state == "confirmed"
 
@@ -212,13 +233,27 @@ def test_the_processes_of_the_confirmation_show_that_the_code_differs_reproducib
 def test_the_same_processes_say_what_is_true_of_the_other_alerts_of_a_case() -> None:
     group = suspected(50.0)
     first = Alert.objects.get()
-    other = alerting.alert(group, "cold_start_s", base=first.base, new=first.new, planned_at=first.planned_at,
-                           false_alarm_share=0.01, job=first.job, effect=30.0)  # fmt: skip
+    other = alerting.alert(
+        group,
+        "cold_start_s",
+        base=first.base,
+        new=first.new,
+        planned_at=first.planned_at,
+        false_alarm_share=0.01,
+        job=first.job,
+        effect=30.0,
+    )
     confirming.start_due(now=NOW)
     while jobs := planned():
         for job in jobs:
             slower = 150.0 if job.run.build.label == NEW else 100.0
-            land(job, {"latency_ms": slower + job.position / 10, "cold_start_s": 5.0 + job.position % 4 / 100})
+            land(
+                job,
+                {
+                    "latency_ms": slower + job.position / 10,
+                    "cold_start_s": 5.0 + job.position % 4 / 100,
+                },
+            )
         concluding.advance_all(now=timezone.now())
     other.refresh_from_db()
     group.refresh_from_db()

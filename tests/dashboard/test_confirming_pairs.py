@@ -18,8 +18,12 @@ Draw = Callable[[np.random.Generator], float]
 NOISE: dict[str, Draw] = {
     "gauss": lambda rng: float(rng.normal() * sqrt(2)),
     "heavy tails": lambda rng: float((rng.standard_t(3) - rng.standard_t(3)) / sqrt(3)),
-    "outliers": lambda rng: float(rng.normal() * sqrt(2) + 10 * (rng.random() < 0.04) * rng.choice([-1, 1])),
-    "two modes": lambda rng: float(rng.normal(0, 0.6) + rng.choice([-1.5, 1.5]) - rng.choice([-1.5, 1.5])),
+    "outliers": lambda rng: float(
+        rng.normal() * sqrt(2) + 10 * (rng.random() < 0.04) * rng.choice([-1, 1])
+    ),
+    "two modes": lambda rng: float(
+        rng.normal(0, 0.6) + rng.choice([-1.5, 1.5]) - rng.choice([-1.5, 1.5])
+    ),
 }
 
 
@@ -28,7 +32,9 @@ def verdicts(draw: Draw, percent: float, suspected: float, seed: int = 0) -> Cou
     rng, found = np.random.default_rng(seed), Counter[str]()
     for _ in range(TRIES):
         pairs = [(100.0, 100 * (1 + percent / 100) * exp(draw(rng) / 100)) for _ in range(MOST)]
-        looks = [look(pairs[:count], suspected, SETTINGS).verdict for count in range(FEWEST, MOST + 1)]
+        looks = [
+            look(pairs[:count], suspected, SETTINGS).verdict for count in range(FEWEST, MOST + 1)
+        ]
         found[next((verdict for verdict in looks if verdict != "open"), "open")] += 1
     return found
 
@@ -40,7 +46,8 @@ def test_at_most_one_in_twenty_is_confirmed_where_nothing_changed(kind: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("kind", "share"), [("gauss", 0.95), ("heavy tails", 0.9), ("outliers", 0.6), ("two modes", 0.7)]
+    ("kind", "share"),
+    [("gauss", 0.95), ("heavy tails", 0.9), ("outliers", 0.6), ("two modes", 0.7)],
 )
 def test_three_percent_in_noise_of_one_is_confirmed(kind: str, share: float) -> None:
     assert verdicts(NOISE[kind], 3.0, 3.0)["confirmed"] >= share * TRIES
@@ -69,7 +76,10 @@ def test_the_order_is_balanced_in_each_two_pairs() -> None:
     order = draw_order(np.random.default_rng(1))
     blocks = [order[at : at + 4] for at in range(0, len(order), 4)]
     assert len(order) == 2 * MOST
-    assert all(block in (["base", "new", "new", "base"], ["new", "base", "base", "new"]) for block in blocks)
+    assert all(
+        block in (["base", "new", "new", "base"], ["new", "base", "base", "new"])
+        for block in blocks
+    )
 
 
 def test_the_order_is_drawn() -> None:
@@ -86,11 +96,17 @@ def test_exact_values_are_decided_with_the_fewest_pairs() -> None:
 def test_a_status_that_comes_and_goes_is_inconclusive() -> None:
     status = Settings(0.0, "status")
     flaky = [(0.0, float(at % 2)) for at in range(MOST)]
-    assert [look(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == ["open", "inconclusive"]
+    assert [look(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
+        "open",
+        "inconclusive",
+    ]
 
 
 def test_the_other_direction_does_not_reproduce() -> None:
-    assert look([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict == "not_reproduced"
+    assert (
+        look([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict
+        == "not_reproduced"
+    )
 
 
 def test_half_of_what_was_suspected_is_the_least_that_counts() -> None:

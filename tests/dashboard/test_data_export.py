@@ -19,10 +19,29 @@ from dashboard.result_format import parse_result
 from tests.builders.importing import imported
 
 ROW = Row(
-    datetime(2026, 11, 1, 3, tzinfo=UTC), "h100", "nightly", "2.14.0", "2.14.0", "abc", "gpt2.standard.x", "gpt2",
+    datetime(2026, 11, 1, 3, tzinfo=UTC),
+    "h100",
+    "nightly",
+    "2.14.0",
+    "2.14.0",
+    "abc",
+    "gpt2.standard.x",
+    "gpt2",
     "llm",
-    "training", "bfloat16", 16, 1, "inductor", "latency_ms", 12.5, 12.4, 12.6, 40, "pass", "scheduled", "job",
-)  # fmt: skip
+    "training",
+    "bfloat16",
+    16,
+    1,
+    "inductor",
+    "latency_ms",
+    12.5,
+    12.4,
+    12.6,
+    40,
+    "pass",
+    "scheduled",
+    "job",
+)
 
 
 def fetched(client: Client, form: str, **filters: Any) -> str:
@@ -42,21 +61,32 @@ class TestExported:
 
     def test_filters_are_those_of_the_pages(self, reader: Client) -> None:
         imported("v3.json")
-        asked = {"metric": ["latency_ms", "speedup"], "machine": "h100", "build": "git-b4e6d2c3f5a7"}
+        asked = {
+            "metric": ["latency_ms", "speedup"],
+            "machine": "h100",
+            "build": "git-b4e6d2c3f5a7",
+        }
         rows = [json.loads(line) for line in fetched(reader, "jsonl", **asked).splitlines()]
-        assert {(row["metric"], row["value"]) for row in rows} == {("latency_ms", 12.7), ("speedup", 1.6535)}
+        assert {(row["metric"], row["value"]) for row in rows} == {
+            ("latency_ms", 12.7),
+            ("speedup", 1.6535),
+        }
         assert fetched(reader, "jsonl", config="eager") == ""
 
     def test_since_and_until_cut_the_time(self, reader: Client) -> None:
         imported("v3.json")
         asked = {"metric": "latency_ms", "since": "2026-11-02T00:00Z", "until": "2026-11-03T00:00Z"}
-        assert [json.loads(line)["value"] for line in fetched(reader, "jsonl", **asked).splitlines()] == [12.7]
+        assert [
+            json.loads(line)["value"] for line in fetched(reader, "jsonl", **asked).splitlines()
+        ] == [12.7]
 
     def test_what_is_exported_as_v3_is_understood_as_v3(self, reader: Client) -> None:
         imported("v3.json")
         found = understand("again.jsonl", fetched(reader, "v3").encode())
         assert found.refused == []
-        values = [parse_result(document).metrics["latency_ms"].value for _, document in found.documents]
+        values = [
+            parse_result(document).metrics["latency_ms"].value for _, document in found.documents
+        ]
         assert values == [12.5, 12.7, 15.1]
 
     def test_parquet_has_the_rows_with_their_types(self, reader: Client) -> None:
@@ -65,8 +95,13 @@ class TestExported:
         assert answer["Content-Type"] == "application/vnd.apache.parquet"
         body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
         table = read_table(io.BytesIO(body))
-        assert (table.column_names, table["value"].to_pylist()) == ([*Row._fields], [12.5, 12.7, 15.1])
-        kinds = [str(table.schema.field(name).type) for name in ("at", "value", "samples", "config")]
+        assert (table.column_names, table["value"].to_pylist()) == (
+            [*Row._fields],
+            [12.5, 12.7, 15.1],
+        )
+        kinds = [
+            str(table.schema.field(name).type) for name in ("at", "value", "samples", "config")
+        ]
         assert kinds == ["timestamp[us, tz=UTC]", "double", "int64", "string"]
 
     def test_without_pyarrow_parquet_says_what_is_missing(
@@ -85,7 +120,9 @@ class TestExported:
             ("until=", ""),
         ],
     )
-    def test_a_filter_that_cannot_be_read_is_told(self, reader: Client, query: str, says: str) -> None:
+    def test_a_filter_that_cannot_be_read_is_told(
+        self, reader: Client, query: str, says: str
+    ) -> None:
         answer = reader.get(f"{reverse('data_export', args=['csv'])}?{query}")
         assert answer.status_code == (400 if says else 200)
         assert says in (answer.content.decode() if says else "")
@@ -99,4 +136,7 @@ def test_no_cell_of_a_csv_is_a_formula() -> None:
 
 def test_a_failure_is_a_v3_record_of_accuracy() -> None:
     record = v3_record(ROW._replace(value=None, low=None, high=None, status="fail_accuracy"))
-    assert record["metric"] == {"name": "accuracy", "extra_info": {"benchmark_values": ["fail_accuracy"]}}
+    assert record["metric"] == {
+        "name": "accuracy",
+        "extra_info": {"benchmark_values": ["fail_accuracy"]},
+    }

@@ -1,4 +1,6 @@
-"""The rollup by day, and what the overview reads from it: kept at ingest, whatever arrives late, twice or wrong."""
+"""The rollup by day, and what the overview reads from it: kept at ingest, whatever arrives late,
+twice or wrong.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -25,7 +27,9 @@ def worker() -> Worker:
     return site.worker()
 
 
-def measured(worker: Worker, night: int, values: Mapping[str, float], status: str = "pass", **asked: Any) -> Job:
+def measured(
+    worker: Worker, night: int, values: Mapping[str, float], status: str = "pass", **asked: Any
+) -> Job:
     """A job of that night that brought these values."""
     job = site.queued_job(**{"configs": ("inductor",), **asked})
     at = NIGHT + timedelta(days=night)
@@ -60,7 +64,9 @@ def test_a_change_holds_a_case_against_its_own_value_before(worker: Worker) -> N
     assert month() == "20.0 % higher"
 
 
-def test_a_night_that_failed_is_left_out_and_the_next_is_held_against_the_one_before(worker: Worker) -> None:
+def test_a_night_that_failed_is_left_out_and_the_next_is_held_against_the_one_before(
+    worker: Worker,
+) -> None:
     measured(worker, 0, {"speedup": 1.0})
     measured(worker, 1, {}, status="oom")
     measured(worker, 2, {"speedup": 1.1})
@@ -77,14 +83,18 @@ def test_a_case_that_fails_now_is_in_no_geomean_but_in_the_pass_rate(worker: Wor
 def test_a_result_that_arrives_late_takes_its_place_between_the_others(worker: Worker) -> None:
     for night, value in ((0, 1.0), (2, 2.0), (1, 4.0)):
         measured(worker, night, {"speedup": value})
-    moved = DayLevel.objects.filter(metric="speedup").order_by("day").values_list("moved", flat=True)
+    moved = (
+        DayLevel.objects.filter(metric="speedup").order_by("day").values_list("moved", flat=True)
+    )
     assert list(moved) == pytest.approx([0.0, 1.386294, -0.693147])
 
 
 def test_what_a_person_calls_invalid_moves_nothing(worker: Worker) -> None:
     measured(worker, 0, {"speedup": 1.0})
     wrong = measured(worker, 1, {"speedup": 9.0})
-    point = triage.mark_invalid(series=Series.objects.get(metric="speedup"), job=wrong, reason="noisy", by=None)
+    point = triage.mark_invalid(
+        series=Series.objects.get(metric="speedup"), job=wrong, reason="noisy", by=None
+    )
     assert not DayLevel.objects.filter(metric="speedup", linked__gt=0).exists()
     triage.bring_back(point=point)
     assert DayLevel.objects.filter(metric="speedup", linked=1).exists()

@@ -108,7 +108,10 @@ def test_graph_breaks_count_from_the_first_more() -> None:
     measured([0.0] * 8, metric="graph_breaks")
     measure({"graph_breaks": 2.0}, 8, build="2.14.0")
     detecting.detect_due()
-    assert Alert.objects.get().group.title == "mlp inference: 2 more graph breaks in inductor since 2.14.0"
+    assert (
+        Alert.objects.get().group.title
+        == "mlp inference: 2 more graph breaks in inductor since 2.14.0"
+    )
 
 
 def test_repeats_of_one_nightly_build_make_one_point() -> None:
@@ -151,7 +154,9 @@ def test_an_invalid_point_takes_its_alert_along_and_brings_it_back() -> None:
     job = measure({"peak_memory_gb": 1.8}, 10)
     detecting.detect_due()
     group = AlertGroup.objects.get()
-    point = triage.mark_invalid(series=series, job=job, reason="another process", by=User.objects.create_user("ada"))
+    point = triage.mark_invalid(
+        series=series, job=job, reason="another process", by=User.objects.create_user("ada")
+    )
     detecting.detect_due()
     group.refresh_from_db()
     assert group.state == "invalid"
@@ -198,7 +203,10 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
     detecting.detect_due()
     group = AlertGroup.objects.get()
     assert (group.direction, group.severity) == ("trade_off", "high")
-    assert group.title == "mlp inference: 20.0 % heavier, but 3 fewer graph breaks in inductor since 2.14.0"
+    assert (
+        group.title
+        == "mlp inference: 20.0 % heavier, but 3 fewer graph breaks in inductor since 2.14.0"
+    )
 
 
 def test_two_judges_at_once_never_tell_a_change_twice() -> None:
@@ -228,7 +236,9 @@ def judge_in_a_thread(series_id: int) -> bool:
 
 
 def test_a_series_that_cannot_be_judged_keeps_no_other_from_it() -> None:
-    measure({"latency_ms": 1.0}, 0).data.filter(series__metric="passed").update(status="a word of another version")
+    measure({"latency_ms": 1.0}, 0).data.filter(series__metric="passed").update(
+        status="a word of another version"
+    )
     detecting.detect_due()
     assert [state.series.metric for state in DetectorState.objects.filter(due=True)] == ["passed"]
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 1

@@ -15,7 +15,10 @@ def test_levels_far_apart_are_changed() -> None:
 
 
 def test_levels_close_together_are_unchanged_within_the_threshold() -> None:
-    assert judge([100.0, 100.1, 99.9, 100.0], [100.2, 100.3, 100.1, 100.2], SETTINGS).state == "unchanged"
+    assert (
+        judge([100.0, 100.1, 99.9, 100.0], [100.2, 100.3, 100.1, 100.2], SETTINGS).state
+        == "unchanged"
+    )
 
 
 @pytest.mark.parametrize("new", [[100.0, 107.0, 97.0], [101.0, 101.9, 102.8]])

@@ -9,7 +9,9 @@ from tests.builders.detection import online, points
 
 def seen(values: list[float], settings: Settings) -> list[tuple[int, int]]:
     """First point of each new level, and the point with which it was told."""
-    return [(change.index, change.seen_at) for change in find_change_points(points(values), settings)]
+    return [
+        (change.index, change.seen_at) for change in find_change_points(points(values), settings)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,9 @@ def seen(values: list[float], settings: Settings) -> list[tuple[int, int]]:
         ([0.0], "status", []),
     ],
 )
-def test_what_holds_a_value_needs_one_point(values: list[float], kind: str, expected: list[tuple[int, int]]) -> None:
+def test_what_holds_a_value_needs_one_point(
+    values: list[float], kind: str, expected: list[tuple[int, int]]
+) -> None:
     assert seen(values, Settings(kind=kind)) == expected  # type: ignore[arg-type]
 
 
@@ -64,7 +68,9 @@ def test_an_unknown_status_word_is_refused_by_name() -> None:
 
 def test_a_negative_count_is_refused() -> None:
     with pytest.raises(ValueError, match="count is -1"):
-        find_change_points(points([float(value % 7) for value in range(30)] + [-1.0]), Settings(kind="count"))
+        find_change_points(
+            points([float(value % 7) for value in range(30)] + [-1.0]), Settings(kind="count")
+        )
 
 
 def test_a_failed_case_has_no_point() -> None:

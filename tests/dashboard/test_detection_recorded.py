@@ -1,4 +1,6 @@
-"""Real series against what was really done to them: everything that was is told in time, and nothing else is."""
+"""Real series against what was really done to them: everything that was is told in time, and
+nothing else is.
+"""
 
 import csv
 import gzip
@@ -34,8 +36,14 @@ def expected() -> dict[Key, list[Row]]:
 
 
 def told(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
-    """First point of each new level, the point it was told with, and where it went; followed as the site does."""
-    follower, builds, found = Follower(metric, per_build=False), sorted({row["build"] for row in rows}), []
+    """First point of each new level, the point it was told with, and where it went; followed as the
+    site does.
+    """
+    follower, builds, found = (
+        Follower(metric, per_build=False),
+        sorted({row["build"] for row in rows}),
+        [],
+    )
     for place, row in enumerate(rows):
         verdict = follower.take(reading(row, builds.index(row["build"])))
         if verdict is not None and verdict.state == "changed":
@@ -46,16 +54,24 @@ def told(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
 
 
 def reading(row: Row, build: int) -> Reading:
-    value, low, high = (float(row[name]) if row[name] else None for name in ("value", "low", "high"))
+    value, low, high = (
+        float(row[name]) if row[name] else None for name in ("value", "low", "high")
+    )
     at, version = datetime.fromisoformat(row["at"]), int(row["benchmark_version"])
     return Reading(at, row["job"], build, None, version, row["status"], value, low, high)
 
 
-@pytest.mark.parametrize("key", sorted(recorded()), ids=lambda key: f"{key[0].split('.')[0]} {key[1]} {key[2]}")
+@pytest.mark.parametrize(
+    "key", sorted(recorded()), ids=lambda key: f"{key[0].split('.')[0]} {key[1]} {key[2]}"
+)
 def test_what_was_done_is_told_in_time_and_nothing_else(key: Key) -> None:
-    done = [(int(row["index"]), row["direction"], int(row["within"])) for row in expected().get(key, [])]
+    done = [
+        (int(row["index"]), row["direction"], int(row["within"])) for row in expected().get(key, [])
+    ]
     found = told(key[2], recorded()[key])
-    assert [(index, where) for index, _, where in found] == [(index, where) for index, where, _ in done]
+    assert [(index, where) for index, _, where in found] == [
+        (index, where) for index, where, _ in done
+    ]
     delays = [place - index + 1 for index, place, _ in found]
     assert all(delay <= within for delay, (*_, within) in zip(delays, done, strict=True))
 

@@ -33,14 +33,20 @@ def test_a_single_spike_is_no_level() -> None:
 def test_a_level_of_three_points_is_told_and_so_is_the_way_back() -> None:
     values = quiet(100)
     values[60:63] += 60
-    told = [(change.index, change.seen_at) for change in find_change_points(points(values), Settings())]
+    told = [
+        (change.index, change.seen_at) for change in find_change_points(points(values), Settings())
+    ]
     assert told == [(60, 62), (63, 65)]
 
 
 def test_a_short_level_leaves_no_second_mode_behind() -> None:
     values = quiet(160)
     values[60:64] += 14  # too small, and its level too young, for the way back to be told at once
-    assert [change.index for change in find_change_points(points(values), Settings()) if change.index > 68] == []
+    assert [
+        change.index
+        for change in find_change_points(points(values), Settings())
+        if change.index > 68
+    ] == []
 
 
 def test_two_spikes_in_a_row_are_no_level() -> None:
@@ -66,12 +72,18 @@ def test_a_step_far_beyond_the_noise_has_the_right_size(factor: float) -> None:
     assert change.effect == pytest.approx(100 * (factor - 1), abs=6)
 
 
-def test_the_interval_of_a_step_holds_it_though_its_first_points_do_not_say_in_which_of_two_modes_they_are() -> None:
+def test_the_interval_of_a_step_holds_it_though_its_first_points_do_not_say_in_which_of_two_modes_they_are() -> (
+    None
+):
     rng, held = np.random.default_rng(3), []
     for size in rng.choice([12, 20, 30], 150):
         values = 100 + rng.normal(0, 1, 70) + rng.choice([-3, 3], 70)
         values[48:] += size
-        told = next(one for one in online(points(values)) if one.state == "changed" and (one.index or 0) > 45)
+        told = next(
+            one
+            for one in online(points(values))
+            if one.state == "changed" and (one.index or 0) > 45
+        )
         assert told.effect_low is not None
         assert told.effect_high is not None
         held.append(told.effect_low <= size <= told.effect_high)
@@ -94,8 +106,13 @@ def test_a_slow_drift_is_told_as_drift_and_once() -> None:
 def test_a_point_with_a_wide_interval_weighs_less() -> None:
     values = quiet(46)
     values[40:] += 8
-    narrow = [Point(value, value - 0.5, value + 0.5, place) for place, value in enumerate(values.tolist())]
-    wide = [*narrow[:40], *(Point(point.value, point.value - 20, point.value + 20, 0) for point in narrow[40:])]
+    narrow = [
+        Point(value, value - 0.5, value + 0.5, place) for place, value in enumerate(values.tolist())
+    ]
+    wide = [
+        *narrow[:40],
+        *(Point(point.value, point.value - 20, point.value + 20, 0) for point in narrow[40:]),
+    ]
     assert find_change_points(narrow, Settings()) != []
     assert find_change_points(wide, Settings()) == []
 
@@ -119,7 +136,9 @@ def test_a_series_too_short_to_judge_has_no_change(length: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_level_that_lasted_five_points_is_told_where_it_was_and_as_large_as_it_was(seed: int) -> None:
+def test_a_level_that_lasted_five_points_is_told_where_it_was_and_as_large_as_it_was(
+    seed: int,
+) -> None:
     values = 100 * np.exp(np.random.default_rng(seed).normal(0, 0.02, 120))
     values[60:65] *= 1.2
     there, back = find_change_points(points(values), Settings())

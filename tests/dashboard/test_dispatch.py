@@ -1,4 +1,6 @@
-"""Messages go out when their jobs are committed, wait for a broker that is down, and are sent again when lost."""
+"""Messages go out when their jobs are committed, wait for a broker that is down, and are sent again
+when lost.
+"""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -37,10 +39,19 @@ def received(broker: EmbeddedBroker) -> list[list[Any]]:
 
 def some_run(jobs: int, **asked: Any) -> Run:
     """A triggered run of so many jobs, whose first messages are out."""
-    offered = [site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy") for size in range(1, jobs + 1)]
+    offered = [
+        site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy")
+        for size in range(1, jobs + 1)
+    ]
     fleet.sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
-    where: dict[str, Any] = {"build": site.build().label, "machine": site.machine().key, "track": site.track().key}
-    run = trigger_run(**where, benchmarks=[each["name"] for each in offered], configs=["eager"], **asked)
+    where: dict[str, Any] = {
+        "build": site.build().label,
+        "machine": site.machine().key,
+        "track": site.track().key,
+    }
+    run = trigger_run(
+        **where, benchmarks=[each["name"] for each in offered], configs=["eager"], **asked
+    )
     dispatch()
     return run
 
@@ -50,7 +61,9 @@ Measure = Callable[[int], list[tuple[int, int]]]
 
 @pytest.fixture
 def measure(broker: EmbeddedBroker, django_capture_on_commit_callbacks: Any) -> Measure:
-    """Has a worker claim so many jobs; the run of each and its place in it, in the order in which they came."""
+    """Has a worker claim so many jobs; the run of each and its place in it, in the order in which
+    they came.
+    """
 
     def claim_next(worker: Worker) -> tuple[int, int]:
         job_id, _ = next(waiting(broker))
@@ -80,7 +93,9 @@ def test_a_persons_run_goes_before_a_scheduled_one(broker: EmbeddedBroker) -> No
 
 
 def test_a_confirmation_goes_before_a_persons_run(broker: EmbeddedBroker) -> None:
-    manual, confirmation = (site.run(purpose=purpose).jobs.get() for purpose in ("manual", "confirmation"))
+    manual, confirmation = (
+        site.run(purpose=purpose).jobs.get() for purpose in ("manual", "confirmation")
+    )
     dispatch()
     assert received(broker) == [[str(confirmation.pk), 1], [str(manual.pk), 1]]
 
@@ -104,7 +119,9 @@ def test_two_runs_are_taken_in_turn_each_in_its_order(measure: Measure) -> None:
     assert [run for run, _ in taken[SPARE:-SPARE]] == [second.pk, first.pk] * (60 - SPARE)
 
 
-def test_a_run_that_comes_while_another_is_under_way_has_every_other_turn_at_once(measure: Measure) -> None:
+def test_a_run_that_comes_while_another_is_under_way_has_every_other_turn_at_once(
+    measure: Measure,
+) -> None:
     long = some_run(60)
     measure(30)
     late = some_run(20)
@@ -118,18 +135,33 @@ def test_a_retried_run_does_not_overtake_what_waits(measure: Measure) -> None:
     long = some_run(40)
     measure(20)
     retry_failed_jobs(run=failed)
-    assert [run for run, _ in measure(11)] == [*[long.pk] * SPARE, failed.pk, *[failed.pk, long.pk] * 4]
+    assert [run for run, _ in measure(11)] == [
+        *[long.pk] * SPARE,
+        failed.pk,
+        *[failed.pk, long.pk] * 4,
+    ]
 
 
-def test_the_sides_of_a_comparison_keep_their_drawn_order_beside_another_run(measure: Measure) -> None:
+def test_the_sides_of_a_comparison_keep_their_drawn_order_beside_another_run(
+    measure: Measure,
+) -> None:
     fleet.sync_catalog(catalog=site.catalog())
     other, new = site.run(site.MLP, site.GPT2), site.build("2.14.0+cpu")
     selection = Selection(benchmarks=(site.MLP,), configs=("eager",))
     drawn = start_comparison(
-        base=site.BUILD, new=new.label, machine="cpu-2c", selection=selection, repeats=6, libraries={}
+        base=site.BUILD,
+        new=new.label,
+        machine="cpu-2c",
+        selection=selection,
+        repeats=6,
+        libraries={},
     )
     dispatch()
-    planned = Job.objects.filter(run__comparison=drawn).order_by("planned_at").values_list("run_id", "position")
+    planned = (
+        Job.objects.filter(run__comparison=drawn)
+        .order_by("planned_at")
+        .values_list("run_id", "position")
+    )
     assert [one for one in measure(14) if one[0] != other.pk] == list(planned)
 
 
@@ -143,7 +175,9 @@ def test_the_broker_holds_a_few_messages_and_one_for_each_worker(broker: Embedde
     assert (run.state, run.jobs.filter(state=JobState.QUEUED).count()) == (RunState.QUEUED, 60)
 
 
-@pytest.mark.parametrize(("broker_url", "expected"), [("redis://x", [0, 1, 3]), ("amqp://x", [9, 8, 6])])
+@pytest.mark.parametrize(
+    ("broker_url", "expected"), [("redis://x", [0, 1, 3]), ("amqp://x", [9, 8, 6])]
+)
 def test_each_broker_is_told_in_its_own_order(
     monkeypatch: pytest.MonkeyPatch, broker_url: str, expected: list[int]
 ) -> None:
@@ -157,7 +191,9 @@ def test_a_message_is_sent_once(broker: EmbeddedBroker) -> None:
     assert (dispatch(), dispatch()) == (1, 0)
 
 
-def test_with_the_broker_down_jobs_wait_and_are_sent_when_it_is_back(broker: EmbeddedBroker) -> None:
+def test_with_the_broker_down_jobs_wait_and_are_sent_when_it_is_back(
+    broker: EmbeddedBroker,
+) -> None:
     job = site.run().jobs.get()
     broker.stop()
     assert dispatch() == 0

@@ -1,4 +1,6 @@
-"""docker/ without an engine: its files are valid and agree with each other, with the locks, and with what CI runs."""
+"""docker/ without an engine: its files are valid and agree with each other, with the locks, and
+with what CI runs.
+"""
 
 import os
 import re
@@ -43,38 +45,61 @@ def services(name: str) -> dict[str, dict[str, Any]]:
 
 
 def run(words: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of an image as the image does: from the top of the sources, with these variables alone."""
+    """Run a command of an image as the image does: from the top of the sources, with these
+    variables alone.
+    """
     environment = {"PATH": f"{BIN}:{os.environ['PATH']}", "VAR_DIR": str(folder), **variables}
-    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_compose_file_follows_the_compose_specification(name: str) -> None:
-    checker = [str(BIN / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(DOCKER / name)]
+    checker = [
+        str(BIN / "check-jsonschema"),
+        "--builtin-schema",
+        "vendor.compose-spec",
+        str(DOCKER / name),
+    ]
     done = subprocess.run(checker, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
 def test_the_dockerfile_has_no_lint() -> None:
-    done = subprocess.run([str(BIN / "hadolint"), str(DOCKERFILE)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(BIN / "hadolint"), str(DOCKERFILE)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout) == (0, "")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_services_wait_only_for_services_that_are_defined(name: str) -> None:
-    awaited = {other for service in services(name).values() for other in service.get("depends_on", {})}
+    awaited = {
+        other for service in services(name).values() for other in service.get("depends_on", {})
+    }
     assert awaited <= set(services(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_volume_that_is_mounted_is_declared_and_every_declared_one_is_mounted(name: str) -> None:
-    mounted = {mount.partition(":")[0] for service in services(name).values() for mount in service.get("volumes", [])}
-    assert {source for source in mounted if re.fullmatch(r"[a-z0-9-]+", source)} == set(compose(name)["volumes"])
+def test_every_volume_that_is_mounted_is_declared_and_every_declared_one_is_mounted(
+    name: str,
+) -> None:
+    mounted = {
+        mount.partition(":")[0]
+        for service in services(name).values()
+        for mount in service.get("volumes", [])
+    }
+    assert {source for source in mounted if re.fullmatch(r"[a-z0-9-]+", source)} == set(
+        compose(name)["volumes"]
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_image_that_is_built_is_a_stage_of_the_dockerfile(name: str) -> None:
-    built = {service["build"]["target"] for service in services(name).values() if "build" in service}
+    built = {
+        service["build"]["target"] for service in services(name).values() if "build" in service
+    }
     assert built <= targets()
 
 
@@ -82,7 +107,8 @@ def test_every_image_that_is_built_is_a_stage_of_the_dockerfile(name: str) -> No
 def test_what_we_build_runs_read_only_without_capabilities_that_it_does_not_need(name: str) -> None:
     ours = [service for service in services(name).values() if "build" in service]
     assert all(
-        (each["read_only"], each["cap_drop"], each["security_opt"]) == (True, ["ALL"], ["no-new-privileges:true"])
+        (each["read_only"], each["cap_drop"], each["security_opt"])
+        == (True, ["ALL"], ["no-new-privileges:true"])
         for each in ours
     )
 
@@ -93,7 +119,11 @@ def test_the_site_runs_as_an_account_that_is_not_root() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_worker_is_given_exactly_the_capabilities_that_it_passes_on(name: str) -> None:
-    kept = next(word for word in command("benchmark-worker", "ENTRYPOINT") if word.startswith("--ambient-caps="))
+    kept = next(
+        word
+        for word in command("benchmark-worker", "ENTRYPOINT")
+        if word.startswith("--ambient-caps=")
+    )
     wanted = {each.removeprefix("+") for each in kept.partition("=")[2].split(",")}
     given = [each["cap_add"] for each in services(name).values() if "cap_add" in each]
     assert all({capability.lower() for capability in one} == wanted for one in given)
@@ -101,9 +131,16 @@ def test_the_worker_is_given_exactly_the_capabilities_that_it_passes_on(name: st
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_benchmark_worker_knows_neither_the_database_nor_the_sites_key(name: str) -> None:
-    workers = [each for each in services(name).values() if each.get("build", {}).get("target") == "benchmark-worker"]
+    workers = [
+        each
+        for each in services(name).values()
+        if each.get("build", {}).get("target") == "benchmark-worker"
+    ]
     assert workers
-    assert not any({"DATABASE_URL", "SECRET_KEY", "POSTGRES_PASSWORD"} & set(each["environment"]) for each in workers)
+    assert not any(
+        {"DATABASE_URL", "SECRET_KEY", "POSTGRES_PASSWORD"} & set(each["environment"])
+        for each in workers
+    )
 
 
 @pytest.mark.parametrize("image", sorted(images()))
@@ -126,7 +163,11 @@ def test_the_sites_lock_is_a_part_of_the_whole_one() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_secret_has_a_default(name: str) -> None:
-    secret = [(operator, default) for name, operator, default in variables(DOCKER / name) if SECRET.search(name)]
+    secret = [
+        (operator, default)
+        for name, operator, default in variables(DOCKER / name)
+        if SECRET.search(name)
+    ]
     assert secret
     assert all(operator == ":?" or default == "" for operator, default in secret)
 
@@ -144,9 +185,16 @@ def test_the_example_holds_no_secret_and_names_every_variable() -> None:
 
 def test_what_the_images_copy_exists_and_is_not_ignored() -> None:
     sources = re.findall(r"^COPY (?!--from)(\S+) ", DOCKERFILE.read_text(), re.MULTILINE)
-    allowed = [line[1:] for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines() if line[:1] == "!"]
+    allowed = [
+        line[1:]
+        for line in (DOCKER / "Dockerfile.dockerignore").read_text().splitlines()
+        if line[:1] == "!"
+    ]
     assert all((ROOT / source).exists() for source in sources)
-    assert all(any(source == path or source.startswith(f"{path}/") for path in allowed) for source in sources)
+    assert all(
+        any(source == path or source.startswith(f"{path}/") for path in allowed)
+        for source in sources
+    )
 
 
 def test_the_web_servers_command_is_understood(tmp_path: Path) -> None:
@@ -163,11 +211,15 @@ def test_a_celery_command_is_understood(target: str, tmp_path: Path) -> None:
 def test_the_benchmark_workers_command_names_what_it_is_not_told(tmp_path: Path) -> None:
     done = run(command("benchmark-worker"), tmp_path)
     assert done.returncode == 2
-    assert all(f"{name}: set it" in done.stderr for name in ("SITE_URL", "WORKER_TOKEN", "BROKER_URL"))
+    assert all(
+        f"{name}: set it" in done.stderr for name in ("SITE_URL", "WORKER_TOKEN", "BROKER_URL")
+    )
 
 
 def test_static_files_are_collected_with_the_settings_of_the_image(tmp_path: Path) -> None:
-    line = next(line for line in stage("site").splitlines() if "collectstatic" in line).removeprefix("RUN ")
+    line = next(
+        line for line in stage("site").splitlines() if "collectstatic" in line
+    ).removeprefix("RUN ")
     done = run(["sh", "-c", line], tmp_path, COMPRESS_STATIC="false")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "static" / "staticfiles.json").exists()

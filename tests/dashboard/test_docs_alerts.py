@@ -36,7 +36,9 @@ def test_the_lines_that_verify_a_signature_accept_ours(is_genuine: Any) -> None:
     assert is_genuine(BODY, headers, "s3cret")
 
 
-@pytest.mark.parametrize(("body", "secret", "age_s"), [(b"{}", "s3cret", 0), (BODY, "other", 0), (BODY, "s3cret", 900)])
+@pytest.mark.parametrize(
+    ("body", "secret", "age_s"), [(b"{}", "s3cret", 0), (BODY, "other", 0), (BODY, "s3cret", 900)]
+)
 def test_they_refuse_another_body_another_secret_and_what_is_old(
     is_genuine: Any, body: bytes, secret: str, age_s: int
 ) -> None:
@@ -45,7 +47,9 @@ def test_they_refuse_another_body_another_secret_and_what_is_old(
 
 
 def test_the_example_fits_the_schema() -> None:
-    jsonschema.validate(json.loads(block("json")), SCHEMA, format_checker=jsonschema.FormatChecker())
+    jsonschema.validate(
+        json.loads(block("json")), SCHEMA, format_checker=jsonschema.FormatChecker()
+    )
 
 
 def test_every_key_of_the_inbox_is_told() -> None:

@@ -27,22 +27,33 @@ def page_of(tmp_path: Path, text: str) -> Page:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_no_link_is_dead(file: Path) -> None:
-    anchors = {page.slug: {h.anchor for h in page.headings} for page in documentation.pages().values()}
+    anchors = {
+        page.slug: {h.anchor for h in page.headings} for page in documentation.pages().values()
+    }
     dead = []
     for target in LINK.findall(re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)):
         parts = urlsplit(target)
         path = (file.parent / parts.path).resolve() if parts.path else file
         if parts.scheme:
             continue
-        if not path.exists() or (parts.fragment and parts.fragment not in anchors.get(path.stem, ())):
+        if not path.exists() or (
+            parts.fragment and parts.fragment not in anchors.get(path.stem, ())
+        ):
             dead.append(target)
     assert dead == []
 
 
 def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
     table = (ROOT / "docs" / "architecture.md").read_text()
-    code = "".join(path.read_text() for path in [ROOT / "dashboard" / "settings.py", ROOT / "runner" / "settings.py"])
-    read = set(re.findall(r"""(?:env\.\w+|required|values\.get|_url|_index|_interpreter)\(\s*"([A-Z_]+)\"""", code))
+    code = "".join(
+        path.read_text()
+        for path in [ROOT / "dashboard" / "settings.py", ROOT / "runner" / "settings.py"]
+    )
+    read = set(
+        re.findall(
+            r"""(?:env\.\w+|required|values\.get|_url|_index|_interpreter)\(\s*"([A-Z_]+)\"""", code
+        )
+    )
     assert {name for name in read if f"`{name}`" not in table} == set()
     assert len(read) > 25
 
@@ -63,20 +74,31 @@ def test_html_in_a_page_is_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_links_between_files_lead_to_pages(tmp_path: Path) -> None:
-    html = page_of(tmp_path, "# T\n\n[a](other.md#part-one) ![p](screenshots/a.png) [f](../Makefile)\n").html
+    html = page_of(
+        tmp_path, "# T\n\n[a](other.md#part-one) ![p](screenshots/a.png) [f](../Makefile)\n"
+    ).html
     assert 'href="/docs/other/#part-one"' in html
     assert 'src="/docs/screenshots/a.png"' in html
-    assert 'title="In the project\'s folder: Makefile"' in html.replace("&#x27;", "'").replace("&#39;", "'")
+    assert 'title="In the project\'s folder: Makefile"' in html.replace("&#x27;", "'").replace(
+        "&#39;", "'"
+    )
 
 
 def test_a_link_to_the_words_leads_to_the_glossary(tmp_path: Path) -> None:
-    assert f'href="{reverse("glossary")}"' in page_of(tmp_path, "# T\n\n[words](reference-words.md)\n").html
+    assert (
+        f'href="{reverse("glossary")}"'
+        in page_of(tmp_path, "# T\n\n[words](reference-words.md)\n").html
+    )
     assert "reference-words" not in documentation.pages()
 
 
 def test_headings_have_the_ids_that_links_use(tmp_path: Path) -> None:
     page = page_of(tmp_path, "# T\n\n## What `it` is, in words\n\n## Again\n\n## Again\n")
-    assert [heading.anchor for heading in page.headings] == ["what-it-is-in-words", "again", "again-1"]
+    assert [heading.anchor for heading in page.headings] == [
+        "what-it-is-in-words",
+        "again",
+        "again-1",
+    ]
     assert 'id="what-it-is-in-words"' in page.html
 
 
@@ -101,14 +123,19 @@ def test_every_page_opens(reader: Client, slug: str) -> None:
 
 @pytest.mark.django_db
 def test_the_search_page_shows_what_it_finds_escaped(reader: Client) -> None:
-    assert "places in the documentation" in reader.get(reverse("docs"), {"q": "eager control"}).content.decode()
+    assert (
+        "places in the documentation"
+        in reader.get(reverse("docs"), {"q": "eager control"}).content.decode()
+    )
     empty = reader.get(reverse("docs"), {"q": "<script>nothing"}).content.decode()
     assert "“&lt;script&gt;nothing”" in empty
     assert "No page has all of these words" in empty
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/docs/nothing/", "/docs/screenshots/none.png", "/docs/screenshots/..%2Fa.md"])
+@pytest.mark.parametrize(
+    "path", ["/docs/nothing/", "/docs/screenshots/none.png", "/docs/screenshots/..%2Fa.md"]
+)
 def test_what_is_not_there_is_404(reader: Client, path: str) -> None:
     assert reader.get(path).status_code == 404
 

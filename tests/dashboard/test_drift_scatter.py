@@ -12,11 +12,15 @@ KEPT = sorted((Path(__file__).parents[1] / "data").glob("h[12]00_*"))
 A_TENTH = 0.1
 
 
-@pytest.mark.parametrize("metric", ["drift", "eager_drift", "drift_gradients", "eager_drift_gradients"])
+@pytest.mark.parametrize(
+    "metric", ["drift", "eager_drift", "drift_gradients", "eager_drift_gradients"]
+)
 def test_processes_of_one_build_lie_far_closer_than_the_threshold(metric: str) -> None:
     documents = [document for folder in KEPT for document in recorded.read(folder)]
     things = values_of(metric, documents).values()
-    repeated = [processes for releases in things for processes in releases.values() if len(processes) > 1]
+    repeated = [
+        processes for releases in things for processes in releases.values() if len(processes) > 1
+    ]
     assert repeated
     assert max(map(apart, repeated)) < A_TENTH * METRICS[metric].threshold_percent
 

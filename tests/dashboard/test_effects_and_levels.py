@@ -1,4 +1,6 @@
-"""An effect and the two levels that stand beside it are of one estimate: who divides the levels gets the effect."""
+"""An effect and the two levels that stand beside it are of one estimate: who divides the levels
+gets the effect.
+"""
 
 import re
 
@@ -48,11 +50,14 @@ def read(number: str) -> float:
 
 
 def agrees(sentence: str) -> bool:
-    """Whether the quotient of the told levels is the told percentage, as far as both are rounded."""
+    """Whether the quotient of the told levels is the told percentage, as far as both are
+    rounded.
+    """
     shown = TOLD.search(sentence)
     assert shown, sentence
     percent, ratio = read(shown["percent"]), read(shown["after"]) / read(shown["before"])
-    rounding = (0.5 if percent >= 100 else 0.05) + 0.1 * ratio  # of the percentage, and of four digits in each level
+    # Of the percentage, and of four digits in each level
+    rounding = (0.5 if percent >= 100 else 0.05) + 0.1 * ratio
     return abs(abs(100 * (ratio - 1)) - percent) <= rounding
 
 
@@ -67,7 +72,9 @@ def test_the_detectors_effect_is_what_its_levels_say(kind: str, step: float) -> 
 
 def test_the_online_verdict_brings_the_levels_of_its_effect_too() -> None:
     detector = OnlineDetector(Settings())
-    verdicts = [detector.update(point) for point in noise.points(np.array(drawn("two modes", 1, 20.0)))]
+    verdicts = [
+        detector.update(point) for point in noise.points(np.array(drawn("two modes", 1, 20.0)))
+    ]
     for one in (verdict for verdict in verdicts if verdict.state == "changed"):
         assert one.effect == pytest.approx(100 * (one.level_after / one.level_before - 1))  # type: ignore[operator]
     assert any(one.state == "changed" for one in verdicts)
@@ -96,13 +103,17 @@ def test_what_is_shown_agrees_to_rounding(before: float, factor: float) -> None:
 def test_levels_have_their_unit_once_and_counts_no_digits_that_do_not_count() -> None:
     assert levels(LATENCY, 0.062684, 0.244612) == "from 0.06268 to 0.2446 ms"
     assert levels(DRIFT, 5.0815e-8, 1.24408e-7) == "from 5.082×10⁻⁸ to 1.244×10⁻⁷"
-    assert (levels(BREAKS, 0.0, 2.0), levels(BREAKS, 1.6, 3.4)) == ("from 0 to 2", "from 1.6 to 3.4")
+    assert (levels(BREAKS, 0.0, 2.0), levels(BREAKS, 1.6, 3.4)) == (
+        "from 0 to 2",
+        "from 1.6 to 3.4",
+    )
 
 
 @pytest.mark.django_db
 def test_page_messages_and_chart_of_an_alert_tell_the_levels_of_its_effect(reader: Client) -> None:
     rng = np.random.default_rng(0)
-    restless = rng.choice([0.043, 0.05, 0.07, 0.088], 24) * rng.normal(1, 0.04, 24)  # its median is no level of it
+    # Its median is no level of it
+    restless = rng.choice([0.043, 0.05, 0.07, 0.088], 24) * rng.normal(1, 0.04, 24)
     alerting.measured([*restless.tolist(), *alerting.noise(8, 0.245, seed=1)])
     detecting.detect_due()
     alert = Alert.objects.get()
@@ -126,7 +137,9 @@ def test_the_sides_of_a_comparison_are_those_of_its_effect() -> None:
 
 def test_the_lines_of_a_confirmation_lie_as_far_apart_as_it_tells() -> None:
     pairs = [(0.0431, 0.244), (0.088, 0.251), (0.0435, 0.239), (0.051, 0.246)]
-    arms = [(arm, value) for pair in pairs for arm, value in zip(("base", "new"), pair, strict=True)]
+    arms = [
+        (arm, value) for pair in pairs for arm, value in zip(("base", "new"), pair, strict=True)
+    ]
     processes = [Process(place, arm, arm, value, "j") for place, (arm, value) in enumerate(arms, 1)]
     _, new, *_ = pairs_figure(processes, LATENCY)["data"]
     assert new["y"][0] == pytest.approx(look(pairs, 300.0, Settings()).effect)

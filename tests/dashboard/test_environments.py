@@ -49,10 +49,15 @@ def told(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any
 
 def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
     wanted = environments.wanted(job=job_on(worker, build()), worker=worker)
-    assert (wanted["build"], wanted["version"], wanted["requirements"]) == ("2.11.0", "2.11.0", None)
+    assert (wanted["build"], wanted["version"], wanted["requirements"]) == (
+        "2.11.0",
+        "2.11.0",
+        None,
+    )
     assert wanted["packages"][0] == "torch==2.11.0"
     assert f"transformers=={newest_set('2.11.0')['transformers']}" in wanted["packages"]
-    assert wanted["libraries"] == {}  # an interpreter that a worker has adopted serves whatever libraries it has
+    # An interpreter that a worker has adopted serves whatever libraries it has
+    assert wanted["libraries"] == {}
 
 
 def test_the_libraries_of_a_run_are_asked_for_by_version(worker: Worker) -> None:
@@ -95,7 +100,15 @@ def test_only_the_attempt_that_counts_may_say_what_is_installed(worker: Worker) 
 
 
 @pytest.mark.parametrize(
-    "line", ["--index-url http://elsewhere", "torch @ http://elsewhere/t.whl", "-e .", "torch>=2", "torch==2 ; x", ""]
+    "line",
+    [
+        "--index-url http://elsewhere",
+        "torch @ http://elsewhere/t.whl",
+        "-e .",
+        "torch>=2",
+        "torch==2 ; x",
+        "",
+    ],
 )
 def test_a_line_that_could_install_from_elsewhere_is_refused(worker: Worker, line: str) -> None:
     with pytest.raises(Refused, match="requirements"):
@@ -138,7 +151,12 @@ def test_the_calls_of_the_worker_api_reach_it() -> None:
         return client.post(f"/api/v1/worker/{path}", body, content_type="application/json")
 
     site.build()
-    hello = {"boot_id": site.BOOT, "device": "cpu", "facts": {"platform": CPU}, "catalog": site.catalog()}
+    hello = {
+        "boot_id": site.BOOT,
+        "device": "cpu",
+        "facts": {"platform": CPU},
+        "catalog": site.catalog(),
+    }
     adopted = {"key": "adopted-1", "build": site.BUILD, "state": "ready", "adopted": True}
     assert post("hello", **hello, environments=[adopted]).status_code == 200
     job = site.queued_job(build=build().label)
@@ -149,10 +167,15 @@ def test_the_calls_of_the_worker_api_reach_it() -> None:
     assert post(f"jobs/{job.pk}/requirements", **{**pinned, "text": "-e ."}).status_code == 422
     assert post("environments", environments=[told("ready")]).json() == {"noted": 1}
     assert post("environments", environments=[told("perfect")]).status_code == 422
-    assert set(worker.environments.values_list("state", "adopted")) == {("ready", True), ("ready", False)}
+    assert set(worker.environments.values_list("state", "adopted")) == {
+        ("ready", True),
+        ("ready", False),
+    }
 
 
-def test_the_jobs_page_shows_what_was_installed_for_it(worker: Worker, admin_client: Client) -> None:
+def test_the_jobs_page_shows_what_was_installed_for_it(
+    worker: Worker, admin_client: Client
+) -> None:
     job = job_on(worker, build())
     keep(job, worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))

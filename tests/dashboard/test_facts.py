@@ -1,4 +1,6 @@
-"""The facts around a change are found in what landed: controls, code, environments, suite, other tracks, canary."""
+"""The facts around a change are found in what landed: controls, code, environments, suite, other
+tracks, canary.
+"""
 
 from typing import Any
 
@@ -16,14 +18,23 @@ BEFORE, AFTER = 24, 8
 
 
 def history(
-    after: dict[str, float], *, build: str = NEW, then: dict[str, Any] | None = None, detect: bool = True, **asked: Any
+    after: dict[str, float],
+    *,
+    build: str = NEW,
+    then: dict[str, Any] | None = None,
+    detect: bool = True,
+    **asked: Any,
 ) -> None:
-    """24 points of a latency of 100 with an eager control of 200, then 8 that are `after` and end as `then` says."""
+    """24 points of a latency of 100 with an eager control of 200, then 8 that are `after` and end
+    as `then` says.
+    """
     spread = noise(BEFORE + AFTER, level=1.0)
     level = {"latency_ms": 100.0, "eager_latency_ms": 200.0}
     for hour, factor in enumerate(spread):
         changed = hour >= BEFORE
-        values = {key: value * factor for key, value in {**level, **(after if changed else {})}.items()}
+        values = {
+            key: value * factor for key, value in {**level, **(after if changed else {})}.items()
+        }
         where = {"build": build, **(then or {})} if changed else {}
         measure(values, hour, **{**asked, **where})
     if detect:
@@ -45,7 +56,11 @@ def test_other_code_and_a_steady_control_blame_the_compiler() -> None:
 
 
 def test_a_control_that_moved_as_much_blames_eager() -> None:
-    history({"latency_ms": 115.0, "eager_latency_ms": 230.0}, compile=code("aaaa"), then={"compile": code("bbbb")})
+    history(
+        {"latency_ms": 115.0, "eager_latency_ms": 230.0},
+        compile=code("aaaa"),
+        then={"compile": code("bbbb")},
+    )
     assert cause()[0] == "eager"
 
 
@@ -116,6 +131,12 @@ def test_what_a_variant_sets_is_told() -> None:
 def test_a_case_that_fails_where_eager_passes_blames_the_compiler(status: str, blamed: str) -> None:
     for config, then in (("eager", status), ("inductor", "fail_accuracy")):
         measure({"latency_ms": 100.0}, 0, config=config)
-        measure({"latency_ms": 100.0}, 1 if config == "eager" else 1.01, config=config, build=NEW, status=then)
+        measure(
+            {"latency_ms": 100.0},
+            1 if config == "eager" else 1.01,
+            config=config,
+            build=NEW,
+            status=then,
+        )
     detecting.detect_due()
     assert Alert.objects.get(series__config__name="inductor").group.cause == blamed

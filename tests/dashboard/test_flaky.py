@@ -32,13 +32,23 @@ def states() -> list[str]:
 
 def readings(words: str, *, one_build: bool = True) -> list[Reading]:
     return [
-        Reading(FIRST + timedelta(hours=at), str(at), 1 if one_build else at, None, 1,
-                "pass" if word == "P" else "crashed", None, None, None)
+        Reading(
+            FIRST + timedelta(hours=at),
+            str(at),
+            1 if one_build else at,
+            None,
+            1,
+            "pass" if word == "P" else "crashed",
+            None,
+            None,
+            None,
+        )
         for at, word in enumerate(words)
-    ]  # fmt: skip
+    ]
 
 
-# --- What is flaky --------------------------------------------------------------------------------------------------
+# --- What is flaky
+# --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("words", "one_build", "expected"),
     [
@@ -50,11 +60,14 @@ def readings(words: str, *, one_build: bool = True) -> list[Reading]:
         ("PFPF" + "P" * 20, True, False),  # long ago
     ],
 )
-def test_a_case_is_flaky_when_its_status_went_to_and_fro(words: str, one_build: bool, expected: bool) -> None:
+def test_a_case_is_flaky_when_its_status_went_to_and_fro(
+    words: str, one_build: bool, expected: bool
+) -> None:
     assert flakiness.is_flaky(readings(words, one_build=one_build)) is expected
 
 
-# --- What is told ---------------------------------------------------------------------------------------------------
+# --- What is told
+# ---------------------------------------------------------------------------------------------------
 def test_a_flaky_case_is_told_once_and_not_by_turns() -> None:
     history(TO_AND_FRO)
     assert states() == ["recovered", "inconclusive"]

@@ -29,7 +29,11 @@ def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> Non
         measure(worker, matmul_ceiling_tflops=rate)
     (canary,) = canaries.newest()
     assert canary.change
-    assert (canary.series.last_value, canary.change.text, canary.change.tone) == (90, "10.0 % lower", "bad")
+    assert (canary.series.last_value, canary.change.text, canary.change.tone) == (
+        90,
+        "10.0 % lower",
+        "bad",
+    )
     assert "10.0 % lower" in reader.get("/fleet/").text
 
 
@@ -39,7 +43,10 @@ def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Cl
     site.run(configs=["eager", "inductor"])
     (row,) = fleet.machines(timezone.now())
     assert row.waiting == 2
-    assert {each.worker: each.job and each.job.uuid for each in row.workers} == {worker: str(job.pk), idle: None}
+    assert {each.worker: each.job and each.job.uuid for each in row.workers} == {
+        worker: str(job.pk),
+        idle: None,
+    }
     assert f"/jobs/{job.pk}/" in reader.get("/fleet/").text
 
 
@@ -61,9 +68,13 @@ def test_without_a_worker_the_page_says_how_one_is_added(reader: Client) -> None
 
 def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader: Client) -> None:
     worker = site.worker()
-    Worker.objects.filter(pk=worker.pk).update(facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200})
+    Worker.objects.filter(pk=worker.pk).update(
+        facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200}
+    )
     for key, state in (("a", "ready"), ("b", "ready"), ("c", "evicted")):
-        InstalledEnvironment.objects.create(worker=worker, key=key, build=site.build(), state=state, size_mb=5000)
+        InstalledEnvironment.objects.create(
+            worker=worker, key=key, build=site.build(), state=state, size_mb=5000
+        )
     (row,) = workers()
     assert (row.environments_gb, row.share) == (10, 20)
     assert "120 of 200 GB" in reader.get("/fleet/").text

@@ -13,8 +13,12 @@ from dashboard.ratios import level
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
 
 
-def side(failing: str = "", names: Sequence[str] = ("a", "b"), **values: Sequence[float]) -> dict[Key, Measured]:
-    """Models with these values, one from each process, by metric; `failing` names one that only fails."""
+def side(
+    failing: str = "", names: Sequence[str] = ("a", "b"), **values: Sequence[float]
+) -> dict[Key, Measured]:
+    """Models with these values, one from each process, by metric; `failing` names one that only
+    fails.
+    """
     found = {}
     for place, name in enumerate(names):
         case = Case(f"{name}.smoke", "inductor", name, "toy", "inference", (place, 0))
@@ -93,7 +97,9 @@ def test_the_processes_that_are_advised_do_tell() -> None:
 
 
 def test_a_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
-    gate = judged([10.2 * one for one in (0.99, 1.0, 1.01)], [10 * one for one in (0.99, 1.0, 1.01)])
+    gate = judged(
+        [10.2 * one for one in (0.99, 1.0, 1.01)], [10 * one for one in (0.99, 1.0, 1.01)]
+    )
     assert (gate.state, gate.processes) == ("unknown", None)
     assert "quieten the machine" in advice(gate)
 
@@ -106,40 +112,58 @@ def test_a_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
         ("drift_loss", 1e-5, 2e-5, "unknown"),
     ],
 )
-def test_one_process_is_enough_for_what_repeats_exactly(metric: str, base: float, new: float, state: str) -> None:
+def test_one_process_is_enough_for_what_repeats_exactly(
+    metric: str, base: float, new: float, state: str
+) -> None:
     before, after = (side("", ("a", "b"), **{metric: [one]}) for one in (base, new))
     assert decide(before, after, [metric]).state == state
 
 
 def test_memory_too_small_to_be_measured_decides_nothing() -> None:
-    base, new = (side(latency_ms=latency(10), peak_memory_gb=[grain, 1e-4]) for grain in (-1e-4, 2e-4))
+    base, new = (
+        side(latency_ms=latency(10), peak_memory_gb=[grain, 1e-4]) for grain in (-1e-4, 2e-4)
+    )
     assert decide(base, new).state == "passed"
 
 
 def test_a_metric_that_no_case_has_is_not_known() -> None:
     gate = decide(side(latency_ms=latency(10)), side(latency_ms=latency(10)), ["drift"])
-    assert (gate.state, advice(gate)[:42]) == ("unknown", "No case was measured on both sides: see wh")
+    assert (gate.state, advice(gate)[:42]) == (
+        "unknown",
+        "No case was measured on both sides: see wh",
+    )
 
 
 def test_what_only_some_cases_have_is_judged_where_it_is() -> None:
-    base = {**side(names="a", latency_ms=latency(10)), **side(names="b", latency_ms=latency(10), drift=[1e-3])}
+    base = {
+        **side(names="a", latency_ms=latency(10)),
+        **side(names="b", latency_ms=latency(10), drift=[1e-3]),
+    }
     assert decide(base, base).state == "passed"
 
 
 def test_a_case_that_one_side_lacks_is_not_known() -> None:
-    gate = decide(side(latency_ms=latency(10)), side(names="a", latency_ms=latency(10)), ["latency_ms"])
+    gate = decide(
+        side(latency_ms=latency(10)), side(names="a", latency_ms=latency(10)), ["latency_ms"]
+    )
     assert (gate.state, gate.absent[0].text) == ("unknown", "not measured on new")
 
 
 def test_the_markdown_has_a_table_for_each_kind_of_finding() -> None:
-    text = markdown(judged(latency(11)), base="old", new="new", machine="cpu-2c", address="https://there")
+    text = markdown(
+        judged(latency(11)), base="old", new="new", machine="cpu-2c", address="https://there"
+    )
     assert text.startswith("### old → new on cpu-2c: regression\n\nRegression: 2 worse.")
-    assert re.search(r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0 % slower", text)
+    assert re.search(
+        r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0 % slower", text
+    )
     assert "**Worse**" in text
     assert text.endswith("The whole report: https://there\n")
 
 
-@pytest.mark.parametrize(("new", "told"), [(10.0, "No significant regression: 2 unchanged."), (9.0, "2 better")])
+@pytest.mark.parametrize(
+    ("new", "told"), [(10.0, "No significant regression: 2 unchanged."), (9.0, "2 better")]
+)
 def test_the_answer_is_told_in_a_line(new: float, told: str) -> None:
     assert told in sentence(judged(latency(new)))
 

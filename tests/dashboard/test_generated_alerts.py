@@ -16,7 +16,9 @@ def test_they_are_real_finds_at_a_change_of_build_and_go_with_their_history() ->
         assert alert.base_id != alert.new_id
         assert alert.job
         assert alert.job.run.build_id == alert.new_id
-    assert {"confirmed", "suspected", "confirming"} <= set(AlertGroup.objects.values_list("state", flat=True))
+    assert {"confirmed", "suspected", "confirming"} <= set(
+        AlertGroup.objects.values_list("state", flat=True)
+    )
     assert Confirmation.objects.filter(runs__isnull=False).exists()
     remove_history()
     assert not AlertGroup.objects.exists()

@@ -17,7 +17,9 @@ PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
 
 def asked(panel: dict[str, Any]) -> set[str]:
     """The metrics that a panel's queries name."""
-    return {name for target in panel["targets"] for name in re.findall(rf"{PREFIX}\w+", target["expr"])}
+    return {
+        name for target in panel["targets"] for name in re.findall(rf"{PREFIX}\w+", target["expr"])
+    }
 
 
 @pytest.mark.django_db
@@ -31,7 +33,11 @@ def test_a_legend_names_labels_that_the_figure_has() -> None:
     labels = {family.name: set(family._labelnames) for family in Figures(timezone.now()).collect()}
     for panel in PANELS:
         known = set().union(*(labels[name] for name in asked(panel)))
-        shown = {word for target in panel["targets"] for word in re.findall(r"{{(\w+)}}", target["legendFormat"])}
+        shown = {
+            word
+            for target in panel["targets"]
+            for word in re.findall(r"{{(\w+)}}", target["legendFormat"])
+        }
         assert shown <= known, panel["title"]
 
 

@@ -18,19 +18,39 @@ from dashboard.grouping import (
 )
 
 SLOWER = Suspicion(
-    1, "sd_unet", "inference", "sd_unet.smoke.inference.float32.static.b1", "inductor", "latency_ms", "regression",
-    6.2, 5.1, 7.4, "percent", 0.0005,
-)  # fmt: skip
+    1,
+    "sd_unet",
+    "inference",
+    "sd_unet.smoke.inference.float32.static.b1",
+    "inductor",
+    "latency_ms",
+    "regression",
+    6.2,
+    5.1,
+    7.4,
+    "percent",
+    0.0005,
+)
 LIGHTER = replace(SLOWER, key=2, metric="peak_memory_gb", direction="improvement", effect=-8.0)
 FAILS = replace(
-    SLOWER, key=3, metric="passed", effect=1.0, unit="difference", words=("pass", "fail_accuracy"),
+    SLOWER,
+    key=3,
+    metric="passed",
+    effect=1.0,
+    unit="difference",
+    words=("pass", "fail_accuracy"),
     false_alarm_share=0.000006,
-)  # fmt: skip
-OTHER = replace(SLOWER, key=4, model="gpt2", benchmark="gpt2.smoke.training.float32.static.b2", mode="training")
+)
+OTHER = replace(
+    SLOWER, key=4, model="gpt2", benchmark="gpt2.smoke.training.float32.static.b2", mode="training"
+)
 
 
 def test_the_title_says_which_model_what_by_how_much_where_and_since_when() -> None:
-    assert title([SLOWER], "since 2.13.0") == "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
+    assert (
+        title([SLOWER], "since 2.13.0")
+        == "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
+    )
 
 
 def test_the_title_says_how_many_more_there_are() -> None:
@@ -41,15 +61,23 @@ def test_the_title_says_how_many_more_there_are() -> None:
 
 def test_a_status_change_and_its_speed_change_are_one_line() -> None:
     told = title([SLOWER, FAILS], "since 2.13.0")
-    assert told == "sd_unet inference: fail_accuracy (was pass), 6.2 % slower in inductor since 2.13.0"
+    assert (
+        told == "sd_unet inference: fail_accuracy (was pass), 6.2 % slower in inductor since 2.13.0"
+    )
 
 
 def test_a_trade_off_is_told_as_one() -> None:
-    assert title([SLOWER, LIGHTER], "") == "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
+    assert (
+        title([SLOWER, LIGHTER], "")
+        == "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
+    )
 
 
 def test_several_configs_are_listed_and_many_are_counted() -> None:
-    many = [replace(SLOWER, key=at, config=name) for at, name in enumerate(("aot", "inductor", "regional", "wide"))]
+    many = [
+        replace(SLOWER, key=at, config=name)
+        for at, name in enumerate(("aot", "inductor", "regional", "wide"))
+    ]
     assert title(many, "").endswith(" in aot, inductor and 2 more configs")
 
 
@@ -57,7 +85,10 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
     ("suspicion", "told"),
     [
         (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0 % slower"),
-        (replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"), "2 more graph breaks"),
+        (
+            replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
+            "2 more graph breaks",
+        ),
         (replace(SLOWER, metric="drift", effect=120.0), "output 120 % further from fp64"),
         (FAILS, "fail_accuracy (was pass)"),
     ],
@@ -110,7 +141,10 @@ def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
 
 
 def test_another_cause_is_another_group() -> None:
-    assert place(replace(OTHER, cause="eager"), [Place(7, "compiler", "regression", frozenset())]) is None
+    assert (
+        place(replace(OTHER, cause="eager"), [Place(7, "compiler", "regression", frozenset())])
+        is None
+    )
 
 
 def test_the_cause_of_a_group_is_what_most_have_evidence_for() -> None:
@@ -135,7 +169,9 @@ def test_better_and_worse_are_a_trade_off() -> None:
         ([replace(SLOWER, effect=3.0, config=str(at)) for at in range(5)], "medium"),
     ],
 )
-def test_severity_follows_the_worst_and_how_many(suspicions: list[Suspicion], severity: str) -> None:
+def test_severity_follows_the_worst_and_how_many(
+    suspicions: list[Suspicion], severity: str
+) -> None:
     assert severity_of(suspicions) == severity
 
 
@@ -144,5 +180,7 @@ def test_what_the_false_discovery_rate_does_not_let_count_is_low() -> None:
 
 
 def test_the_surest_of_each_case_stand_for_the_group() -> None:
-    more = [replace(OTHER, key=at, config=str(at), false_alarm_share=0.0001 * at) for at in range(4, 8)]
+    more = [
+        replace(OTHER, key=at, config=str(at), false_alarm_share=0.0001 * at) for at in range(4, 8)
+    ]
     assert representatives([SLOWER, LIGHTER, FAILS, *more]) == [3, 4, 5]

@@ -1,4 +1,5 @@
-"""Other tools' files: understood where they keep their format, refused with line and field where they do not.
+"""Other tools' files: understood where they keep their format, refused with line and field where
+they do not.
 
 tests/data/imports/README.md tells who wrote the files.
 """
@@ -41,7 +42,10 @@ def test_v3_records_of_one_case_are_one_result() -> None:
     found = of("v3.json", Hints())
     assert (len(found.documents), found.refused, found.left_out) == (3, [], {"cudagraph_skips": 3})
     result = parse_result(found.documents[0][1])
-    assert result.benchmark["name"] == "gpt2forsequenceclassification.imported.inference.bfloat16.static.b16"
+    assert (
+        result.benchmark["name"]
+        == "gpt2forsequenceclassification.imported.inference.bfloat16.static.b16"
+    )
     assert (result.job["config"], result.job["build"]) == ("inductor", "git-a3f5c1d2e4b6")
     assert result.environment["machine"]["gpu"] == "NVIDIA H100"
     assert result.metrics["latency_ms"].value == 12.5
@@ -51,14 +55,19 @@ def test_v3_records_of_one_case_are_one_result() -> None:
 def test_a_list_of_v3_records_is_read_like_lines() -> None:
     records = [json.loads(line) for line in (FOLDER / "v3.json").read_text().splitlines()]
     found = understand("list.json", json.dumps(records).encode(), HINTS)
-    assert [document for _, document in found.documents] == [document for _, document in of("v3.json").documents]
+    assert [document for _, document in found.documents] == [
+        document for _, document in of("v3.json").documents
+    ]
 
 
 def test_several_values_of_a_v3_latency_are_samples() -> None:
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
     record["metric"] = {"name": "latency_ms", "benchmark_values": [3.0, 1.0, 2.0]}
     result = parse_result(understand("v3.json", json.dumps(record).encode()).documents[0][1])
-    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (2.0, [3.0, 1.0, 2.0])
+    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (
+        2.0,
+        [3.0, 1.0, 2.0],
+    )
 
 
 def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled() -> None:
@@ -68,7 +77,10 @@ def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled
     assert understand("v3.json", body).left_out == {"latency": 1}
     found = understand("v3.json", body, Hints(metrics=dict([named("latency=latency_ms*0.001")])))
     result = parse_result(found.documents[0][1])
-    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (2.0, [3.0, 1.0, 2.0])
+    assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (
+        2.0,
+        [3.0, 1.0, 2.0],
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,12 +100,16 @@ def test_a_metric_is_named_by_theirs_and_ours(text: str, why: str) -> None:
 
 def test_each_shape_of_a_v3_record_is_a_case() -> None:
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
-    record |= {"shape": ["(64, 512)", "(64, 1024)"], "metric": {"name": "speedup", "benchmark_values": [1.5, 2.0]}}
+    record |= {
+        "shape": ["(64, 512)", "(64, 1024)"],
+        "metric": {"name": "speedup", "benchmark_values": [1.5, 2.0]},
+    }
     results = by_model(understand("shapes.json", json.dumps(record).encode()))
     speedups = {model: result.metrics["speedup"].value for model, result in results.items()}
     assert speedups == {
-        "gpt2forsequenceclassification_64_512": 1.5, "gpt2forsequenceclassification_64_1024": 2.0,
-    }  # fmt: skip
+        "gpt2forsequenceclassification_64_512": 1.5,
+        "gpt2forsequenceclassification_64_1024": 2.0,
+    }
 
 
 def test_an_accuracy_of_v3_that_is_no_yes_or_no_is_no_verdict() -> None:
@@ -108,10 +124,19 @@ def test_an_accuracy_of_v3_that_is_no_yes_or_no_is_no_verdict() -> None:
     [
         ({"timestamp": None}, "timestamp is missing, not a number"),
         ({"timestamp": 12}, "timestamp is 12: expected seconds since 1970"),
-        ({"metric": {"name": "speedup", "benchmark_values": ["fast"]}}, "benchmark_values[0] is 'fast', not a number"),
-        ({"metric": {"name": "speedup", "benchmark_values": []}}, "metric.benchmark_values is empty"),
+        (
+            {"metric": {"name": "speedup", "benchmark_values": ["fast"]}},
+            "benchmark_values[0] is 'fast', not a number",
+        ),
+        (
+            {"metric": {"name": "speedup", "benchmark_values": []}},
+            "metric.benchmark_values is empty",
+        ),
         ({"metric": {"benchmark_values": [1]}}, "metric.name is missing: expected a text"),
-        ({"metric": {"name": "accuracy", "extra_info": {"benchmark_values": ["hm"]}}}, "is 'hm': expected pass"),
+        (
+            {"metric": {"name": "accuracy", "extra_info": {"benchmark_values": ["hm"]}}},
+            "is 'hm': expected pass",
+        ),
         ({"benchmark": {"name": 7}}, "benchmark.name is 7: expected a text"),
         ({"benchmark": "x"}, "benchmark is 'x': expected an object"),
         ({"runners": "x"}, "runners is not a list"),
@@ -123,7 +148,9 @@ def test_a_v3_record_is_refused_with_its_field(change: dict[str, Any], why: str)
     lines = (FOLDER / "v3.json").read_text().splitlines()
     lines[1] = json.dumps({**json.loads(lines[1]), **change})
     told = reasons("v3.json", "\n".join(lines), Hints())
-    assert f"v3.json, line 2: {why}" in told or f"v3.json, line 2: metric.{why}" in told or why in told
+    assert (
+        f"v3.json, line 2: {why}" in told or f"v3.json, line 2: metric.{why}" in told or why in told
+    )
 
 
 def test_the_performance_csv_gives_times_and_the_zero_row_is_a_failure() -> None:
@@ -131,7 +158,11 @@ def test_the_performance_csv_gives_times_and_the_zero_row_is_a_failure() -> None
     results = by_model(found)
     bert = results["bert_pytorch"]
     assert (bert.metrics["speedup"].value, bert.metrics["latency_ms"].value) == (1.512345, 24.11822)
-    assert (bert.benchmark["mode"], bert.benchmark["dtype"], bert.benchmark["batch_size"]) == ("training", "amp", 16)
+    assert (bert.benchmark["mode"], bert.benchmark["dtype"], bert.benchmark["batch_size"]) == (
+        "training",
+        "amp",
+        16,
+    )
     assert (results["moco"].status, dict(results["moco"].metrics)) == ("fail_to_run", {})
     assert found.left_out["calls_captured"] == 3
 
@@ -169,7 +200,11 @@ def test_a_csv_row_is_refused_with_its_line(row: str, why: str) -> None:
 def test_pytest_benchmarks_medians_become_latencies() -> None:
     found = of("pytest_benchmark.json", Hints())
     results = by_model(found)
-    assert results.keys() == {"test_speed_py_test_sum_10", "test_speed_py_test_sum_100", "test_speed_py_test_join"}
+    assert results.keys() == {
+        "test_speed_py_test_sum_10",
+        "test_speed_py_test_sum_100",
+        "test_speed_py_test_join",
+    }
     joined = results["test_speed_py_test_join"]
     assert (joined.job["build"], joined.benchmark["family"]) == ("git-3f1c0e9a7b5d", "text")
     assert joined.metrics["latency_ms"].value == pytest.approx(0.000321, rel=1e-3)
@@ -180,8 +215,12 @@ def test_asvs_times_and_peak_memory_are_read_and_the_rest_is_left_out() -> None:
     found = of("asv.json", Hints())
     results = by_model(found)
     assert found.left_out == {"track_": 1, "mem_": 1}
-    assert results["speed_suite_time_sum_100_a"].metrics["latency_ms"].value == pytest.approx(0.003576, rel=1e-3)
-    assert results["speed_peakmem_list"].metrics["peak_memory_gb"].value == pytest.approx(0.024731648)
+    assert results["speed_suite_time_sum_100_a"].metrics["latency_ms"].value == pytest.approx(
+        0.003576, rel=1e-3
+    )
+    assert results["speed_peakmem_list"].metrics["peak_memory_gb"].value == pytest.approx(
+        0.024731648
+    )
     assert results["speed_time_fails"].status == "fail_to_run"
 
 
@@ -190,7 +229,10 @@ def test_asvs_times_and_peak_memory_are_read_and_the_rest_is_left_out() -> None:
     [
         ({"commit_hash": None}, "commit_hash is missing"),
         ({"date": "today"}, "date is 'today', not a number"),
-        ({"results": {"a.time_x": [[1.0, 2.0], [["1"]]]}}, "results.a.time_x: result has 2 values for 1 combinations"),
+        (
+            {"results": {"a.time_x": [[1.0, 2.0], [["1"]]]}},
+            "results.a.time_x: result has 2 values for 1 combinations",
+        ),
         ({"results": {"a.time_x": [["soon"], []]}}, "result of a.time_x is 'soon', not a number"),
         ({"results": {"a.time_x": [[1.0], [["1"] * 200] * 5]}}, "more than 10000 combinations"),
         ({"results": []}, "results"),
@@ -232,7 +274,9 @@ def test_a_file_that_was_cut_is_refused_and_nothing_wrong_is_made_of_it(name: st
     st.randoms(use_true_random=False),
     st.sampled_from([None, -1, 1e308, "x", [], {}, "\x00", True, [[[]]]]),
 )
-def test_whatever_stands_in_a_field_ends_in_results_or_refusals(name: str, random: Any, value: Any) -> None:
+def test_whatever_stands_in_a_field_ends_in_results_or_refusals(
+    name: str, random: Any, value: Any
+) -> None:
     text = (FOLDER / name).read_text()
     document = json.loads(text.splitlines()[0] if name == "v3.json" else text)
     place: Any = document

@@ -40,8 +40,9 @@ def test_what_torchaos_own_benchmark_wrote_is_a_trend(reader: Client) -> None:
     name = "int8dq_256_1024_1024.imported.inference.int8dq.static.b1"
     exported = reader.get(reverse("series_export", args=[name, "json"])).json()
     assert [(datum["config"], round(datum["value"], 1)) for datum in exported["data"]] == [
-        ("inductor", 32.5), ("inductor", 22.2),
-    ]  # fmt: skip
+        ("inductor", 32.5),
+        ("inductor", 22.2),
+    ]
 
 
 def test_the_lines_of_a_packed_v3_file_belong_together(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""One job's result lands exactly once, and what breaks the contract touches nothing but its own job."""
+"""One job's result lands exactly once, and what breaks the contract touches nothing but its own
+job.
+"""
 
 import gzip
 
@@ -25,7 +27,9 @@ def test_the_same_result_twice_is_the_same_rows() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     body = site.delivery(job, site.result(job))
-    assert ingest(job_id=job.pk, worker=worker, body=body) == ingest(job_id=job.pk, worker=worker, body=body)
+    assert ingest(job_id=job.pk, worker=worker, body=body) == ingest(
+        job_id=job.pk, worker=worker, body=body
+    )
     assert (Result.objects.count(), Samples.objects.count(), Datum.objects.count()) == (1, 1, 2)
     assert set(Series.objects.values_list("metric", "count")) == {("latency_ms", 1), ("passed", 1)}
 
@@ -35,7 +39,11 @@ def test_another_result_for_a_finished_job_is_stale() -> None:
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     with pytest.raises(Stale, match="is done"):
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": 9.0})))
+        ingest(
+            job_id=job.pk,
+            worker=worker,
+            body=site.delivery(job, site.result(job, {"latency_ms": 9.0})),
+        )
     assert Datum.objects.get(series__metric="latency_ms").value == 2.0
 
 
@@ -67,7 +75,10 @@ def test_a_worker_may_report_that_it_has_cancelled() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     cancel_run(run=job.run)
-    assert ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="cancelled")) == JobState.CANCELLED
+    assert (
+        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="cancelled"))
+        == JobState.CANCELLED
+    )
 
 
 def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
@@ -84,19 +95,33 @@ def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        ({"metrics": {"latency_ms": {"value": "fast"}}}, r'result.metrics.latency_ms.value: "fast" is not of type'),
+        (
+            {"metrics": {"latency_ms": {"value": "fast"}}},
+            r'result.metrics.latency_ms.value: "fast" is not of type',
+        ),
         ({"status": "great"}, r'result.status: "great" is not one of'),
-        ({"metrics": {"latency_ms": {"value": 2, "low": 3, "high": 1}}}, r"interval ends \(1.0\) before it begins"),
-        ({"samples": {"eager": {"unit": "ms", "values": [1], "order": []}}}, r"samples.eager.order has 0 entries"),
+        (
+            {"metrics": {"latency_ms": {"value": 2, "low": 3, "high": 1}}},
+            r"interval ends \(1.0\) before it begins",
+        ),
+        (
+            {"samples": {"eager": {"unit": "ms", "values": [1], "order": []}}},
+            r"samples.eager.order has 0 entries",
+        ),
         ({"started_at": "yesterday"}, r'result.started_at: "yesterday" is not a "date-time"'),
-        ({"job": {"job_id": "x", "attempt": 1, "benchmark": site.MLP, "config": "c"}}, r"result.job.job_id is 'x'"),
+        (
+            {"job": {"job_id": "x", "attempt": 1, "benchmark": site.MLP, "config": "c"}},
+            r"result.job.job_id is 'x'",
+        ),
         (
             {"job": {"job_id": "x", "attempt": 1, "benchmark": "b", "config": 5}},
             r"result.job.benchmark: \"b\" does not",
         ),
     ],
 )
-def test_a_malformed_result_is_refused_with_its_place(document: dict[str, object], reason: str) -> None:
+def test_a_malformed_result_is_refused_with_its_place(
+    document: dict[str, object], reason: str
+) -> None:
     worker = site.worker()
     job = site.running_job(worker)
     with pytest.raises(Refused, match=reason):
@@ -118,7 +143,9 @@ def test_a_refused_result_fails_its_job_and_touches_nothing_else() -> None:
 def test_numbers_that_json_does_not_know_are_refused(number: str) -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    body = gzip.decompress(site.delivery(job, site.result(job))).replace(b'"value": 2.0', f'"value": {number}'.encode())
+    body = gzip.decompress(site.delivery(job, site.result(job))).replace(
+        b'"value": 2.0', f'"value": {number}'.encode()
+    )
     with pytest.raises(Refused, match="not JSON"):
         ingest(job_id=job.pk, worker=worker, body=body)
 
@@ -146,12 +173,16 @@ def test_what_postgres_cannot_store_is_replaced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "state"), [("crashed", JobState.FAILED), ("oom", JobState.FAILED), ("timeout", JobState.TIMED_OUT)]
+    ("status", "state"),
+    [("crashed", JobState.FAILED), ("oom", JobState.FAILED), ("timeout", JobState.TIMED_OUT)],
 )
 def test_a_job_without_a_result_becomes_a_point_without_a_value(status: str, state: str) -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    assert ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status=status, message="why")) == state
+    assert (
+        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status=status, message="why"))
+        == state
+    )
     found = Datum.objects.values_list("series__metric", "value", "status")
     assert set(found) == {("latency_ms", None, status), ("passed", 0.0, status)}
     assert site.reload(job).message == "why"
@@ -172,7 +203,10 @@ def test_a_retried_jobs_result_takes_the_place_of_its_failure() -> None:
     retry_failed_jobs(run=job.run)
     again = site.claim(job, worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(again, site.result(again)))
-    assert set(Datum.objects.values_list("series__metric", "value")) == {("latency_ms", 2.0), ("passed", 1.0)}
+    assert set(Datum.objects.values_list("series__metric", "value")) == {
+        ("latency_ms", 2.0),
+        ("passed", 1.0),
+    }
     assert set(Series.objects.values_list("count", "last_status")) == {(1, "pass")}
 
 

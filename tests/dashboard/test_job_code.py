@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 def leave(content: bytes) -> Job:
     """A job that left an archive."""
     job = site.queued_job()
-    Artifact.objects.create(job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0")
+    Artifact.objects.create(
+        job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0"
+    )
     return job
 
 

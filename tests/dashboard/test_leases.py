@@ -1,4 +1,6 @@
-"""The lease decides who measures a job: one attempt counts, and what falls silent is queued again."""
+"""The lease decides who measures a job: one attempt counts, and what falls silent is queued
+again.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -71,7 +73,12 @@ def test_of_two_claims_at_the_same_time_one_wins() -> None:
 )
 def test_a_claim_of_another_attempt_or_process_is_stale(refusing: dict[str, Any], why: str) -> None:
     worker = site.worker()
-    asked: dict[str, Any] = {"job_id": site.queued_job().pk, "attempt": 1, "worker": worker, "boot_id": site.BOOT}
+    asked: dict[str, Any] = {
+        "job_id": site.queued_job().pk,
+        "attempt": 1,
+        "worker": worker,
+        "boot_id": site.BOOT,
+    }
     with pytest.raises(Stale, match=why):
         leases.claim(**{**asked, **refusing})
 
@@ -92,7 +99,9 @@ def test_a_heartbeat_renews_the_lease_and_tells_the_phase() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     expire(job)
-    assert not leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="sampling", log_tail="...")
+    assert not leases.heartbeat(
+        job_id=job.pk, attempt=1, worker=worker, phase="sampling", log_tail="..."
+    )
     assert leases.reap() == 0
     assert site.reload(job).phase == "sampling"
 
@@ -118,7 +127,12 @@ def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
     expire(job)
     assert leases.reap() == 1
     job = site.reload(job)
-    assert (job.state, job.attempt, job.dispatched_at, job.run.state) == (JobState.QUEUED, 2, None, RunState.QUEUED)
+    assert (job.state, job.attempt, job.dispatched_at, job.run.state) == (
+        JobState.QUEUED,
+        2,
+        None,
+        RunState.QUEUED,
+    )
 
 
 def test_a_living_lease_is_left_alone() -> None:
@@ -137,7 +151,10 @@ def test_a_site_whose_clock_jumps_keeps_living_leases_and_ends_those_of_the_sile
     leases.heartbeat(job_id=living.pk, attempt=1, worker=worker, phase="", log_tail="")
     Job.objects.filter(pk=silent.pk).update(lease_until=Now() - timedelta(seconds=1))
     assert leases.reap() == 1
-    assert [site.reload(job).state for job in (living, silent)] == [JobState.RUNNING, JobState.QUEUED]
+    assert [site.reload(job).state for job in (living, silent)] == [
+        JobState.RUNNING,
+        JobState.QUEUED,
+    ]
 
 
 def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
@@ -152,12 +169,16 @@ def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
 def test_a_worker_that_starts_anew_gives_up_what_it_held() -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    fleet.hello(worker=worker, boot_id="boot-2", device="cpu", facts={}, catalog=site.catalog(), builds=[])
+    fleet.hello(
+        worker=worker, boot_id="boot-2", device="cpu", facts={}, catalog=site.catalog(), builds=[]
+    )
     assert (site.reload(job).state, site.reload(job).attempt) == (JobState.QUEUED, 2)
 
 
 def test_the_same_process_saying_hello_again_keeps_what_it_holds() -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    fleet.hello(worker=worker, boot_id=site.BOOT, device="cpu", facts={}, catalog=site.catalog(), builds=[])
+    fleet.hello(
+        worker=worker, boot_id=site.BOOT, device="cpu", facts={}, catalog=site.catalog(), builds=[]
+    )
     assert site.reload(job).state == JobState.RUNNING

@@ -1,4 +1,6 @@
-"""The rollup by build: each landing is merged into it, and it is what all data together would make."""
+"""The rollup by build: each landing is merged into it, and it is what all data together would
+make.
+"""
 
 import random
 from typing import Any
@@ -17,12 +19,18 @@ OTHER = "2.12.0+cpu"
 
 def measured(hour: float, value: float, width: float = 0.0, build: str = site.BUILD) -> Any:
     metric = {"value": value, "low": value - width, "high": value + width, "n": 5}
-    return measure({}, hour, build=build, metrics={"latency_ms": metric, "compile_s": metric | {"value": 2 * value}})
+    return measure(
+        {},
+        hour,
+        build=build,
+        metrics={"latency_ms": metric, "compile_s": metric | {"value": 2 * value}},
+    )
 
 
 def kept() -> list[dict[str, Any]]:
     """The levels of what was measured; whether it passed is a series of its own."""
-    return list(BuildLevel.objects.exclude(metric="passed").order_by("series_id", "build_id").values())  # type: ignore[arg-type]
+    levels = BuildLevel.objects.exclude(metric="passed").order_by("series_id", "build_id")
+    return list(levels.values())  # type: ignore[arg-type]
 
 
 def made_anew() -> list[dict[str, Any]]:
@@ -34,7 +42,9 @@ def made_anew() -> list[dict[str, Any]]:
 def assert_same(merged: list[dict[str, Any]], anew: list[dict[str, Any]]) -> None:
     for one, other in zip(merged, anew, strict=True):
         for name, value in one.items():
-            assert other[name] == (pytest.approx(value, rel=1e-9, abs=1e-12) if type(value) is float else value), name
+            assert other[name] == (
+                pytest.approx(value, rel=1e-9, abs=1e-12) if type(value) is float else value
+            ), name
 
 
 def test_landings_in_any_order_make_the_level_of_all_their_data() -> None:

@@ -21,19 +21,25 @@ NO_FUSION = {"inductor": {"epilogue_fusion": False}}
 
 
 def lines(*jobs: dict[str, Any]) -> str:
-    return "\n".join(json.dumps({"benchmark": site.MLP, "config": "inductor", **job}) for job in jobs)
+    return "\n".join(
+        json.dumps({"benchmark": site.MLP, "config": "inductor", **job}) for job in jobs
+    )
 
 
 def trigger(text: str) -> list[Job]:
     site.worker()
-    return trigger_list(lines=parse(text), machine="cpu-2c", track=site.track().key, build=site.BUILD)
+    return trigger_list(
+        lines=parse(text), machine="cpu-2c", track=site.track().key, build=site.BUILD
+    )
 
 
 def test_a_line_says_only_what_differs_from_the_contracts_defaults() -> None:
     assert parse(f"\n{lines({})}") == [Line(2, site.MLP, "inductor", "", "", {}, {}, 900.0)]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"benchmark": "mlp"}', lines({"measure": {"budget_s": -1}})])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"benchmark": "mlp"}', lines({"measure": {"budget_s": -1}})]
+)
 def test_a_line_that_is_no_job_is_named(text: str) -> None:
     with pytest.raises(PlanError, match="Line 2 of the list is no job"):
         parse(f"{lines({})}\n{text}")
@@ -65,7 +71,9 @@ def test_a_line_with_a_variant_is_measured_as_a_build_of_its_own() -> None:
         ({"build": "2.12.0"}, "Unknown torch build"),
     ],
 )
-def test_nothing_is_planned_where_a_line_cannot_be_measured(line: dict[str, str], told: str) -> None:
+def test_nothing_is_planned_where_a_line_cannot_be_measured(
+    line: dict[str, str], told: str
+) -> None:
     with pytest.raises(PlanError, match=told):
         trigger(lines(line))
     assert not Run.objects.exists()
@@ -95,14 +103,25 @@ def test_a_result_file_is_taken_in_by_another_site() -> None:
 def test_a_job_that_brought_no_result_has_no_result_file() -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, None, "timeout", message="killed after 900 s"))
+    ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, None, "timeout", message="killed after 900 s"),
+    )
     assert result_file(job.pk) is None
 
 
 def measure_list(text: str, folder: Path, *options: str) -> str:
     (folder / "list.jsonl").write_text(text)
     said = io.StringIO()
-    call_command("measure_list", str(folder / "list.jsonl"), str(folder / "out"), *options, stdout=said, stderr=said)
+    call_command(
+        "measure_list",
+        str(folder / "list.jsonl"),
+        str(folder / "out"),
+        *options,
+        stdout=said,
+        stderr=said,
+    )
     return said.getvalue()
 
 
@@ -110,9 +129,22 @@ def measure_list(text: str, folder: Path, *options: str) -> str:
 def test_a_list_is_cancelled_when_its_minutes_are_over(tmp_path: Path) -> None:
     site.worker()
     with pytest.raises(CommandError, match="measures them again"):
-        measure_list(lines({}), tmp_path, "--minutes", "0", "--build", site.BUILD, "--track", site.track().key)
+        measure_list(
+            lines({}),
+            tmp_path,
+            "--minutes",
+            "0",
+            "--build",
+            site.BUILD,
+            "--track",
+            site.track().key,
+        )
     job = Job.objects.get()
-    assert (job.state, "minutes" in job.message, "person" in job.message) == (JobState.CANCELLED, True, False)
+    assert (job.state, "minutes" in job.message, "person" in job.message) == (
+        JobState.CANCELLED,
+        True,
+        False,
+    )
 
 
 @pytest.mark.django_db

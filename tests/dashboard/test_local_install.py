@@ -17,7 +17,9 @@ def stamps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "installed.json"
     parts = {"requirements": project.REQUIREMENTS, "tests": project.TEST_REQUIREMENTS}
     hashes = {part: hashlib.sha256(path.read_bytes()).hexdigest() for part, path in parts.items()}
-    file.write_text(json.dumps({**hashes, "torch": f"{project.torch_version()} https://example.org/whl/cpu"}))
+    file.write_text(
+        json.dumps({**hashes, "torch": f"{project.torch_version()} https://example.org/whl/cpu"})
+    )
     monkeypatch.setattr(install, "STAMPS", file)
     monkeypatch.setattr(project, "VENV_PYTHON", Path(sys.executable))
     monkeypatch.delenv("TORCH_INDEX_URL", raising=False)
@@ -37,7 +39,9 @@ def test_a_changed_lock_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert install.missing_parts(with_tests=False) == ["requirements"]
 
 
-def test_another_index_for_torch_is_a_wish_for_another_build(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_index_for_torch_is_a_wish_for_another_build(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("TORCH_INDEX_URL", "https://example.org/whl/cu999")
     assert install.missing_parts(with_tests=False) == ["torch"]
 
@@ -60,7 +64,9 @@ def test_an_environment_whose_python_is_gone_is_missing_altogether(
     assert install.missing_parts(with_tests=False) == ["requirements", "torch"]
 
 
-def test_a_package_that_pip_did_not_finish_is_forgotten_so_that_pip_installs_it_again(tmp_path: Path) -> None:
+def test_a_package_that_pip_did_not_finish_is_forgotten_so_that_pip_installs_it_again(
+    tmp_path: Path,
+) -> None:
     packages = tmp_path / "site-packages"
     half, whole, renamed = packages / "a-1.dist-info", packages / "b-1.dist-info", packages / "~c"
     for folder in (half, whole, renamed):

@@ -1,4 +1,6 @@
-"""`dashboard.local offline` where it cannot begin; tests/end_to_end/test_offline.py has the whole of it."""
+"""`dashboard.local offline` where it cannot begin; tests/end_to_end/test_offline.py has the whole
+of it.
+"""
 
 import shutil
 import subprocess

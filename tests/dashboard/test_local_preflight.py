@@ -67,7 +67,10 @@ def test_without_apt_the_missing_compiler_is_still_named() -> None:
     ("changes", "words"),
     [
         ({"free_gb": 3.0}, ["/srv/compilewatch", "3.0 GB", "11 GB"]),
-        ({"port_holder": "process 77 (nginx)"}, ["8000", "process 77 (nginx)", "same command", "PORT=8001"]),
+        (
+            {"port_holder": "process 77 (nginx)"},
+            ["8000", "process 77 (nginx)", "same command", "PORT=8001"],
+        ),
         ({"closed_folder": Path("/srv")}, ["/srv cannot be written to"]),
         ({"glibc": (0, 0)}, ["not glibc"]),
         ({"glibc": (2, 27)}, ["glibc 2.27", "2.28"]),
@@ -75,13 +78,17 @@ def test_without_apt_the_missing_compiler_is_still_named() -> None:
         ({"machine": "riscv64"}, ["riscv64"]),
     ],
 )
-def test_each_problem_is_named_with_its_place_and_remedy(changes: dict[str, Any], words: list[str]) -> None:
+def test_each_problem_is_named_with_its_place_and_remedy(
+    changes: dict[str, Any], words: list[str]
+) -> None:
     said = told(**changes)
     assert [word for word in words if word not in said] == []
 
 
 def test_problems_that_packages_cannot_mend_are_told_with_them() -> None:
-    assert len(problems(facts(has_compiler=False, free_gb=1.0, port_holder="process 5 (python)"))) == 3
+    assert (
+        len(problems(facts(has_compiler=False, free_gb=1.0, port_holder="process 5 (python)"))) == 3
+    )
 
 
 def test_this_machine_is_fit_for_the_tests_that_run_on_it() -> None:
@@ -108,10 +115,14 @@ def test_the_supported_python_versions_are_those_of_the_project_file() -> None:
     assert wanted == f">={major}.{oldest},<{major}.{newest + 1}"
 
 
-def test_a_python_out_of_range_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_out_of_range_is_told_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("sys.version_info", (3, 10, 4))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SystemExit, match=r"python3 here is 3\.10, and Compilewatch needs 3\.11 to 3\.13"):
+    with pytest.raises(
+        SystemExit, match=r"python3 here is 3\.10, and Compilewatch needs 3\.11 to 3\.13"
+    ):
         entry.use_supported_python()
 
 
@@ -119,10 +130,15 @@ def test_a_python_out_of_range_goes_on_in_one_that_is_on_the_path(tmp_path: Path
     other = tmp_path / "python3.12"
     other.write_text('#!/bin/sh\necho "went on with $*"\n')
     other.chmod(0o755)
-    code = "import sys; sys.version_info = (3, 14); from dashboard.local.__main__ import *; use_supported_python()"
+    code = (
+        "import sys; sys.version_info = (3, 14); from dashboard.local.__main__ import *; "
+        "use_supported_python()"
+    )
     command = [sys.executable, "-c", code, "up"]
     environment = {**os.environ, "PATH": str(tmp_path)}
-    done = subprocess.run(command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.stdout == "went on with -m dashboard.local up\n"
 
 

@@ -16,7 +16,9 @@ def end(job: Job, now: datetime, status: str = Status.PASS, message: str = "") -
     """The job ended at `now` after 20 seconds."""
     state = JobState.DONE if status == Status.PASS else JobState.FAILED
     began = now - timedelta(seconds=20)
-    Job.objects.filter(pk=job.pk).update(state=state, status=status, message=message, claimed_at=began, finished_at=now)
+    Job.objects.filter(pk=job.pk).update(
+        state=state, status=status, message=message, claimed_at=began, finished_at=now
+    )
 
 
 def test_a_job_that_ended_is_told_with_its_case_status_and_time_and_how_far_the_run_is() -> None:

@@ -16,11 +16,15 @@ def test_a_postgres_that_answers_is_accepted() -> None:
 
 
 def test_a_postgres_that_does_not_answer_is_named_with_what_to_do() -> None:
-    with pytest.raises(ServerError, match=r"Postgres of DATABASE_URL does not answer.*without DATABASE_URL"):
+    with pytest.raises(
+        ServerError, match=r"Postgres of DATABASE_URL does not answer.*without DATABASE_URL"
+    ):
         real_servers.check_postgres("postgresql://127.0.0.1:1/none")
 
 
-def test_a_postgres_that_is_too_old_is_refused_with_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postgres_that_is_too_old_is_refused_with_its_version(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(real_servers, "OLDEST_POSTGRES", 99)
     with running_postgres() as url, pytest.raises(ServerError, match="Postgres 18: 99 or later"):
         real_servers.check_postgres(url)
@@ -36,5 +40,7 @@ def test_a_broker_that_answers_is_accepted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "amqp://127.0.0.1:1//", "nonsense://x"])
 def test_a_broker_that_does_not_answer_is_named_with_what_to_do(url: str) -> None:
-    with pytest.raises(ServerError, match=r"broker of BROKER_URL does not answer.*without BROKER_URL"):
+    with pytest.raises(
+        ServerError, match=r"broker of BROKER_URL does not answer.*without BROKER_URL"
+    ):
         real_servers.check_broker(url)

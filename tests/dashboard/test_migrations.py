@@ -1,4 +1,5 @@
-"""Every migration, back to the first and forward again, with data in the database: what the first knew is still there.
+"""Every migration, back to the first and forward again, with data in the database: what the first
+knew is still there.
 
 Each has to have a way back, so that an upgrade that went wrong can be undone without a backup.
 """
@@ -18,13 +19,18 @@ FILES = sorted(path.stem for path in (ROOT / "dashboard" / "migrations").glob("0
 def migrate(database: str, folder: Path, *target: str) -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", "migrate", "--skip-checks", "--verbosity", "0", *target],
-        cwd=ROOT, env={**os.environ, "DATABASE_URL": database, "VAR_DIR": str(folder)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database, "VAR_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_every_migration_goes_back_and_forward_with_data_in_it(empty_database: str, tmp_path: Path) -> None:
+def test_every_migration_goes_back_and_forward_with_data_in_it(
+    empty_database: str, tmp_path: Path
+) -> None:
     migrate(empty_database, tmp_path)
     with psycopg.connect(empty_database, autocommit=True) as server:
         server.execute("INSERT INTO auth_group (name) VALUES ('our own team')")
@@ -35,5 +41,9 @@ def test_every_migration_goes_back_and_forward_with_data_in_it(empty_database: s
     migrate(empty_database, tmp_path, "dashboard", FILES[0])
     migrate(empty_database, tmp_path)
     with psycopg.connect(empty_database) as server:
-        assert server.execute("SELECT label FROM dashboard_machine WHERE key = 'h200'").fetchall() == [("H200",)]
-        assert server.execute("SELECT count(*) FROM auth_group WHERE name = 'our own team'").fetchone() == (1,)
+        assert server.execute(
+            "SELECT label FROM dashboard_machine WHERE key = 'h200'"
+        ).fetchall() == [("H200",)]
+        assert server.execute(
+            "SELECT count(*) FROM auth_group WHERE name = 'our own team'"
+        ).fetchone() == (1,)

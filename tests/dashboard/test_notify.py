@@ -24,17 +24,35 @@ from tests.builders.receivers import Mailbox, Receiver, receiver
 AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
 SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())
 CHANGED = Change(
-    "sd_unet.b1", "inductor", "latency_ms", "regression", 6.2, 5.1, 7.4, "percent",
+    "sd_unet.b1",
+    "inductor",
+    "latency_ms",
+    "regression",
+    6.2,
+    5.1,
+    7.4,
+    "percent",
     "sd_unet.b1, inductor: latency 6.2 % slower (5.1 to 7.4 %)",
-)  # fmt: skip
+)
 ENTRY = Entry(
-    id=7, url="https://watch.example/alerts/7/", title="sd_unet inference: 6.2 % slower in inductor since 2.14",
-    kind="step", state="confirmed", direction="regression", severity="high", cause="compiler",
+    id=7,
+    url="https://watch.example/alerts/7/",
+    title="sd_unet inference: 6.2 % slower in inductor since 2.14",
+    kind="step",
+    state="confirmed",
+    direction="regression",
+    severity="high",
+    cause="compiler",
     cause_in_words="Compiler.",
     evidence=[{"fact": "code", "says": "The kernels <differ>.", "supports": "compiler"}],
-    machine="h200", track="nightly", base="2.13", new="2.14", commits="", reproduce="python -m benchmarks_suite run",
+    machine="h200",
+    track="nightly",
+    base="2.13",
+    new="2.14",
+    commits="",
+    reproduce="python -m benchmarks_suite run",
     series=[CHANGED],
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -45,14 +63,17 @@ def hook() -> Iterator[Receiver]:
 
 def png() -> bytes:
     points = line([10.0] * 20 + [10.6] * 20)
-    return picture.change_png(points, Step(int(points.at_ms[20]), 6.0, 5.0, 7.0, "percent"), "Latency", "ms")
+    return picture.change_png(
+        points, Step(int(points.at_ms[20]), 6.0, 5.0, 7.0, "percent"), "Latency", "ms"
+    )
 
 
 def send(to: Address, image: bytes | None = None) -> str:
     return channels.send(to, compose.event_message(ENTRY, AT, image), "5")
 
 
-# --- Messages ---------------------------------------------------------------------------------------------------------
+# --- Messages
+# ---------------------------------------------------------------------------------------------------------
 def test_the_subject_of_a_confirmed_alert_begins_with_its_severity() -> None:
     assert ENTRY.subject == "[high] sd_unet inference: 6.2 % slower in inductor since 2.14"
 
@@ -63,7 +84,13 @@ def test_the_subject_says_what_became_of_an_alert() -> None:
 
 def test_text_and_html_say_what_since_whose_fault_and_how_to_see_it() -> None:
     message = compose.event_message(ENTRY, AT, None)
-    for part in (CHANGED.text, "2.13 → 2.14", "Compiler.", "python -m benchmarks_suite run", ENTRY.url):
+    for part in (
+        CHANGED.text,
+        "2.13 → 2.14",
+        "Compiler.",
+        "python -m benchmarks_suite run",
+        ENTRY.url,
+    ):
         assert part in message.text
         assert part in message.html
 
@@ -78,13 +105,17 @@ def test_html_is_escaped_and_text_is_not() -> None:
     "message",
     [
         compose.event_message(ENTRY, AT, None),
-        compose.digest_message("Weekly", [ENTRY, replace(ENTRY, machine=None)], AT, AT, "https://x.example"),
+        compose.digest_message(
+            "Weekly", [ENTRY, replace(ENTRY, machine=None)], AT, AT, "https://x.example"
+        ),
         compose.test_message("ops", AT, "https://watch.example/"),
     ],
     ids=["event", "digest", "test"],
 )
 def test_what_a_webhook_gets_fits_its_schema(message: Any) -> None:
-    jsonschema.validate({**message.document, "delivery": "1"}, SCHEMA, format_checker=jsonschema.FormatChecker())
+    jsonschema.validate(
+        {**message.document, "delivery": "1"}, SCHEMA, format_checker=jsonschema.FormatChecker()
+    )
 
 
 def test_a_long_group_is_cut_in_the_mail_and_whole_in_the_document() -> None:
@@ -93,7 +124,8 @@ def test_a_long_group_is_cut_in_the_mail_and_whole_in_the_document() -> None:
     assert len(message.document["alerts"][0]["series"]) == 12
 
 
-# --- The picture ------------------------------------------------------------------------------------------------------
+# --- The picture
+# ------------------------------------------------------------------------------------------------------
 def test_the_picture_shows_both_levels() -> None:
     image = Image.open(io.BytesIO(png()))
     colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 20) or []}
@@ -104,7 +136,9 @@ def test_the_picture_shows_both_levels() -> None:
 @pytest.mark.parametrize("values", [[], [5.0], [5.0] * 9, [float("nan")] * 4, [0.0, 0.0, 3.0]])
 def test_a_picture_of_hardly_anything_is_drawn(values: list[float]) -> None:
     points = line(values or [1.0])
-    assert picture.change_png(points, Step(int(points.at_ms[-1]), 6.0, None, None, "percent"), "x", "ms")
+    assert picture.change_png(
+        points, Step(int(points.at_ms[-1]), 6.0, None, None, "percent"), "x", "ms"
+    )
 
 
 def test_ticks_are_round_numbers_within_the_range() -> None:
@@ -115,14 +149,19 @@ def test_levels_are_in_the_units_of_the_metric() -> None:
     points = line([10.0] * 9 + [12.0] * 3)
     levels = picture.levels_of(points, Step(int(points.at_ms[9]), 20.0, 18.0, 22.0, "percent"))
     assert levels
-    assert (levels.before, levels.after, levels.low, levels.high) == pytest.approx((10, 12, 11.8, 12.2))
+    assert (levels.before, levels.after, levels.low, levels.high) == pytest.approx(
+        (10, 12, 11.8, 12.2)
+    )
     assert np.isfinite(levels.after)
 
 
-# --- Mail -------------------------------------------------------------------------------------------------------------
+# --- Mail
+# -------------------------------------------------------------------------------------------------------------
 def test_a_mail_has_text_and_html_and_the_chart_in_its_place(inbox: Mailbox) -> None:
     assert "took it" in send(Address(inbox.url), png())
-    (text,), (html,), (image,) = (inbox.parts(kind) for kind in ("text/plain", "text/html", "image/png"))
+    (text,), (html,), (image,) = (
+        inbox.parts(kind) for kind in ("text/plain", "text/html", "image/png")
+    )
     assert "6.2 % slower (5.1 to 7.4 %)" in text.get_content()
     assert "cid:change.png" in html.get_content()
     assert (image["Content-ID"], image.get_content_disposition()) == ("<change.png>", "inline")
@@ -161,7 +200,8 @@ def test_unsigned_webhooks_to_anywhere_are_refused(scheme: str) -> None:
         send(Address(f"{scheme}://10.0.0.1/x"))
 
 
-# --- Webhook ----------------------------------------------------------------------------------------------------------
+# --- Webhook
+# ----------------------------------------------------------------------------------------------------------
 def test_a_webhook_gets_the_document_and_its_signature_holds(hook: Receiver) -> None:
     assert send(Address(hook.url, "s3cret", allow_private=True)) == "200 OK: thank you"
     ((headers, body),) = hook.requests
@@ -177,8 +217,12 @@ def test_a_webhook_without_a_secret_is_not_signed(hook: Receiver) -> None:
     assert "X-Compilewatch-Signature" not in hook.requests[0][0]
 
 
-@pytest.mark.parametrize(("status", "permanent"), [(500, False), (429, False), (404, True), (410, True), (401, True)])
-def test_what_a_webhook_answers_decides_whether_it_is_asked_again(hook: Receiver, status: int, permanent: bool) -> None:
+@pytest.mark.parametrize(
+    ("status", "permanent"), [(500, False), (429, False), (404, True), (410, True), (401, True)]
+)
+def test_what_a_webhook_answers_decides_whether_it_is_asked_again(
+    hook: Receiver, status: int, permanent: bool
+) -> None:
     hook.status = status
     with pytest.raises(NotSent, match=str(status)) as refused:
         send(Address(hook.url, allow_private=True))
@@ -201,10 +245,23 @@ def test_a_private_address_is_refused_before_anything_is_sent(hook: Receiver) ->
 @pytest.mark.parametrize(
     "address",
     [
-        "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.9.9", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1",
-        "::1", "fe80::1%eth0", "fd00::1", "::ffff:10.0.0.1", "::", "64:ff9b::a00:1", "2002:a00:1::",
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "172.16.9.9",
+        "169.254.169.254",
+        "0.0.0.0",
+        "100.64.0.1",
+        "224.0.0.1",
+        "::1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "::ffff:10.0.0.1",
+        "::",
+        "64:ff9b::a00:1",
+        "2002:a00:1::",
     ],
-)  # fmt: skip
+)
 def test_these_addresses_are_not_public(address: str) -> None:
     assert not addresses.is_public(address)
 
@@ -215,16 +272,22 @@ def test_these_addresses_are_public(address: str) -> None:
 
 
 def answering(*found: str) -> Any:
-    return lambda host, port, **_: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found]
+    return lambda host, port, **_: [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found
+    ]
 
 
-def test_a_name_with_one_private_address_among_public_ones_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_with_one_private_address_among_public_ones_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", answering("8.8.8.8", "10.0.0.1"))
     with pytest.raises(NotSent, match=r"evil\.example leads to 10\.0\.0\.1"):
         addresses.checked_address("evil.example", 443, allow_private=False)
 
 
-def test_the_connection_goes_to_the_address_that_was_judged(monkeypatch: pytest.MonkeyPatch, hook: Receiver) -> None:
+def test_the_connection_goes_to_the_address_that_was_judged(
+    monkeypatch: pytest.MonkeyPatch, hook: Receiver
+) -> None:
     """A name server that answers differently the second time gains nothing: it is asked once."""
     asked: list[str] = []
 

@@ -28,7 +28,8 @@ def words(client: Client, address: str) -> str:
     return ElementTree.fromstring(answer.content.decode()).attrib["aria-label"]
 
 
-# --- Badges -----------------------------------------------------------------------------------------------------------
+# --- Badges
+# -----------------------------------------------------------------------------------------------------------
 def test_a_badge_tells_the_newest_speedup(reader: Client) -> None:
     assert words(reader, BADGE) == "mlp inductor speedup: 1.32×"
 
@@ -43,7 +44,9 @@ def test_a_badge_tells_how_a_case_fails(reader: Client) -> None:
 
 
 def test_a_badge_of_what_was_never_measured_says_so(reader: Client) -> None:
-    assert words(reader, f"/badge/{site.GPT2}/inductor.svg") == "gpt2 inductor speedup: not measured"
+    assert (
+        words(reader, f"/badge/{site.GPT2}/inductor.svg") == "gpt2 inductor speedup: not measured"
+    )
     assert words(reader, BADGE + "?machine=other").endswith("not measured")
 
 
@@ -65,7 +68,8 @@ def test_a_badge_that_has_not_changed_is_not_sent_again(reader: Client) -> None:
     assert reader.get(BADGE, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
 
 
-# --- Frames -----------------------------------------------------------------------------------------------------------
+# --- Frames
+# -----------------------------------------------------------------------------------------------------------
 def test_an_embedded_chart_alone_may_be_framed_by_others(reader: Client) -> None:
     framed, page = reader.get(EMBED), reader.get(f"/series/{site.MLP}/")
     assert "frame-ancestors *" in framed.headers["Content-Security-Policy"]
@@ -83,17 +87,26 @@ def test_an_embedded_chart_keeps_its_choice_and_leads_to_the_whole_page(reader: 
 
 def test_the_figure_of_a_frame_is_that_of_the_page(reader: Client) -> None:
     query = "?metric=latency_ms"
-    assert reader.get(EMBED + "data.json" + query).json() == reader.get(f"/series/{site.MLP}/data.json{query}").json()
+    assert (
+        reader.get(EMBED + "data.json" + query).json()
+        == reader.get(f"/series/{site.MLP}/data.json{query}").json()
+    )
 
 
 @pytest.mark.parametrize("address", [BADGE, EMBED, EMBED + "data.json", "/badge/alerts.svg"])
-def test_on_a_closed_site_a_persons_key_opens_them(client: Client, django_user_model: type[User], address: str) -> None:
-    assert (client.get(address).status_code, client.get(address + "?key=1.wrong").status_code) == (403, 403)
+def test_on_a_closed_site_a_persons_key_opens_them(
+    client: Client, django_user_model: type[User], address: str
+) -> None:
+    assert (client.get(address).status_code, client.get(address + "?key=1.wrong").status_code) == (
+        403,
+        403,
+    )
     key = key_of(django_user_model.objects.create_user("ada"))
     assert client.get(f"{address}?key={key}").status_code == 200
 
 
-# --- Links ------------------------------------------------------------------------------------------------------------
+# --- Links
+# ------------------------------------------------------------------------------------------------------------
 def test_a_link_to_a_series_unfolds_as_its_chart(reader: Client, settings: Any) -> None:
     url = f"http://testserver/series/{site.MLP}/?metric=latency_ms"
     found = reader.get("/oembed", {"url": url, "maxwidth": "400"}).json()

@@ -1,4 +1,6 @@
-"""Own models on the site: those that workers bring, and those of repositories pinned to a commit."""
+"""Own models on the site: those that workers bring, and those of repositories pinned to a
+commit.
+"""
 
 from typing import Any
 
@@ -18,10 +20,19 @@ FIRST, SECOND = "a" * 40, "b" * 40
 
 
 def hello(worker: Worker, *names: str, problem: str = "") -> None:
-    entries = [{**site.describe(name, "own", ["eager"]), "source": "/models/mine.py"} for name in names]
+    entries = [
+        {**site.describe(name, "own", ["eager"]), "source": "/models/mine.py"} for name in names
+    ]
     catalog = {**site.catalog(), "benchmarks": [*site.catalog()["benchmarks"], *entries]}
     told = [{"source": "/models/mine.py", "benchmarks": len(names), "problem": problem}]
-    fleet.hello(worker=worker, boot_id=site.BOOT, device="cpu", facts={"sources": told}, catalog=catalog, builds=[])
+    fleet.hello(
+        worker=worker,
+        boot_id=site.BOOT,
+        device="cpu",
+        facts={"sources": told},
+        catalog=catalog,
+        builds=[],
+    )
 
 
 def repository(commit: str = FIRST) -> ModelRepository:
@@ -34,7 +45,7 @@ def report(worker: Worker, *names: str, revision: int = 1, problem: str = "") ->
     entries = [site.describe(name, "own", ["eager"]) for name in names]
     return own_models.take_repository(
         worker=worker, key="ours", revision=revision, benchmarks=entries, problem=problem
-    )  # fmt: skip
+    )
 
 
 def planned() -> list[str]:
@@ -105,7 +116,10 @@ def test_what_a_repository_no_longer_offers_is_planned_no_more() -> None:
 def test_a_name_that_another_source_has_is_left_out_and_told() -> None:
     repository()
     assert report(site.worker(), MINE, site.MLP) == 1
-    assert ModelRepository.objects.get().problem == f"{site.MLP} is left out: another source has one of that name"
+    assert (
+        ModelRepository.objects.get().problem
+        == f"{site.MLP} is left out: another source has one of that name"
+    )
 
 
 def test_a_workers_file_does_not_replace_a_repositorys_model() -> None:
@@ -130,16 +144,30 @@ def test_workers_learn_of_repositories_and_tell_over_the_api() -> None:
     client = Client(headers={"Authorization": f"Bearer {token}"})
     body: dict[str, Any] = {"boot_id": site.BOOT, "device": "cpu", "catalog": site.catalog()}
     client.post("/api/v1/worker/hello", body, content_type="application/json")
-    alive = client.post("/api/v1/worker/alive", {"boot_id": site.BOOT}, content_type="application/json").json()
+    alive = client.post(
+        "/api/v1/worker/alive", {"boot_id": site.BOOT}, content_type="application/json"
+    ).json()
     assert alive["repositories"][0]["commit"] == FIRST
-    told = {"key": "ours", "revision": 1, "benchmarks": [site.describe(MINE, "own")], "problem": "x.py: line 1"}
+    told = {
+        "key": "ours",
+        "revision": 1,
+        "benchmarks": [site.describe(MINE, "own")],
+        "problem": "x.py: line 1",
+    }
     answer = client.post("/api/v1/worker/repositories", told, content_type="application/json")
     assert answer.json() == {"noted": 1}
     told["benchmarks"] = [{"name": "half"}]
-    assert client.post("/api/v1/worker/repositories", told, content_type="application/json").status_code == 422
+    assert (
+        client.post(
+            "/api/v1/worker/repositories", told, content_type="application/json"
+        ).status_code
+        == 422
+    )
 
 
-def test_the_fleet_page_shows_what_is_wrong_with_a_file_and_with_a_repository(reader: Client) -> None:
+def test_the_fleet_page_shows_what_is_wrong_with_a_file_and_with_a_repository(
+    reader: Client,
+) -> None:
     repository()
     worker = site.worker()
     hello(worker, MINE, problem="Traceback: <b>no module</b>")
@@ -149,24 +177,38 @@ def test_the_fleet_page_shows_what_is_wrong_with_a_file_and_with_a_repository(re
     assert "broken.py: line 3: invalid syntax" in page
 
 
-def test_staff_without_the_right_cannot_register_a_repository(client: Client, django_user_model: type[User]) -> None:
+def test_staff_without_the_right_cannot_register_a_repository(
+    client: Client, django_user_model: type[User]
+) -> None:
     client.force_login(django_user_model.objects.create_user("clerk", is_staff=True))
     assert client.get(reverse("admin:dashboard_modelrepository_add")).status_code == 403
 
 
 def test_an_administrator_registers_one_and_is_told_that_it_runs_code(operator: Client) -> None:
     form = {"key": "ours", "url": "https://example.org/ours.git", "commit": FIRST}
-    page = operator.post(reverse("admin:dashboard_modelrepository_add"), form, follow=True).content.decode()
+    page = operator.post(
+        reverse("admin:dashboard_modelrepository_add"), form, follow=True
+    ).content.decode()
     assert "run its code: revision 1" in page
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "ext::sh -c id", "--upload-pack=id", "https://user:secret@example.org/a.git", "http://example.org/a", "/models",
-        "ssh://-oProxyCommand=id/a", "git@-oProxyCommand=id:a", "file://host/a b",
+        "ext::sh -c id",
+        "--upload-pack=id",
+        "https://user:secret@example.org/a.git",
+        "http://example.org/a",
+        "/models",
+        "ssh://-oProxyCommand=id/a",
+        "git@-oProxyCommand=id:a",
+        "file://host/a b",
     ],
-)  # fmt: skip
-def test_an_address_that_git_would_run_or_that_holds_a_password_is_refused(operator: Client, url: str) -> None:
-    operator.post(reverse("admin:dashboard_modelrepository_add"), {"key": "ours", "url": url, "commit": FIRST})
+)
+def test_an_address_that_git_would_run_or_that_holds_a_password_is_refused(
+    operator: Client, url: str
+) -> None:
+    operator.post(
+        reverse("admin:dashboard_modelrepository_add"), {"key": "ours", "url": url, "commit": FIRST}
+    )
     assert not ModelRepository.objects.exists()

@@ -17,19 +17,30 @@ def page(*files: dict[str, Any]) -> bytes:
 
 def test_a_json_page_tells_the_same_as_an_html_page() -> None:
     name = f"torch-2.10.0-{LINUX}.whl"
-    told = {"filename": name, "url": f"../../f/{name}", "requires-python": ">=3.10", "yanked": False}
+    told = {
+        "filename": name,
+        "url": f"../../f/{name}",
+        "requires-python": ">=3.10",
+        "yanked": False,
+    }
     as_json = releases(
-        "application/vnd.pypi.simple.v1+json", page({**told, "upload-time": "2026-01-02T03:04:05Z"}), PAGE
+        "application/vnd.pypi.simple.v1+json",
+        page({**told, "upload-time": "2026-01-02T03:04:05Z"}),
+        PAGE,
     )
     link = (
-        f'<a href="../../f/{name}#sha256=1" data-requires-python="&gt;=3.10" data-upload-time="2026-01-02">{name}</a>'
+        f'<a href="../../f/{name}#sha256=1" data-requires-python="&gt;=3.10" '
+        f'data-upload-time="2026-01-02">{name}</a>'
     )
     assert as_json == releases("text/html", link.encode(), PAGE)
 
 
 def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:
     names = ("torch-2.0.0.tar.gz", "torch-new.whl", f"torch-2.9.0-{LINUX}.whl")
-    files = [{"filename": name, "url": name, "yanked": "broken" if "2.9" in name else False} for name in names]
+    files = [
+        {"filename": name, "url": name, "yanked": "broken" if "2.9" in name else False}
+        for name in names
+    ]
     assert releases("application/json", page(*files), PAGE) == {}
 
 

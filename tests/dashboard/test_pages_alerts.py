@@ -19,7 +19,8 @@ pytestmark = pytest.mark.django_db
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-# --- The inbox --------------------------------------------------------------------------------------------------------
+# --- The inbox
+# --------------------------------------------------------------------------------------------------------
 def test_an_empty_inbox_says_what_it_would_show(reader: Client) -> None:
     assert "No alert has been raised yet" in text(reader, "/alerts/")
 
@@ -30,7 +31,11 @@ def test_an_inbox_with_nothing_open_points_to_what_was(reader: Client) -> None:
 
 
 def test_the_inbox_shows_open_groups_and_leaves_improvements_out(reader: Client) -> None:
-    for title, fields in {"worse": {}, "better": {"direction": "improvement"}, "over": {"state": "fixed"}}.items():
+    for title, fields in {
+        "worse": {},
+        "better": {"direction": "improvement"},
+        "over": {"state": "fixed"},
+    }.items():
         alerting.group(title=title, **fields)
     shown = text(reader, "/alerts/")
     assert [title in shown for title in (">worse<", ">better<", ">over<")] == [True, False, False]
@@ -66,7 +71,10 @@ def test_the_tally_counts_by_severity_and_cause() -> None:
         alerting.group(severity=severity, cause=cause)
     tally = alerts.tally(alerts.listing({}))
     assert tally.causes == ["compiler", "eager"]
-    assert tally.rows == [("high", 2, [("compiler", 1), ("eager", 1)]), ("low", 1, [("compiler", 0), ("eager", 1)])]
+    assert tally.rows == [
+        ("high", 2, [("compiler", 1), ("eager", 1)]),
+        ("low", 1, [("compiler", 0), ("eager", 1)]),
+    ]
 
 
 def test_an_effect_is_told_with_its_interval(reader: Client) -> None:
@@ -79,15 +87,21 @@ def test_what_the_confirmation_measured_of_the_shown_series_is_told(reader: Clie
     group = alerting.group()
     again = {"effect": 9.5, "low": 8.0, "high": 11.0, "unit": "percent", "pairs": 4}
     alerting.alert(group, confirmation="confirmed", decision={"confirmation": again})
-    Confirmation.objects.create(group=group, state="done", message="another series: +30.0 % in 4 rounds: confirmed")
+    Confirmation.objects.create(
+        group=group, state="done", message="another series: +30.0 % in 4 rounds: confirmed"
+    )
     shown = text(reader, group.get_absolute_url())
-    assert re.search(r"measured again in turn: .*confirmed.*9.5 % slower \(8.0 to 11.0 %\).* in 4 rounds", shown)
+    assert re.search(
+        r"measured again in turn: .*confirmed.*9.5 % slower \(8.0 to 11.0 %\).* in 4 rounds", shown
+    )
     assert "another series" not in shown
 
 
 def test_a_status_change_is_told_in_words(reader: Client) -> None:
     group = alerting.group(kind="status")
-    alerting.alert(group, metric="passed", kind="status", decision={"words": ["pass", "fail_accuracy"]})
+    alerting.alert(
+        group, metric="passed", kind="status", decision={"words": ["pass", "fail_accuracy"]}
+    )
     shown = text(reader, group.get_absolute_url())
     assert "fail_accuracy" in shown
     assert "A status word is no noise" in shown
@@ -103,10 +117,14 @@ def test_a_trade_off_shows_both_sides(reader: Client) -> None:
 
 
 def test_builds_with_commits_link_to_what_lies_between(reader: Client) -> None:
-    base, new = (TorchBuild.objects.create(label=sha, version="2.14", git_sha=sha) for sha in ("aaa", "bbb"))
+    base, new = (
+        TorchBuild.objects.create(label=sha, version="2.14", git_sha=sha) for sha in ("aaa", "bbb")
+    )
     group = alerting.group(base=base, new=new)
     alerting.alert(group)
-    assert "https://github.com/pytorch/pytorch/compare/aaa...bbb" in text(reader, group.get_absolute_url())
+    assert "https://github.com/pytorch/pytorch/compare/aaa...bbb" in text(
+        reader, group.get_absolute_url()
+    )
 
 
 def test_a_group_without_series_still_has_a_page(reader: Client) -> None:
@@ -118,11 +136,15 @@ def test_a_skipped_confirmation_says_why(reader: Client) -> None:
     group = alerting.group()
     alerting.alert(group)
     Confirmation.objects.create(group=group, state="skipped", message="60 jobs wait already.")
-    assert "It was not measured again: 60 jobs wait already." in text(reader, group.get_absolute_url())
+    assert "It was not measured again: 60 jobs wait already." in text(
+        reader, group.get_absolute_url()
+    )
 
 
 def test_evidence_is_escaped(reader: Client) -> None:
-    group = alerting.group(evidence=[{"fact": "code", "says": "<script>x</script>", "supports": "compiler"}])
+    group = alerting.group(
+        evidence=[{"fact": "code", "says": "<script>x</script>", "supports": "compiler"}]
+    )
     assert "<script>x" not in text(reader, group.get_absolute_url())
 
 
@@ -144,7 +166,8 @@ def test_how_often_alerts_are_right_is_told_by_week_and_detector(reader: Client)
     assert '<td data-label="confirmed of the decided" class="number">100 %</td>' in shown
 
 
-# --- Its figures ------------------------------------------------------------------------------------------------------
+# --- Its figures
+# ------------------------------------------------------------------------------------------------------
 def figure(client: Client, url: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text(client, url))
     return found
@@ -165,7 +188,8 @@ def test_an_invalid_point_is_not_in_the_figure(reader: Client) -> None:
     assert len(points["x"]) == 3
 
 
-# --- The feed ---------------------------------------------------------------------------------------------------------
+# --- The feed
+# ---------------------------------------------------------------------------------------------------------
 def titles(client: Client, query: str = "") -> list[str]:
     root = ElementTree.fromstring(text(client, f"/alerts/feed/{query}"))
     return [entry.findtext(f"{ATOM}title") or "" for entry in root.iter(f"{ATOM}entry")]
@@ -213,7 +237,8 @@ def test_a_stranger_is_asked_to_sign_in(client: Client) -> None:
     assert client.get(f"/alerts/{alerting.group().pk}/").status_code == 302
 
 
-# --- On the overview --------------------------------------------------------------------------------------------------
+# --- On the overview
+# --------------------------------------------------------------------------------------------------
 def test_the_overview_counts_what_is_open(reader: Client) -> None:
     alerting.group(severity="high", cause="compiler")
     alerting.group(severity="low", state="fixed")

@@ -1,4 +1,6 @@
-"""The alert pages on a generated history: every alert has its page, its figures, and few queries."""
+"""The alert pages on a generated history: every alert has its page, its figures, and few
+queries.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -53,7 +55,10 @@ def test_a_reader_is_told_why_there_are_no_buttons(history: None, reader: Client
 
 def test_every_generated_alert_has_a_page(history: None, operator: Client) -> None:
     for group in AlertGroup.objects.all():
-        assert group.get_state_display().lower()[:4] in text(operator, group.get_absolute_url()).lower()
+        assert (
+            group.get_state_display().lower()[:4]
+            in text(operator, group.get_absolute_url()).lower()
+        )
 
 
 def test_the_page_of_an_alert_needs_few_queries(
@@ -65,7 +70,13 @@ def test_the_page_of_an_alert_needs_few_queries(
 
 def test_an_alert_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
     shown = text(reader, confirmed().get_absolute_url())
-    headings = ["1. What changed", "2. How sure we are", "3. Since which build", "4. Whose fault", "5. See it yourself"]
+    headings = [
+        "1. What changed",
+        "2. How sure we are",
+        "3. Since which build",
+        "4. Whose fault",
+        "5. See it yourself",
+    ]
     assert sorted(headings, key=shown.index) == headings
 
 
@@ -74,7 +85,9 @@ def figure(client: Client, url: str) -> dict[str, Any]:
     return found
 
 
-def test_the_figure_of_a_change_has_levels_a_band_and_the_points(history: None, reader: Client) -> None:
+def test_the_figure_of_a_change_has_levels_a_band_and_the_points(
+    history: None, reader: Client
+) -> None:
     drawn = figure(reader, f"/alerts/{confirmed().pk}/change.json")
     assert {trace.get("name") for trace in drawn["data"]} >= {"level before", "level after"}
     assert any(trace["meta"]["role"] == "band" for trace in drawn["data"])

@@ -84,13 +84,21 @@ def test_the_band_does_not_bridge_a_gap() -> None:
 
 def test_a_series_without_intervals_has_no_band() -> None:
     nothing = np.full(2, np.nan)
-    assert "band" not in roles(charts.series_figure([line([1.0, 1.1], low=nothing, high=nothing)], LATENCY))
+    assert "band" not in roles(
+        charts.series_figure([line([1.0, 1.1], low=nothing, high=nothing)], LATENCY)
+    )
 
 
 def test_a_confirmation_is_a_mark_of_its_own_and_not_in_the_trend() -> None:
-    figure = charts.series_figure([line([1.0, 5.0, 1.1], purpose=["scheduled", "confirmation", "scheduled"])], LATENCY)
+    figure = charts.series_figure(
+        [line([1.0, 5.0, 1.1], purpose=["scheduled", "confirmation", "scheduled"])], LATENCY
+    )
     trend, mark = (trace for trace in figure["data"] if trace["meta"]["role"] == "line")
-    assert (list(trend["y"]), list(mark["y"]), mark["marker"]["symbol"]) == ([1.0, 1.1], [5.0], ["diamond-open"])
+    assert (list(trend["y"]), list(mark["y"]), mark["marker"]["symbol"]) == (
+        [1.0, 1.1],
+        [5.0],
+        ["diamond-open"],
+    )
 
 
 def test_a_manual_point_of_a_long_trend_keeps_its_own_symbol() -> None:
@@ -106,7 +114,10 @@ def test_every_point_knows_its_job() -> None:
 
 def test_a_build_is_marked_where_it_is_first_seen() -> None:
     later = line([1.0, 1.1, 1.2], build=["2.12.0", "2.13.0", "2.13.0"])
-    assert charts.first_seen([later, line([1.0], build=["2.12.0"])]) == [(0, "2.12.0"), (DAY_MS, "2.13.0")]
+    assert charts.first_seen([later, line([1.0], build=["2.12.0"])]) == [
+        (0, "2.12.0"),
+        (DAY_MS, "2.13.0"),
+    ]
 
 
 def test_configs_of_one_colour_differ_in_dash() -> None:
@@ -140,13 +151,19 @@ def test_samples_stand_where_they_were_taken_in_the_interleaved_sequence() -> No
         Arm("eager", 0, np.ones(2), np.array([0, 3], np.int32)),
         Arm("compiled", 1, np.ones(2), np.array([1, 2], np.int32)),
     ]
-    assert [list(trace["x"]) for trace in sample_charts.over_time_figure(arms)["data"]] == [[0, 3], [1, 2]]
+    assert [list(trace["x"]) for trace in sample_charts.over_time_figure(arms)["data"]] == [
+        [0, 3],
+        [1, 2],
+    ]
 
 
 def test_steps_timed_one_by_one_are_not_mixed_with_interleaved_samples() -> None:
     arms = [Arm("eager", 0, np.ones(3)), Arm("eager single", 0, np.ones(3), single=True)]
     assert [trace["name"] for trace in sample_charts.over_time_figure(arms)["data"]] == ["eager"]
-    assert [trace["visible"] for trace in sample_charts.distribution_figure(arms)["data"]] == [True, "legendonly"]
+    assert [trace["visible"] for trace in sample_charts.distribution_figure(arms)["data"]] == [
+        True,
+        "legendonly",
+    ]
 
 
 def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> None:

@@ -23,7 +23,9 @@ def test_who_may_is_led_to_the_first_channel(admin_client: Client) -> None:
 
 
 def test_a_rule_is_told_in_words() -> None:
-    made = rule(families=["llm"], minimum_severity="high", minimum_effect_percent=5, states=["suspected"])
+    made = rule(
+        families=["llm"], minimum_severity="high", minimum_effect_percent=5, states=["suspected"]
+    )
     assert wishes(made) == ["suspected", "of high severity or worse", "by 5 % or more", "llm"]
 
 
@@ -42,7 +44,9 @@ def test_a_channel_that_is_off_and_a_rule_for_nobody_stand_out(reader: Client) -
 def test_answers_are_for_who_may_see_the_log(reader: Client, admin_user: User) -> None:
     made = channel(name="ops", url="mailto://user:hunter2@smtp.example.org?to=a@example.org")
     rule(made)
-    Delivery.objects.create(channel=made, event=confirmed(), next_at=timezone.now(), answer="the box is full")
+    Delivery.objects.create(
+        channel=made, event=confirmed(), next_at=timezone.now(), answer="the box is full"
+    )
     assert "the box is full" not in text(reader, RULES)
     reader.force_login(admin_user)
     assert "the box is full" in text(reader, RULES)

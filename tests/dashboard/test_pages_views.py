@@ -35,7 +35,8 @@ def full_job() -> Job:
     return Job.objects.select_related("benchmark").get(result__isnull=False)
 
 
-# --- An empty site ------------------------------------------------------------------------------------------------
+# --- An empty site
+# ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("url", PLAIN_PAGES)
 def test_a_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
     assert "Compilewatch" in text(reader, url)
@@ -57,7 +58,8 @@ def test_a_benchmark_that_was_not_measured_says_so(reader: Client) -> None:
     assert "not measured yet" in text(reader, f"/series/{site.MLP}/")
 
 
-# --- Each page with data, in few queries ------------------------------------------------------------------------------
+# --- Each page with data, in few queries
+# ------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "url", [*PLAIN_PAGES, "/benchmarks/?family=llm&status=failed", "/runs/?state=completed&page=2"]
 )
@@ -86,11 +88,15 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
 def test_a_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
     job, told = full_job(), "ahead of the job, beside other cases"
     assert told not in text(reader, f"/jobs/{job.pk}/")
-    Result.objects.filter(job=job).update(document=job.result.document | {"starts": {"ahead": {"status": "pass"}}})
+    Result.objects.filter(job=job).update(
+        document=job.result.document | {"starts": {"ahead": {"status": "pass"}}}
+    )
     assert told in text(reader, f"/jobs/{job.pk}/")
 
 
-def test_the_overview_tells_how_every_family_stands_what_runs_and_who_works(busy_site: Run, reader: Client) -> None:
+def test_the_overview_tells_how_every_family_stands_what_runs_and_who_works(
+    busy_site: Run, reader: Client
+) -> None:
     shown = text(reader, "/")
     assert shown.count('class="spark"') >= 10
     for told in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
@@ -103,11 +109,15 @@ def test_the_overview_begins_with_what_needs_somebody(busy_site: Run, reader: Cl
     assert "Not heard of: worker gone." in shown
 
 
-def test_the_families_of_one_config_are_chosen_in_the_address(busy_site: Run, reader: Client) -> None:
+def test_the_families_of_one_config_are_chosen_in_the_address(
+    busy_site: Run, reader: Client
+) -> None:
     assert "Families, in regional" in text(reader, "/?config=regional")
 
 
-def test_the_runs_at_work_refresh_without_the_rest_of_the_page(busy_site: Run, reader: Client) -> None:
+def test_the_runs_at_work_refresh_without_the_rest_of_the_page(
+    busy_site: Run, reader: Client
+) -> None:
     shown = text(reader, "/overview/active/")
     assert "Run now: llm" in shown
     assert "<html" not in shown
@@ -120,7 +130,9 @@ def test_the_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: C
     assert ">oom<" in shown
 
 
-def test_the_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(busy_site: Run, reader: Client) -> None:
+def test_the_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(
+    busy_site: Run, reader: Client
+) -> None:
     assert "Show all of them" in text(reader, "/benchmarks/?status=eager_two_runs_differ")
 
 
@@ -130,7 +142,8 @@ def test_an_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Clie
     assert "“nowhere”" in response.content.decode()
 
 
-# --- Series -----------------------------------------------------------------------------------------------------------
+# --- Series
+# -----------------------------------------------------------------------------------------------------------
 def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/series/{full_job().benchmark}/?config=eager&metric=latency_ms")
     assert "All 12, newest first" in shown
@@ -138,27 +151,51 @@ def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Clie
 
 
 def test_the_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client) -> None:
-    figure = reader.get(f"/series/{full_job().benchmark}/data.json?config=eager&config=regional").json()
-    assert {trace["name"] for trace in figure["data"] if trace["meta"]["role"] == "line"} == {"eager", "regional"}
+    figure = reader.get(
+        f"/series/{full_job().benchmark}/data.json?config=eager&config=regional"
+    ).json()
+    assert {trace["name"] for trace in figure["data"] if trace["meta"]["role"] == "line"} == {
+        "eager",
+        "regional",
+    }
 
 
 def test_the_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
     response = reader.get(f"/series/{full_job().benchmark}/export.csv?config=eager")
     rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
     assert len(rows) == 12
-    assert set(rows[0]) == {"at", "config", "build", "purpose", "status", "value", "low", "high", "job"}
+    assert set(rows[0]) == {
+        "at",
+        "config",
+        "build",
+        "purpose",
+        "status",
+        "value",
+        "low",
+        "high",
+        "job",
+    }
 
 
 def test_the_json_export_says_unit_and_direction(busy_site: Run, reader: Client) -> None:
     exported = reader.get(f"/series/{full_job().benchmark}/export.json?metric=speedup").json()
-    assert (exported["metric"], exported["unit"], exported["lower_is_better"]) == ("speedup", "×", False)
+    assert (exported["metric"], exported["unit"], exported["lower_is_better"]) == (
+        "speedup",
+        "×",
+        False,
+    )
 
 
 def test_a_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: Client) -> None:
     failing = pages.fail_newest("oom")
-    figure = reader.get(f"/series/{failing.benchmark}/data.json?metric=speedup&config={failing.config}").json()
+    figure = reader.get(
+        f"/series/{failing.benchmark}/data.json?metric=speedup&config={failing.config}"
+    ).json()
     assert any(
-        "oom" in words for trace in figure["data"] if trace["meta"]["role"] == "failure" for words in trace["text"]
+        "oom" in words
+        for trace in figure["data"]
+        if trace["meta"]["role"] == "failure"
+        for words in trace["text"]
     )
 
 
@@ -166,7 +203,8 @@ def test_an_unknown_benchmark_is_not_found(reader: Client) -> None:
     assert reader.get("/series/no.such.thing/").status_code == 404
 
 
-# --- Runs and jobs ----------------------------------------------------------------------------------------------------
+# --- Runs and jobs
+# ----------------------------------------------------------------------------------------------------
 def test_a_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> None:
     assert 'hx-trigger="every 3s"' in text(reader, f"/runs/{busy_site.pk}/")
 
@@ -193,8 +231,20 @@ def test_a_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> Non
 def test_the_job_page_shows_everything_that_the_result_told(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/jobs/{full_job().pk}/")
     document = pages.result_document()
-    reasons = ("cpu_pressure", "call to warnings.warn", "modeling_gpt2.py:812", "size mismatch", "needs 1,000 single")
-    for told in (*reasons, "1.171 to 1.197×", document["reproduce"], "transformers", document["accuracy"]["reference"]):
+    reasons = (
+        "cpu_pressure",
+        "call to warnings.warn",
+        "modeling_gpt2.py:812",
+        "size mismatch",
+        "needs 1,000 single",
+    )
+    for told in (
+        *reasons,
+        "1.171 to 1.197×",
+        document["reproduce"],
+        "transformers",
+        document["accuracy"]["reference"],
+    ):
         assert told in shown
 
 
@@ -216,7 +266,9 @@ def test_a_job_without_a_result_shows_the_job_file_that_repeats_it(reader: Clien
     assert "waits for a worker" in shown
 
 
-def test_a_job_that_has_ended_makes_its_open_page_load_the_result(busy_site: Run, reader: Client) -> None:
+def test_a_job_that_has_ended_makes_its_open_page_load_the_result(
+    busy_site: Run, reader: Client
+) -> None:
     response = reader.get(f"/jobs/{full_job().pk}/", headers={"HX-Request": "true"})
     assert response.headers["HX-Refresh"] == "true"
 
@@ -225,7 +277,8 @@ def test_an_unknown_job_is_not_found(reader: Client) -> None:
     assert "There is no job" in reader.get(f"/jobs/{uuid4()}/").content.decode()
 
 
-# --- What may be done, and by whom ------------------------------------------------------------------------------------
+# --- What may be done, and by whom
+# ------------------------------------------------------------------------------------
 def test_an_operator_cancels_a_run(operator: Client) -> None:
     run = site.run()
     response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
@@ -267,7 +320,8 @@ def test_wrong_passwords_are_explained(client: Client) -> None:
     assert "do not belong together" in shown
 
 
-# --- Every page -------------------------------------------------------------------------------------------------------
+# --- Every page
+# -------------------------------------------------------------------------------------------------------
 def test_a_page_that_does_not_exist_leads_back(reader: Client) -> None:
     response = reader.get("/nothing/")
     assert response.status_code == 404
@@ -282,7 +336,12 @@ def test_the_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) ->
 
 def test_pages_carry_no_inline_script_or_style(busy_site: Run, operator: Client) -> None:
     job = full_job()
-    for url in (*PLAIN_PAGES, f"/runs/{busy_site.pk}/", f"/jobs/{job.pk}/", f"/series/{job.benchmark}/"):
+    for url in (
+        *PLAIN_PAGES,
+        f"/runs/{busy_site.pk}/",
+        f"/jobs/{job.pk}/",
+        f"/series/{job.benchmark}/",
+    ):
         shown = text(operator, url)
         assert " style=" not in shown
         assert "<style" not in shown
@@ -297,4 +356,7 @@ def test_a_link_in_a_chat_shows_what_the_page_says(busy_site: Run, reader: Clien
 
 @override_settings(ALLOWED_HOSTS=["testserver"])
 def test_names_from_outside_are_escaped(reader: Client) -> None:
-    assert "<script>" not in reader.get("/benchmarks/?machine=<script>alert(1)</script>").content.decode()
+    assert (
+        "<script>"
+        not in reader.get("/benchmarks/?machine=<script>alert(1)</script>").content.decode()
+    )

@@ -36,7 +36,9 @@ from dashboard.wording import (
         (float("nan"), None, None, "–"),
     ],
 )
-def test_a_number_has_the_digits_that_its_interval_supports(value: float, low: float, high: float, text: str) -> None:
+def test_a_number_has_the_digits_that_its_interval_supports(
+    value: float, low: float, high: float, text: str
+) -> None:
     assert number(value, low, high) == text
 
 
@@ -74,7 +76,9 @@ def test_an_interval_says_its_unit_once() -> None:
         ("latency_ms", 100.0, 100.01, "unchanged", "none"),
     ],
 )
-def test_a_change_is_told_with_its_direction_in_words(key: str, old: float, new: float, text: str, tone: str) -> None:
+def test_a_change_is_told_with_its_direction_in_words(
+    key: str, old: float, new: float, text: str, tone: str
+) -> None:
     told = change(METRICS[key], old, new)
     assert told
     assert (told.text, told.tone) == (text, tone)
@@ -111,7 +115,12 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: st
     [
         ("latency_ms", (6.21, 5.12, 7.43, "percent"), "6.2 % slower (5.1 to 7.4 %)", "bad"),
         ("latency_ms", (-6.21, -7.43, -5.12, "percent"), "6.2 % faster (5.1 to 7.4 %)", "good"),
-        ("peak_memory_gb", (2.5, -0.5, 5.5, "percent"), "2.5 % heavier (0.5 % lighter to 5.5 % heavier)", "bad"),
+        (
+            "peak_memory_gb",
+            (2.5, -0.5, 5.5, "percent"),
+            "2.5 % heavier (0.5 % lighter to 5.5 % heavier)",
+            "bad",
+        ),
         ("latency_ms", (290.0, 272.9, 310.0, "percent"), "290 % slower (273 to 310 %)", "bad"),
         ("latency_ms", (2.5, -0.04, 5.1, "percent"), "2.5 % slower (0.0 to 5.1 %)", "bad"),
         ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0 % heavier", "bad"),
@@ -119,7 +128,9 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: st
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
     ],
 )
-def test_an_effect_is_told_with_its_interval(key: str, numbers: tuple[Any, ...], text: str, tone: str) -> None:
+def test_an_effect_is_told_with_its_interval(
+    key: str, numbers: tuple[Any, ...], text: str, tone: str
+) -> None:
     told = effect(METRICS[key], *numbers)
     assert told
     assert (told.text, told.tone) == (text, tone)
@@ -137,7 +148,9 @@ def test_a_name_breaks_at_its_parts_and_not_within_a_number() -> None:
 
 def test_a_change_below_its_threshold_has_no_tone() -> None:
     latency = METRICS["latency_ms"]
-    tones = [found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))]
+    tones = [
+        found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))
+    ]
     assert tones == ["none", "bad"]
 
 
@@ -151,6 +164,7 @@ def test_one_of_a_thing_is_no_plural() -> None:
 
 def test_a_comparison_asks_one_question() -> None:
     assert (
-        question("2.11.0", "2.13.0", "on h100, track nightly") == "Move from 2.11.0 to 2.13.0? On h100, track nightly"
+        question("2.11.0", "2.13.0", "on h100, track nightly")
+        == "Move from 2.11.0 to 2.13.0? On h100, track nightly"
     )
     assert question("h100", "h200", "") == "Move from h100 to h200?"

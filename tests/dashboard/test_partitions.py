@@ -7,7 +7,11 @@ from django.db import IntegrityError, connection, transaction
 
 from dashboard.models import Datum, Job
 from dashboard.services.ingest import ingest
-from dashboard.services.partitions import ensure_coming_partitions, ensure_partitions, existing_partitions
+from dashboard.services.partitions import (
+    ensure_coming_partitions,
+    ensure_partitions,
+    existing_partitions,
+)
 from tests.builders import site
 
 pytestmark = pytest.mark.django_db

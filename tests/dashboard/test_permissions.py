@@ -1,6 +1,8 @@
-"""Every address of the site × every role: who gets in is one table, and an address that is not in it fails.
+"""Every address of the site × every role: who gets in is one table, and an address that is not in
+it fails.
 
-What exists is not needed: who may not is turned away before anything is looked up, and who may gets another answer.
+What exists is not needed: who may not is turned away before anything is looked up, and who may gets
+another answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,32 +26,91 @@ NOBODY = len(WHO)  # without a token of a worker or of the API
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
 
 PAGES = {
-    **dict.fromkeys(("healthz", "readyz", "sign_in", "api:openapi-json", "api:api-root"), EVERYBODY),
+    **dict.fromkeys(
+        ("healthz", "readyz", "sign_in", "api:openapi-json", "api:api-root"), EVERYBODY
+    ),
     "sign_out": READERS,
     "metrics": OPERATORS,
     **dict.fromkeys(
         (
-            "overview", "overview_active", "benchmarks", "benchmarks_export", "search", "saved_views", "series",
-            "series_data", "series_controls", "series_export", "compare", "compare_export", "versions",
-            "versions_data", "versions_export", "comparisons", "comparison", "comparison_export", "bisections",
-            "bisection", "runs", "run", "job", "job_pair", "job_code", "job_samples", "artifact", "alerts",
-            "alerts_feed", "telling", "alert_quality", "alert", "alert_code", "alert_change", "alert_pairs", "fleet",
-            "glossary", "api:openapi-view", "advisor_list", "advisor", "advisor_data", "advisor_export",
-            "docs", "docs_page", "docs_picture", "data_export",
-            "badge", "alerts_badge", "embed", "embed_data", "oembed",
+            "overview",
+            "overview_active",
+            "benchmarks",
+            "benchmarks_export",
+            "search",
+            "saved_views",
+            "series",
+            "series_data",
+            "series_controls",
+            "series_export",
+            "compare",
+            "compare_export",
+            "versions",
+            "versions_data",
+            "versions_export",
+            "comparisons",
+            "comparison",
+            "comparison_export",
+            "bisections",
+            "bisection",
+            "runs",
+            "run",
+            "job",
+            "job_pair",
+            "job_code",
+            "job_samples",
+            "artifact",
+            "alerts",
+            "alerts_feed",
+            "telling",
+            "alert_quality",
+            "alert",
+            "alert_code",
+            "alert_change",
+            "alert_pairs",
+            "fleet",
+            "glossary",
+            "api:openapi-view",
+            "advisor_list",
+            "advisor",
+            "advisor_data",
+            "advisor_export",
+            "docs",
+            "docs_page",
+            "docs_picture",
+            "data_export",
+            "badge",
+            "alerts_badge",
+            "embed",
+            "embed_data",
+            "oembed",
         ),
         READERS,
     ),
-    **dict.fromkeys(("tokens", "token_revoke", "remark_add", "remark_remove", "saved_view_save", "saved_view"), PEOPLE),
+    **dict.fromkeys(
+        ("tokens", "token_revoke", "remark_add", "remark_remove", "saved_view_save", "saved_view"),
+        PEOPLE,
+    ),
     **dict.fromkeys(("alerts_bulk", "alert_act"), TRIAGERS),
     **dict.fromkeys(
-        ("run_cancel", "run_retry", "comparison_cancel", "comparison_more", "bisection_cancel"), OPERATORS
+        ("run_cancel", "run_retry", "comparison_cancel", "comparison_more", "bisection_cancel"),
+        OPERATORS,
     ),
-}  # fmt: skip
+}
 POSTED = {
-    "token_revoke", "remark_add", "remark_remove", "alerts_bulk", "alert_act", "run_cancel", "run_retry",
-    "comparison_cancel", "comparison_more", "bisection_cancel", "saved_view_save", "saved_view",
-}  # fmt: skip
+    "token_revoke",
+    "remark_add",
+    "remark_remove",
+    "alerts_bulk",
+    "alert_act",
+    "run_cancel",
+    "run_retry",
+    "comparison_cancel",
+    "comparison_more",
+    "bisection_cancel",
+    "saved_view_save",
+    "saved_view",
+}
 API = {
     "": READERS,
     "change_alertgroup": TRIAGERS,
@@ -98,16 +159,26 @@ ADMIN_PAGES = {
     "admin:logout": READERS,
     **dict.fromkeys(
         (
-            "admin:index", "admin:search", "admin:jsi18n",
-            "admin:password_change", "admin:password_change_done",
-            "admin:app_list", "admin:autocomplete", "admin:view_on_site", "admin:dashboard_torchbuild_discover",
-            "admin:dashboard_run_run_now", "admin:dashboard_run_import_results",
+            "admin:index",
+            "admin:search",
+            "admin:jsi18n",
+            "admin:password_change",
+            "admin:password_change_done",
+            "admin:app_list",
+            "admin:autocomplete",
+            "admin:view_on_site",
+            "admin:dashboard_torchbuild_discover",
+            "admin:dashboard_run_run_now",
+            "admin:dashboard_run_import_results",
         ),
         OPERATORS,
     ),
-    **dict.fromkeys(("admin:auth_user_password_change", "admin:dashboard_channel_send_a_test"), ADMINS),
-}  # fmt: skip
-EMPTY = {"admin:autocomplete", "admin:view_on_site"}  # they answer who may with "forbidden" or "not found" without more
+    **dict.fromkeys(
+        ("admin:auth_user_password_change", "admin:dashboard_channel_send_a_test"), ADMINS
+    ),
+}
+# They answer who may with "forbidden" or "not found" without more
+EMPTY = {"admin:autocomplete", "admin:view_on_site"}
 WAITS = {"readyz"}  # for a broker that is not there; test_site.py asks it
 ALL = addresses()
 
@@ -116,7 +187,13 @@ def admin_table() -> dict[str, int]:
     """Every address of every model of the admin -> the least who may open it."""
     found = dict(ADMIN_PAGES)
     for model, (view, add, change, delete) in ADMIN_MODELS.items():
-        named = {"changelist": view, "history": view, "add": add, "change": change, "delete": delete}
+        named = {
+            "changelist": view,
+            "history": view,
+            "add": add,
+            "change": change,
+            "delete": delete,
+        }
         found |= {f"admin:{model}_{page}": least for page, least in named.items()}
     return found
 
@@ -126,7 +203,9 @@ def api_table() -> dict[tuple[str, str], int]:
     found = {}
     for operation, access in operations().items():
         is_workers = isinstance(access, WorkerToken)
-        found[operation] = NOBODY if is_workers else API[access.permission.removeprefix("dashboard.")]
+        found[operation] = (
+            NOBODY if is_workers else API[access.permission.removeprefix("dashboard.")]
+        )
     return found
 
 
@@ -139,7 +218,9 @@ def clients(django_db_setup: None, django_db_blocker: Any) -> Iterator[Mapping[s
     """One client for each of WHO, made once for this file."""
     with django_db_blocker.unblock():
         made: dict[str, Client] = {ANONYMOUS: Client(raise_request_exception=False)}
-        with override_settings(MIDDLEWARE=[one for one in settings.MIDDLEWARE if one != LOGIN_REQUIRED]):
+        with override_settings(
+            MIDDLEWARE=[one for one in settings.MIDDLEWARE if one != LOGIN_REQUIRED]
+        ):
             made[PUBLIC] = Client(raise_request_exception=False)
             made[PUBLIC].get("/healthz")  # builds its middleware
         for role in Role:
@@ -154,7 +235,11 @@ def clients(django_db_setup: None, django_db_blocker: Any) -> Iterator[Mapping[s
 
 
 def method_of(name: str) -> str:
-    return "POST" if name in POSTED or (name.startswith("admin:") and name.endswith("_change")) else "GET"
+    return (
+        "POST"
+        if name in POSTED or (name.startswith("admin:") and name.endswith("_change"))
+        else "GET"
+    )
 
 
 def gets_in(client: Client, method: str, address: str, is_public: bool) -> bool:
@@ -162,7 +247,9 @@ def gets_in(client: Client, method: str, address: str, is_public: bool) -> bool:
     with override_settings(PUBLIC_READ=is_public):
         answer = client.generic(method, address)
     assert answer.status_code < 500, f"{address} {answer.status_code}"
-    sent_away = answer.status_code == 302 and ("sign-in" in answer["Location"] or "login" in answer["Location"])
+    sent_away = answer.status_code == 302 and (
+        "sign-in" in answer["Location"] or "login" in answer["Location"]
+    )
     return not sent_away and answer.status_code not in {401, 403}
 
 
@@ -171,13 +258,16 @@ def test_every_address_is_in_the_table() -> None:
 
 
 def test_every_model_of_the_admin_is_in_the_table() -> None:
-    assert {model._meta.label_lower.replace(".", "_") for model in admin_site._registry} == set(ADMIN_MODELS)
+    assert {model._meta.label_lower.replace(".", "_") for model in admin_site._registry} == set(
+        ADMIN_MODELS
+    )
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - EMPTY - WAITS))
 def test_an_address_lets_in_whom_the_table_says(name: str, clients: Mapping[str, Client]) -> None:
-    least = OPERATORS if name.endswith("_history") else EXPECTED[name]  # what does not exist has no history to show
+    # What does not exist has no history to show
+    least = OPERATORS if name.endswith("_history") else EXPECTED[name]
     expected = {who: place >= least for place, who in enumerate(WHO)}
     method, address = method_of(name), ALL[name]
     assert {who: gets_in(clients[who], method, address, who == PUBLIC) for who in WHO} == expected
@@ -185,7 +275,9 @@ def test_an_address_lets_in_whom_the_table_says(name: str, clients: Mapping[str,
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("operation", sorted(EXPECTED_OF_API), ids=" ".join)
-def test_the_api_lets_in_whom_the_table_says(operation: tuple[str, str], clients: Mapping[str, Client]) -> None:
+def test_the_api_lets_in_whom_the_table_says(
+    operation: tuple[str, str], clients: Mapping[str, Client]
+) -> None:
     expected = {who: place >= EXPECTED_OF_API[operation] for place, who in enumerate(WHO)}
     assert {who: gets_in(clients[who], *operation, who == PUBLIC) for who in WHO} == expected
 
@@ -193,7 +285,9 @@ def test_the_api_lets_in_whom_the_table_says(operation: tuple[str, str], clients
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(EMPTY))
 @pytest.mark.parametrize("who", [ANONYMOUS, PUBLIC, Role.VIEWER, Role.TRIAGER])
-def test_the_admins_helpers_are_for_who_may_open_the_admin(name: str, who: str, clients: Mapping[str, Client]) -> None:
+def test_the_admins_helpers_are_for_who_may_open_the_admin(
+    name: str, who: str, clients: Mapping[str, Client]
+) -> None:
     assert not gets_in(clients[who], "GET", ALL[name], who == PUBLIC)
 
 

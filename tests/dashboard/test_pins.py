@@ -50,11 +50,19 @@ def test_an_older_or_odd_version_has_none() -> None:
             newest_set(torch)
 
 
-def test_an_environment_is_resolved_from_torch_its_libraries_and_what_torch_needs_to_build() -> None:
-    assert top_level("2.11.0", {"numpy": "2.4.6"}) == ["torch==2.11.0", "numpy==2.4.6", "setuptools<82"]
+def test_an_environment_is_resolved_from_torch_its_libraries_and_what_torch_needs_to_build() -> (
+    None
+):
+    assert top_level("2.11.0", {"numpy": "2.4.6"}) == [
+        "torch==2.11.0",
+        "numpy==2.4.6",
+        "setuptools<82",
+    ]
 
 
 def test_the_newest_row_of_a_library_comes_first() -> None:
     for library in {pin.library for pin in PINS}:
-        versions = [tuple(map(int, pin.version.split("."))) for pin in PINS if pin.library == library]
+        versions = [
+            tuple(map(int, pin.version.split("."))) for pin in PINS if pin.library == library
+        ]
         assert versions == sorted(versions, reverse=True)

@@ -17,7 +17,10 @@ from tests.builders import site
 pytestmark = pytest.mark.django_db
 DATA = Path(__file__).parents[1] / "data"
 HISTORY = DATA / "cpu_history"
-RMS_NORM = ("rms_norm.smoke.inference.float32.static.b256", "rms_norm.standard.inference.bfloat16.static.b16384")
+RMS_NORM = (
+    "rms_norm.smoke.inference.float32.static.b256",
+    "rms_norm.standard.inference.bfloat16.static.b16384",
+)
 ROUNDS = 24 + 6
 
 
@@ -40,7 +43,8 @@ def demo(catalog: Path, folder: Path = HISTORY) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("folder", "variant", "percent"), [("cpu_history", "~scalar", (100, 500)), ("gpu_history", "~unfused", (49, 52))]
+    ("folder", "variant", "percent"),
+    [("cpu_history", "~scalar", (100, 500)), ("gpu_history", "~unfused", (49, 52))],
 )
 def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compiler_on_the_recorded_days(
     catalog: Path, folder: str, variant: str, percent: tuple[float, float]
@@ -52,16 +56,24 @@ def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compile
     assert group.alerts.filter(series__metric="latency_ms", effect__range=percent).exists()
     results = list(sources_in(DATA / folder))
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
-    for happened in (Run.objects.exclude(created_at__range=span), AlertEvent.objects.exclude(at__range=span)):
+    for happened in (
+        Run.objects.exclude(created_at__range=span),
+        AlertEvent.objects.exclude(at__range=span),
+    ):
         assert not happened.exists()
 
 
 def test_playing_again_changes_nothing(catalog: Path) -> None:
-    assert [play_history(key="x", sources=list(sources_in(HISTORY))[:2]) for _ in range(2)] == [2, 0]
+    assert [play_history(key="x", sources=list(sources_in(HISTORY))[:2]) for _ in range(2)] == [
+        2,
+        0,
+    ]
     assert Job.objects.count() == 2
 
 
-def test_a_recording_that_ends_too_early_leaves_no_job_open_and_nobody_silent(catalog: Path) -> None:
+def test_a_recording_that_ends_too_early_leaves_no_job_open_and_nobody_silent(
+    catalog: Path,
+) -> None:
     without_most_pairs = list(sources_in(HISTORY))[: ROUNDS + 3]
     assert play_history(key="short", sources=without_most_pairs) == ROUNDS + 3
     assert AlertGroup.objects.get().state == "inconclusive"
@@ -73,6 +85,7 @@ def test_a_folder_without_results_is_named(catalog: Path, tmp_path: Path) -> Non
     folder = tmp_path / "empty_history"
     folder.mkdir()
     with pytest.raises(
-        CommandError, match=r"empty_history cannot be played: .* no result. Put result files .* leave it out"
+        CommandError,
+        match=r"empty_history cannot be played: .* no result. Put result files .* leave it out",
     ):
         demo(catalog, folder)

@@ -23,12 +23,17 @@ def simulated(rng: np.random.Generator, repeats: int, true: list[float]) -> list
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 5])
-def test_19_of_20_intervals_hold_the_true_change_of_their_case_and_of_the_mean(repeats: int) -> None:
+def test_19_of_20_intervals_hold_the_true_change_of_their_case_and_of_the_mean(
+    repeats: int,
+) -> None:
     rng, held, mean_held = np.random.default_rng(repeats), [], []
     for _ in range(150):
         true = rng.normal(0, 0.03, 30).tolist()
         found = simulated(rng, repeats, true)
-        held += [abs(ratio.log - middle) <= ratio.reach for ratio, middle in zip(found, true, strict=True)]
+        held += [
+            abs(ratio.log - middle) <= ratio.reach
+            for ratio, middle in zip(found, true, strict=True)
+        ]
         mean = geomean(found)
         assert mean
         mean_held.append(abs(mean.log - float(np.mean(true))) <= mean.reach)

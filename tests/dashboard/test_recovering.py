@@ -17,7 +17,10 @@ def test_a_level_that_goes_back_is_recovered_and_no_improvement() -> None:
     measured([1.5] * 4, metric="peak_memory_gb", first=20)
     detecting.detect_due()
     group = AlertGroup.objects.get()
-    assert (group.state, Alert.objects.get().recovered_at) == ("recovered", FIRST + timedelta(hours=20))
+    assert (group.state, Alert.objects.get().recovered_at) == (
+        "recovered",
+        FIRST + timedelta(hours=20),
+    )
     assert group.events.filter(text="Measured: every series is back at the level before.").exists()
 
 
@@ -63,7 +66,10 @@ def test_what_a_trade_off_had_won_and_is_lost_alone_is_told() -> None:
     traded(range(10), 3, 1.5, "2.13.0")
     traded(range(10, 16), 0, 1.8, "2.14.0")
     traded(range(16, 22), 3, 1.8, "2.15.0")
-    assert AlertGroup.objects.latest("pk").title == "mlp inference: 3 more graph breaks in inductor since 2.15.0"
+    assert (
+        AlertGroup.objects.latest("pk").title
+        == "mlp inference: 3 more graph breaks in inductor since 2.15.0"
+    )
 
 
 def test_what_changes_when_a_track_comes_back_to_a_build_is_a_group_of_its_own() -> None:

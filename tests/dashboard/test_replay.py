@@ -1,4 +1,6 @@
-"""A decision is decided again from what was stored with it; and what became of decisions is counted."""
+"""A decision is decided again from what was stored with it; and what became of decisions is
+counted.
+"""
 
 from io import StringIO
 
@@ -34,7 +36,9 @@ def test_a_whole_group_is_replayed() -> None:
 
 def test_a_decision_that_would_not_be_taken_today_is_said() -> None:
     alert = stepped()
-    alert.decision["points"] = [[100.0 + place % 3, None, None] for place in range(len(alert.decision["at"]))]
+    alert.decision["points"] = [
+        [100.0 + place % 3, None, None] for place in range(len(alert.decision["at"]))
+    ]
     alert.save()
     text = printed(str(alert.pk))
     assert "decides:       nothing with these points" in text
@@ -53,7 +57,11 @@ def test_the_weekly_figure_counts_what_groups_have_been() -> None:
     triage.move(group=alert.group, to=AlertState.RECOVERED)
     week = weekly()[0]
     assert (week.version, week.raised, week.confirmed_percent) == (str(VERSION), 1, 100)
-    assert (week.reached["confirmed"], week.reached["recovered"], week.reached["invalid"]) == (1, 1, 0)
+    assert (week.reached["confirmed"], week.reached["recovered"], week.reached["invalid"]) == (
+        1,
+        1,
+        0,
+    )
 
 
 def test_silence_is_no_detectors_alert() -> None:

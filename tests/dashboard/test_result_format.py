@@ -1,4 +1,6 @@
-"""Whatever a worker sends, the reader answers with a checked value or with the reason why it refuses."""
+"""Whatever a worker sends, the reader answers with a checked value or with the reason why it
+refuses.
+"""
 
 import gzip
 import json
@@ -20,7 +22,11 @@ from tests.builders import site
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("result.*.json"))
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text() | st.sampled_from(["2016-12-31T23:59:60Z", "0001-01-01T00:00:00Z"]),
+    st.none()
+    | st.booleans()
+    | NUMBERS
+    | st.text()
+    | st.sampled_from(["2016-12-31T23:59:60Z", "0001-01-01T00:00:00Z"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )
@@ -29,9 +35,17 @@ VALUES = st.recursive(
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where something stands in a JSON document."""
     inside = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+        document.items()
+        if isinstance(document, dict)
+        else enumerate(document)
+        if isinstance(document, list)
+        else ()
     )
-    return [found for key, value in inside for found in ((*path, key), *places(value, (*path, key))[:40])]
+    return [
+        found
+        for key, value in inside
+        for found in ((*path, key), *places(value, (*path, key))[:40])
+    ]
 
 
 def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -64,7 +78,9 @@ def test_a_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject)
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> None:
-    """Done, or failed with the reason; the site never stumbles over what the database cannot store."""
+    """Done, or failed with the reason; the site never stumbles over what the database cannot
+    store.
+    """
     worker = Worker.objects.first() or site.worker()
     job = site.running_job(worker)
     delivery = json.loads(gzip.decompress(site.delivery(job, site.result(job))))
@@ -85,7 +101,9 @@ def test_any_body_is_refused_with_a_reason(body: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.integers(min_value=0, max_value=300))
-def test_a_body_within_the_limit_is_unpacked_and_one_over_it_is_not(content: bytes, limit: int) -> None:
+def test_a_body_within_the_limit_is_unpacked_and_one_over_it_is_not(
+    content: bytes, limit: int
+) -> None:
     if len(content) <= limit:
         assert unpack(gzip.compress(content), limit) == content
     else:
@@ -100,7 +118,9 @@ def test_a_document_nested_without_end_is_refused() -> None:
         parse_result(document)
 
 
-@pytest.mark.parametrize("moment", ["2016-12-31T23:59:60Z", "0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z"])
+@pytest.mark.parametrize(
+    "moment", ["2016-12-31T23:59:60Z", "0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z"]
+)
 def test_a_moment_that_no_clock_shows_is_refused(moment: str) -> None:
     document = {**json.loads(GOLDEN[0].read_text()), "started_at": moment}
     with pytest.raises(Refused, match=r"result\.(job\.planned_at|started_at)"):

@@ -20,7 +20,9 @@ def documents(build: str, seed: int) -> list[bytes]:
     rng = np.random.default_rng(seed)
     changed = releases.MODELS["gpt2"] if build == releases.NEW else releases.Release("llm")
     return [
-        json.dumps(releases.document(rng, build, "gpt2", "training", config, changed, repeat)).encode()
+        json.dumps(
+            releases.document(rng, build, "gpt2", "training", config, changed, repeat)
+        ).encode()
         for config in ("eager", "inductor")
         for repeat in range(3)
     ]
@@ -33,11 +35,16 @@ def from_files(bodies: list[bytes]) -> Side:
 @pytest.mark.django_db
 def test_files_and_rows_give_the_same_comparison() -> None:
     base, new = documents(releases.BASE, 1), documents(releases.NEW, 2)
-    import_results(sources=[Source(f"{n}", body) for n, body in enumerate([*base, *new])], machine="h100")
+    import_results(
+        sources=[Source(f"{n}", body) for n, body in enumerate([*base, *new])], machine="h100"
+    )
     source = versions.Source(Machine.objects.get(key="h100").pk)
     ids = [TorchBuild.objects.get(label=label).pk for label in (releases.BASE, releases.NEW)]
     stored = versions.sides([(source, build) for build in ids], METRICS)
-    rows, files = compare_latency(*stored).rows, compare_latency(from_files(base), from_files(new)).rows
+    rows, files = (
+        compare_latency(*stored).rows,
+        compare_latency(from_files(base), from_files(new)).rows,
+    )
     assert len(rows) == len(files) == 2
     for row, file in zip(rows, files, strict=True):
         assert row.effect.ratio is not None

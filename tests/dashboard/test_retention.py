@@ -27,7 +27,9 @@ def job(settings: Any, tmp_path: Any) -> Job:
     worker = site.worker()
     made = site.running_job(worker)
     ingest.ingest(job_id=made.pk, worker=worker, body=site.delivery(made, site.result(made)))
-    artifacts.store_artifact(job_id=made.pk, attempt=1, worker=worker, name="code.zip", content=b"code")
+    artifacts.store_artifact(
+        job_id=made.pk, attempt=1, worker=worker, name="code.zip", content=b"code"
+    )
     return made
 
 
@@ -66,10 +68,14 @@ def test_what_an_alert_points_at_stays_on_both_sides_of_its_change(measured: lis
     alerting.alert(alerting.group(), planned_at=measured[3].planned_at, job=measured[3])
     forget_old(now=datetime(2099, 1, 1, tzinfo=UTC))
     assert set(Artifact.objects.values_list("job", flat=True)) == {measured[2].pk, measured[4].pk}
-    assert set(Samples.objects.values_list("job", flat=True)) == {measured[index].pk for index in (2, 3, 4)}
+    assert set(Samples.objects.values_list("job", flat=True)) == {
+        measured[index].pk for index in (2, 3, 4)
+    }
 
 
-def test_the_page_of_an_old_alert_still_shows_how_the_code_differs(measured: list[Job], reader: Client) -> None:
+def test_the_page_of_an_old_alert_still_shows_how_the_code_differs(
+    measured: list[Job], reader: Client
+) -> None:
     group = alerting.group()
     alerting.alert(group, planned_at=measured[3].planned_at, job=measured[3])
     forget_old(now=datetime(2099, 1, 1, tzinfo=UTC))

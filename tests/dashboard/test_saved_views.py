@@ -24,14 +24,23 @@ def save(user: User, name: str = "LLMs", address: str = PAGE) -> SavedView:
 
 def test_a_page_is_saved_and_is_in_the_menu_of_every_page(me: User, reader: Client) -> None:
     reader.post("/views/save", {"name": "LLMs", "address": PAGE})
-    menu = reader.get("/views/", headers={"HX-Target": "views", "HX-Request": "true"}).content.decode()
+    menu = reader.get(
+        "/views/", headers={"HX-Target": "views", "HX-Request": "true"}
+    ).content.decode()
     assert 'href="/benchmarks/?family=llm&amp;sort=worst"' in menu
     assert "<html" not in menu
 
 
 def test_the_menu_saves_the_page_where_it_was_opened(me: User, reader: Client) -> None:
-    opened = {"HX-Target": "views", "HX-Request": "true", "HX-Current-URL": f"http://testserver{PAGE}"}
-    assert 'value="/benchmarks/?family=llm&amp;sort=worst"' in reader.get("/views/", headers=opened).content.decode()
+    opened = {
+        "HX-Target": "views",
+        "HX-Request": "true",
+        "HX-Current-URL": f"http://testserver{PAGE}",
+    }
+    assert (
+        'value="/benchmarks/?family=llm&amp;sort=worst"'
+        in reader.get("/views/", headers=opened).content.decode()
+    )
 
 
 def test_saving_under_a_known_name_leads_it_to_the_new_page(me: User) -> None:
@@ -42,7 +51,15 @@ def test_saving_under_a_known_name_leads_it_to_the_new_page(me: User) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["https://elsewhere.example/", "//elsewhere.example/", "runs/", "/nowhere/", "/admin/", "javascript:x", ""],
+    [
+        "https://elsewhere.example/",
+        "//elsewhere.example/",
+        "runs/",
+        "/nowhere/",
+        "/admin/",
+        "javascript:x",
+        "",
+    ],
 )
 def test_only_pages_of_this_site_are_saved(me: User, address: str) -> None:
     with pytest.raises(NotPossible, match="no page of this site"):
@@ -66,7 +83,9 @@ def test_a_view_is_renamed_and_removed(me: User, reader: Client) -> None:
 def test_two_views_do_not_share_a_name(me: User, reader: Client) -> None:
     save(me)
     other = save(me, "Runs", "/runs/")
-    shown = reader.post(f"/views/{other.pk}", {"act": "rename", "name": "llms"}, follow=True).content.decode()
+    shown = reader.post(
+        f"/views/{other.pk}", {"act": "rename", "name": "llms"}, follow=True
+    ).content.decode()
     assert "choose another name" in shown
 
 
@@ -107,7 +126,9 @@ def test_signing_in_leads_to_the_default_view_unless_a_page_was_wanted(
 ) -> None:
     user = User.objects.create_user("somebody", password="rather-long-word")
     saved_views.make_default(user_id=user.pk, view=save(user))
-    answer = client.post("/sign-in/", {"username": "somebody", "password": "rather-long-word", "next": wanted})
+    answer = client.post(
+        "/sign-in/", {"username": "somebody", "password": "rather-long-word", "next": wanted}
+    )
     assert answer.headers["Location"] == led_to
 
 

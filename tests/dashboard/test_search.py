@@ -38,7 +38,9 @@ def test_what_was_measured_comes_before_what_was_not(run: Run) -> None:
     assert found("gpt2").benchmarks[0].name != site.GPT2_STANDARD
     measured = Benchmark.objects.get(name=site.GPT2_STANDARD)
     config = Config.objects.get(name="inductor")
-    Series.objects.create(benchmark=measured, config=config, machine=run.machine, track=run.track, metric="latency_ms")
+    Series.objects.create(
+        benchmark=measured, config=config, machine=run.machine, track=run.track, metric="latency_ms"
+    )
     assert found("gpt2").benchmarks[0] == measured
 
 
@@ -54,7 +56,10 @@ def test_a_build_leads_to_where_it_was_measured_last(run: Run) -> None:
 def test_open_alerts_come_before_closed_ones() -> None:
     alert("slower in inductor", AlertState.FIXED)
     alert("slower in regional")
-    assert [one.title for one in found("slower").alerts] == ["slower in regional", "slower in inductor"]
+    assert [one.title for one in found("slower").alerts] == [
+        "slower in regional",
+        "slower in inductor",
+    ]
 
 
 def test_a_number_finds_the_run_and_the_alert_of_that_id(run: Run) -> None:

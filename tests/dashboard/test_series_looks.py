@@ -1,4 +1,6 @@
-"""A trend in a window, on another scale, with its controls, raw samples and environments; and two of its jobs."""
+"""A trend in a window, on another scale, with its controls, raw samples and environments; and two
+of its jobs.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +22,8 @@ from tests.builders.read_data import line
 LATENCY = METRICS["latency_ms"]
 
 
-# --- Scales -------------------------------------------------------------------------------------------------------
+# --- Scales
+# -------------------------------------------------------------------------------------------------------
 def test_a_relative_trend_begins_at_the_median_of_its_first_five_values() -> None:
     scaled = series_scales.relative(line([10.0, 10.0, 99.0, 10.0, 10.0, 11.0]))
     assert scaled.value[-1] == pytest.approx(10)
@@ -28,7 +31,9 @@ def test_a_relative_trend_begins_at_the_median_of_its_first_five_values() -> Non
 
 
 def test_intervals_are_scaled_with_their_values() -> None:
-    scaled = series_scales.relative(line([10.0, 20.0], low=np.array([9.0, 19.0]), high=np.array([11.0, 21.0])))
+    scaled = series_scales.relative(
+        line([10.0, 20.0], low=np.array([9.0, 19.0]), high=np.array([11.0, 21.0]))
+    )
     assert scaled.high[0] - scaled.value[0] == pytest.approx(scaled.value[0] - scaled.low[0])
 
 
@@ -37,12 +42,15 @@ def test_a_trend_that_begins_at_zero_has_no_relative_scale() -> None:
 
 
 def test_a_logarithmic_axis_does_not_begin_at_zero() -> None:
-    axis = series_scales.logarithmic(series_figure([line([1.0])], METRICS["graph_breaks"]))["layout"]["yaxis"]
+    axis = series_scales.logarithmic(series_figure([line([1.0])], METRICS["graph_breaks"]))[
+        "layout"
+    ]["yaxis"]
     assert axis["type"] == "log"
     assert "rangemode" not in axis
 
 
-# --- Raw samples and environments ---------------------------------------------------------------------------------
+# --- Raw samples and environments
+# ---------------------------------------------------------------------------------
 def test_the_smallest_and_the_largest_sample_of_a_job_are_shown() -> None:
     (trace,) = sample_charts.scatter(line([1.0]), {"job-0": np.arange(5000.0)})
     assert (trace["y"].min(), trace["y"].max()) == (0, 4999)
@@ -55,17 +63,23 @@ def test_a_job_whose_samples_are_gone_has_none() -> None:
 
 def test_a_change_of_the_environment_is_marked_with_what_changed() -> None:
     figure = with_marks(
-        series_figure([line([1.0])], LATENCY), [Marked(line([1.0]))], [], [At(5, "machine.driver: 1 → 2")]
+        series_figure([line([1.0])], LATENCY),
+        [Marked(line([1.0]))],
+        [],
+        [At(5, "machine.driver: 1 → 2")],
     )
     assert figure["layout"]["annotations"][-1]["hovertext"] == "machine.driver: 1 → 2"
 
 
-# --- On the site --------------------------------------------------------------------------------------------------
+# --- On the site
+# --------------------------------------------------------------------------------------------------
 @pytest.fixture
 def address(db: None) -> str:
     """The trend of a benchmark with a generated history of forty nights."""
     pages.history(series=40, points=40)
-    job = Job.objects.select_related("benchmark").filter(config__name="inductor").latest("planned_at")
+    job = (
+        Job.objects.select_related("benchmark").filter(config__name="inductor").latest("planned_at")
+    )
     return f"/series/{job.benchmark}/"
 
 
@@ -89,8 +103,12 @@ def test_a_window_shows_its_points_alone_and_sets_the_axis(reader: Client, addre
 
 
 @pytest.mark.parametrize("query", ["&from=yesterday", "&to=2026-13-45", "&scale=cubic"])
-def test_what_a_window_says_in_vain_changes_nothing(reader: Client, address: str, query: str) -> None:
-    assert len(drawn(figure(reader, address, query))["x"]) == len(drawn(figure(reader, address))["x"])
+def test_what_a_window_says_in_vain_changes_nothing(
+    reader: Client, address: str, query: str
+) -> None:
+    assert len(drawn(figure(reader, address, query))["x"]) == len(
+        drawn(figure(reader, address))["x"]
+    )
 
 
 def test_a_relative_trend_is_told_in_percent(reader: Client, address: str) -> None:
@@ -100,7 +118,9 @@ def test_a_relative_trend_is_told_in_percent(reader: Client, address: str) -> No
     assert abs(told[0]) < 30
 
 
-def test_the_eager_control_lies_under_the_trend_of_a_compiled_config(reader: Client, address: str) -> None:
+def test_the_eager_control_lies_under_the_trend_of_a_compiled_config(
+    reader: Client, address: str
+) -> None:
     found = reader.get(f"{address}controls.json?config=inductor").json()
     assert drawn(found, "eager beside inductor")["y"]
     assert "controls.json" in reader.get(f"{address}?config=inductor").text
@@ -108,13 +128,22 @@ def test_the_eager_control_lies_under_the_trend_of_a_compiled_config(reader: Cli
 
 def test_a_pinned_track_lies_under_the_trend(reader: Client, address: str) -> None:
     """Half of the points of eager, as if they had been measured on a pinned track."""
-    one = Datum.objects.filter(series__metric="latency_ms", series__config__name="eager").select_related("series")[0]
+    one = Datum.objects.filter(
+        series__metric="latency_ms", series__config__name="eager"
+    ).select_related("series")[0]
     pinned = Track.objects.create(key="pinned-2.11", kind=Track.Kind.PINNED, build=one.build)
     copy = one.series
     copy.pk, copy.track = None, pinned
     copy.save()
-    Datum.objects.create(series=copy, job_id=one.job_id, planned_at=one.planned_at, build_id=one.build_id,
-                         purpose="scheduled", status="pass", value=2.0)  # fmt: skip
+    Datum.objects.create(
+        series=copy,
+        job_id=one.job_id,
+        planned_at=one.planned_at,
+        build_id=one.build_id,
+        purpose="scheduled",
+        status="pass",
+        value=2.0,
+    )
     found = reader.get(f"{address}controls.json?config=eager&track={KEY}").json()
     assert drawn(found, "eager on pinned-2.11")["x"]
 
@@ -137,19 +166,29 @@ def test_raw_samples_come_on_demand(reader: Client, address: str) -> None:
 
 def test_a_new_driver_is_marked_and_a_new_build_alone_is_not(reader: Client) -> None:
     worker = site.worker()
-    for number, (driver, torch) in enumerate([("580.1", "2.12.0"), ("580.1", "2.13.0"), ("590.2", "2.13.0")]):
+    for number, (driver, torch) in enumerate(
+        [("580.1", "2.12.0"), ("580.1", "2.13.0"), ("590.2", "2.13.0")]
+    ):
         job = site.running_job(worker)
         environment = site.environment(f"{number:016}")
         environment["machine"]["driver"], environment["torch"]["version"] = driver, torch
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, environment=environment)))
+        ingest(
+            job_id=job.pk,
+            worker=worker,
+            body=site.delivery(job, site.result(job, environment=environment)),
+        )
     found = reader.get(f"/series/{site.MLP}/data.json").json()
     told = [note["hovertext"] for note in found["layout"]["annotations"] if "hovertext" in note]
     assert told == ["machine.driver: 580.1 → 590.2"]
 
 
-# --- Two jobs -----------------------------------------------------------------------------------------------------
+# --- Two jobs
+# -----------------------------------------------------------------------------------------------------
 def test_a_change_within_both_intervals_is_neither_good_nor_bad() -> None:
-    first, second = ({"metrics": {"latency_ms": {"value": value, "low": 9.0, "high": 12.0}}} for value in (10.0, 11.0))
+    first, second = (
+        {"metrics": {"latency_ms": {"value": value, "low": 9.0, "high": 12.0}}}
+        for value in (10.0, 11.0)
+    )
     (pair,) = job_pairs.pairs(first, second)
     assert pair.change
     assert (pair.change.text, pair.change.tone) == ("10.0 % slower", "none")
@@ -161,7 +200,9 @@ def test_a_metric_that_one_job_lacks_is_shown_without_a_change() -> None:
 
 
 def test_code_is_compared_kind_by_kind() -> None:
-    first, second = ({"compile": {"fingerprints": {"wrapper": "a", "kernels": kind}}} for kind in "xy")
+    first, second = (
+        {"compile": {"fingerprints": {"wrapper": "a", "kernels": kind}}} for kind in "xy"
+    )
     assert job_pairs.code_kinds(first, second) == [("wrapper", True), ("kernels", False)]
 
 
@@ -170,7 +211,11 @@ def test_two_jobs_are_shown_side_by_side_the_older_first(reader: Client) -> None
     uuids = []
     for latency in (2.0, 3.0):
         job = site.running_job(worker)
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, {"latency_ms": latency})))
+        ingest(
+            job_id=job.pk,
+            worker=worker,
+            body=site.delivery(job, site.result(job, {"latency_ms": latency})),
+        )
         uuids.append(job.pk)
     page = reader.get(f"/jobs/pair/?job={uuids[1]}&job={uuids[0]}").text
     assert "50.0 % slower" in page
@@ -182,8 +227,11 @@ def test_without_two_jobs_the_page_says_how_to_choose_them(reader: Client, query
     assert "Choose two jobs first" in reader.get(f"/jobs/pair/{query}").text
 
 
-# --- The table ----------------------------------------------------------------------------------------------------
-def test_the_newest_rows_are_shown_and_more_of_them_when_asked_for(reader: Client, address: str) -> None:
+# --- The table
+# ----------------------------------------------------------------------------------------------------
+def test_the_newest_rows_are_shown_and_more_of_them_when_asked_for(
+    reader: Client, address: str
+) -> None:
     few, more = (reader.get(f"{address}{query}").text for query in ("", "?rows=more"))
     assert few.count('name="job"') == 50 < more.count('name="job"')
     assert "Show more" in few

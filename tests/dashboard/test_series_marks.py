@@ -29,19 +29,30 @@ def trace(figure: dict[str, Any], ending: str) -> dict[str, Any] | None:
     return next((trace for trace in figure["data"] if trace.get("name", "").endswith(ending)), None)
 
 
-# --- On the chart ---------------------------------------------------------------------------------------------------
+# --- On the chart
+# ---------------------------------------------------------------------------------------------------
 def test_the_levels_between_alerts_are_medians() -> None:
     points = line([10.0, 10.0, 30.0, 12.0, 12.0])
-    levels = trace(drawn(Marked(points, [At(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)])), " level")
+    levels = trace(
+        drawn(Marked(points, [At(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)])),
+        " level",
+    )
     assert levels
     assert [y for y in levels["y"] if not np.isnan(y)] == [10.0, 10.0, 12.0, 12.0]
 
 
 def test_an_alert_is_a_triangle_that_leads_to_its_page() -> None:
     points = line([10.0, 12.0])
-    mark = trace(drawn(Marked(points, [At(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)])), " alert")
+    mark = trace(
+        drawn(Marked(points, [At(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)])),
+        " alert",
+    )
     assert mark
-    assert (mark["marker"]["symbol"], mark["customdata"], mark["y"]) == (["triangle-down"], ["/alerts/1/"], [12.0])
+    assert (mark["marker"]["symbol"], mark["customdata"], mark["y"]) == (
+        ["triangle-down"],
+        ["/alerts/1/"],
+        [12.0],
+    )
 
 
 def test_an_alert_at_a_failure_stands_at_the_next_value() -> None:
@@ -57,17 +68,24 @@ def test_an_invalid_point_is_hollow_and_no_part_of_the_line() -> None:
     assert np.isnan(figure["data"][0]["y"]).any() or np.isnan(figure["data"][1]["y"]).any()
     hollow = trace(figure, " invalid")
     assert hollow
-    assert (hollow["marker"]["symbol"], list(hollow["y"]), hollow["text"]) == ("circle-open", [99.0], ["shared"])
+    assert (hollow["marker"]["symbol"], list(hollow["y"]), hollow["text"]) == (
+        "circle-open",
+        [99.0],
+        ["shared"],
+    )
 
 
 def test_a_remark_is_a_line_with_its_beginning_and_no_mark_up() -> None:
     points = line([10.0, 11.0])
-    figure = drawn(Marked(points), At(int(points.at_ms[1]), "<b>a very long remark about the machine</b>"))
+    figure = drawn(
+        Marked(points), At(int(points.at_ms[1]), "<b>a very long remark about the machine</b>")
+    )
     (label,) = [one for one in figure["layout"]["annotations"] if "✎" in one["text"]]
     assert label["text"] == "✎ &lt;b&gt;a very long remark a…"
 
 
-# --- On the page ----------------------------------------------------------------------------------------------------
+# --- On the page
+# ----------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
@@ -103,7 +121,10 @@ def test_anyone_signed_in_adds_a_remark_and_takes_it_away(reader: Client) -> Non
     alerting.measured([2.0])
     reader.post(f"{URL}remarks", {"text": "new driver", "at": "2026-11-02"})
     remark = Annotation.objects.get()
-    assert (str(remark.by), timezone.localtime(remark.at).date().isoformat()) == ("reader", "2026-11-02")
+    assert (str(remark.by), timezone.localtime(remark.at).date().isoformat()) == (
+        "reader",
+        "2026-11-02",
+    )
     assert "new driver" in text(reader, URL)
     reader.post(f"{URL}remarks/{remark.pk}/remove")
     assert not Annotation.objects.exists()
@@ -129,7 +150,9 @@ def test_others_remarks_stay(reader: Client) -> None:
         ({"text": "x", "at": "2026-02-31"}, "Say where on the time axis"),
     ],
 )
-def test_a_remark_that_cannot_be_gets_a_sentence(reader: Client, asked: dict[str, str], told: str) -> None:
+def test_a_remark_that_cannot_be_gets_a_sentence(
+    reader: Client, asked: dict[str, str], told: str
+) -> None:
     alerting.measured([2.0])
     assert told in reader.post(f"{URL}remarks", asked, follow=True).content.decode()
 

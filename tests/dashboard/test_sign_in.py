@@ -54,7 +54,9 @@ def test_the_same_account_gets_in_from_elsewhere() -> None:
 
 def test_after_a_while_the_right_password_lets_in_again() -> None:
     guess()
-    AccessAttempt.objects.update(attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME - timedelta(seconds=1))
+    AccessAttempt.objects.update(
+        attempt_time=timezone.now() - settings.AXES_COOLOFF_TIME - timedelta(seconds=1)
+    )
     assert sign_in().status_code == 302
 
 
@@ -66,6 +68,10 @@ def test_a_few_wrong_passwords_are_forgotten_with_the_right_one() -> None:
 
 def test_an_administrator_lifts_the_lock(admin_client: Client) -> None:
     guess()
-    chosen = {"action": "lift", "_selected_action": [AccessAttempt.objects.get().pk], "confirmed": "yes"}
+    chosen = {
+        "action": "lift",
+        "_selected_action": [AccessAttempt.objects.get().pk],
+        "confirmed": "yes",
+    }
     admin_client.post("/admin/axes/accessattempt/", chosen)
     assert sign_in().status_code == 302

@@ -114,7 +114,10 @@ def test_a_pass_rate_that_fell_is_told() -> None:
     assert look() == (1, 0)
     group = AlertGroup.objects.get()
     assert group.title == "Pass rate fell to 33 % on cpu-2c, track local"
-    assert group.evidence[0]["says"] == "33 % of 3 cases passed in the newest scheduled run; 100 % is usual there."
+    assert (
+        group.evidence[0]["says"]
+        == "33 % of 3 cases passed in the newest scheduled run; 100 % is usual there."
+    )
 
 
 def test_one_case_that_fails_is_no_fall_of_the_pass_rate() -> None:

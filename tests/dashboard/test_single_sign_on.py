@@ -1,4 +1,6 @@
-"""Single sign-on against a provider on this machine: whom its token names is let in, and nobody else."""
+"""Single sign-on against a provider on this machine: whom its token names is let in, and nobody
+else.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -61,8 +63,12 @@ def test_an_address_that_is_not_verified_opens_no_account(issuer: Provider) -> N
     assert not is_in(sign_in(issuer))
 
 
-@pytest.mark.parametrize("wrong", [{"aud": "another-site"}, {"iss": "https://elsewhere.example.org"}, {"nonce": "x"}])
-def test_a_token_for_another_or_by_another_lets_nobody_in(issuer: Provider, wrong: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [{"aud": "another-site"}, {"iss": "https://elsewhere.example.org"}, {"nonce": "x"}]
+)
+def test_a_token_for_another_or_by_another_lets_nobody_in(
+    issuer: Provider, wrong: dict[str, str]
+) -> None:
     assert not is_in(sign_in(issuer, **wrong))
 
 

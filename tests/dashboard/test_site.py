@@ -50,12 +50,24 @@ def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
-        ({"DATABASE_URL": "sqlite:///x"}, "DATABASE_URL begins with 'sqlite': only postgresql:// is supported"),
+        (
+            {"DATABASE_URL": "sqlite:///x"},
+            "DATABASE_URL begins with 'sqlite': only postgresql:// is supported",
+        ),
         ({"SITE_URL": "compilewatch"}, "SITE_URL is 'compilewatch'"),
         ({"LEASE_S": "soon"}, "LEASE_S"),
-        ({"ARTIFACT_STORE": "/mnt/files"}, "ARTIFACT_STORE is '/mnt/files', which is no bucket of S3"),
-        ({"SECRET_KEY": "django-insecure-" + "k3Jx9" * 12}, "SECRET_KEY is one that Django made for development"),
-        ({"SECRET_KEY": "changeme-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789"}, "SECRET_KEY is a placeholder"),
+        (
+            {"ARTIFACT_STORE": "/mnt/files"},
+            "ARTIFACT_STORE is '/mnt/files', which is no bucket of S3",
+        ),
+        (
+            {"SECRET_KEY": "django-insecure-" + "k3Jx9" * 12},
+            "SECRET_KEY is one that Django made for development",
+        ),
+        (
+            {"SECRET_KEY": "changeme-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789"},
+            "SECRET_KEY is a placeholder",
+        ),
         ({"SECRET_KEY": "a-short-key"}, "SECRET_KEY is too short or too regular"),
         ({"SECRET_KEY": "abc" * 30}, "SECRET_KEY is too short or too regular"),
     ],
@@ -65,7 +77,9 @@ def test_a_wrong_setting_is_named(setting: dict[str, str], told: str, tmp_path: 
 
 
 def test_what_is_not_in_the_environment_comes_from_local_env(tmp_path: Path) -> None:
-    (tmp_path / "local.env").write_text("SECRET_KEY=from-a-file-that-make-up-has-written-0123456789-abcdef\n")
+    (tmp_path / "local.env").write_text(
+        "SECRET_KEY=from-a-file-that-make-up-has-written-0123456789-abcdef\n"
+    )
     assert manage("check", tmp_path=tmp_path, SECRET_KEY="").returncode == 0
 
 
@@ -98,7 +112,10 @@ def test_healthz_needs_nothing() -> None:
 @pytest.mark.django_db
 def test_readyz_is_200_when_everything_is_up(broker: EmbeddedBroker) -> None:
     answer = Client().get("/readyz")
-    assert (answer.status_code, answer.json()) == (200, {"database": "ok", "migrations": "ok", "broker": "ok"})
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"database": "ok", "migrations": "ok", "broker": "ok"},
+    )
 
 
 @pytest.mark.django_db
@@ -111,7 +128,8 @@ def test_readyz_is_503_and_names_the_broker_that_is_down() -> None:
 @pytest.mark.parametrize("path", ["/", "/runs/", "/admin/", "/artifacts/1/"])
 def test_a_stranger_is_sent_to_the_sign_in(path: str) -> None:
     assert (
-        "sign-in" in Client().get(path, follow=True).redirect_chain[0][0] or "login" in Client().get(path)["Location"]
+        "sign-in" in Client().get(path, follow=True).redirect_chain[0][0]
+        or "login" in Client().get(path)["Location"]
     )
 
 

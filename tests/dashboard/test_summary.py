@@ -1,4 +1,6 @@
-"""What a family did together: values, changes over matched cases, and the small line of a month. Pure."""
+"""What a family did together: values, changes over matched cases, and the small line of a month.
+Pure.
+"""
 
 import math
 from datetime import date, timedelta
@@ -17,11 +19,20 @@ OLD, NEW = 1, 2
 def day(number: int, moved: float, build: int = OLD, **fields: Any) -> Day:
     """Ten cases that moved ``moved`` in the sum of their logarithms."""
     return Day(
-        **{"day": FIRST + timedelta(days=number), "build": build, "count": 10, "linked": 10, "moved": moved, **fields}
+        **{
+            "day": FIRST + timedelta(days=number),
+            "build": build,
+            "count": 10,
+            "linked": 10,
+            "moved": moved,
+            **fields,
+        }
     )
 
 
-def figure(metric: str, value: float, *days: Day, cases: int = 10, build: int | None = NEW) -> Figure:
+def figure(
+    metric: str, value: float, *days: Day, cases: int = 10, build: int | None = NEW
+) -> Figure:
     level = value if metric == "passed" else math.log(value)
     return Figure(METRICS[metric], level, cases, days, build)
 
@@ -41,18 +52,24 @@ def test_a_case_that_joins_moves_nothing() -> None:
 
 
 def test_only_the_newest_build_counts_for_what_changed_with_it() -> None:
-    told = figure("cold_start_s", 10.0, day(0, 10 * math.log(1.5)), day(1, 10 * math.log(0.8), build=NEW))
+    told = figure(
+        "cold_start_s", 10.0, day(0, 10 * math.log(1.5)), day(1, 10 * math.log(0.8), build=NEW)
+    )
     assert (text(told.since_build), text(told.since_month)) == ("20.0 % faster", "20.0 % slower")
 
 
 def test_halves_of_the_cases_on_two_days_move_as_much_as_all_on_one() -> None:
     half = {"count": 5, "linked": 5}
-    told = figure("cold_start_s", 11.0, day(0, 5 * math.log(1.1), **half), day(1, 5 * math.log(1.1), **half))
+    told = figure(
+        "cold_start_s", 11.0, day(0, 5 * math.log(1.1), **half), day(1, 5 * math.log(1.1), **half)
+    )
     assert text(told.since_month) == "10.0 % slower"
 
 
 def test_a_change_below_the_threshold_has_no_tone() -> None:
-    little, much = (figure("speedup", 1.0, day(0, 10 * math.log(factor))).since_month for factor in (0.99, 0.97))
+    little, much = (
+        figure("speedup", 1.0, day(0, 10 * math.log(factor))).since_month for factor in (0.99, 0.97)
+    )
     assert (little and little.tone, much and much.tone) == ("none", "bad")
 
 

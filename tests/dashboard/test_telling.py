@@ -37,7 +37,8 @@ def state_of(delivery: Delivery) -> str:
     return delivery.state
 
 
-# --- From events to deliveries ----------------------------------------------------------------------------------------
+# --- From events to deliveries
+# ----------------------------------------------------------------------------------------
 def test_a_confirmed_group_is_told_once_to_each_channel_however_many_rules_want_it() -> None:
     ops, team = channel(), channel()
     rule(ops, team)
@@ -77,7 +78,8 @@ def test_a_rule_for_other_families_hears_nothing() -> None:
     assert telling.consider(now=NOW) == 0
 
 
-# --- Sending ----------------------------------------------------------------------------------------------------------
+# --- Sending
+# ----------------------------------------------------------------------------------------------------------
 def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) -> None:
     alerting.measured([2.0] * 6 + [2.2] * 6)
     rule(channel(inbox.url))
@@ -101,7 +103,9 @@ def test_a_webhook_gets_the_event(hook: Receiver) -> None:
 
 
 def test_the_beat_task_tells_what_happened(hook: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks.send_delivery, "apply_async", lambda args, expires: tasks.send_delivery(*args))
+    monkeypatch.setattr(
+        tasks.send_delivery, "apply_async", lambda args, expires: tasks.send_delivery(*args)
+    )
     rule(channel(hook.url))
     confirmed()
     tasks.tell()
@@ -131,7 +135,10 @@ def test_a_channel_whose_tries_are_spent_is_switched_off_with_the_reason() -> No
     telling.send(delivery_id=delivery.pk, now=NOW, transport=refusing())
     assert state_of(delivery) == "failed"
     switched_off = Channel.objects.get()
-    assert (switched_off.enabled, "after 6 tries: the box is full" in switched_off.problem) == (False, True)
+    assert (switched_off.enabled, "after 6 tries: the box is full" in switched_off.problem) == (
+        False,
+        True,
+    )
 
 
 def test_a_refusal_for_good_ends_it_at_once() -> None:
@@ -190,7 +197,8 @@ def test_a_test_that_fails_switches_nothing_off() -> None:
     assert (sent.state, Channel.objects.get().enabled) == ("failed", True)
 
 
-# --- Digests ----------------------------------------------------------------------------------------------------------
+# --- Digests
+# ----------------------------------------------------------------------------------------------------------
 def digest(*channels: Channel, **fields: Any) -> Rule:
     made = {"when": "daily", "at": time(8), "last_digest_at": NOW - timedelta(days=2), **fields}
     return rule(*channels, **made)

@@ -1,4 +1,6 @@
-"""Two that tell at the same time: of two senders one sends, of two schedulers one makes the deliveries."""
+"""Two that tell at the same time: of two senders one sends, of two schedulers one makes the
+deliveries.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier

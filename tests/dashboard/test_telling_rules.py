@@ -9,9 +9,18 @@ import pytest
 from dashboard.telling_rules import Facts, Wanted, last_due, wants
 
 CONFIRMED = Facts(
-    action="state", state="confirmed", was_confirmed=True, direction="regression", severity="medium",
-    families={"llm"}, models={"gpt2", "llama"}, metrics={"latency_ms"}, machine=1, track=2, effect_percent=6.2,
-)  # fmt: skip
+    action="state",
+    state="confirmed",
+    was_confirmed=True,
+    direction="regression",
+    severity="medium",
+    families={"llm"},
+    models={"gpt2", "llama"},
+    metrics={"latency_ms"},
+    machine=1,
+    track=2,
+    effect_percent=6.2,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,8 +35,16 @@ CONFIRMED = Facts(
         ({"states": ["suspected"]}, {}, False),
         ({}, {"state": "recovered"}, True),
         ({}, {"state": "recovered", "was_confirmed": False}, False),
-        ({"states": ["confirmed", "recovered"]}, {"state": "recovered", "was_confirmed": False}, False),
-        ({"states": ["suspected", "recovered"]}, {"state": "recovered", "was_confirmed": False}, True),
+        (
+            {"states": ["confirmed", "recovered"]},
+            {"state": "recovered", "was_confirmed": False},
+            False,
+        ),
+        (
+            {"states": ["suspected", "recovered"]},
+            {"state": "recovered", "was_confirmed": False},
+            True,
+        ),
         ({}, {"direction": "improvement"}, False),
         ({"improvements": True}, {"direction": "improvement"}, True),
         ({"minimum_severity": "medium"}, {}, True),
@@ -45,7 +62,9 @@ CONFIRMED = Facts(
         ({"machines": {3}}, {"machine": None}, False),
     ],
 )
-def test_a_rule_hears_what_it_wants(wanted: dict[str, Any], event: dict[str, Any], answer: bool) -> None:
+def test_a_rule_hears_what_it_wants(
+    wanted: dict[str, Any], event: dict[str, Any], answer: bool
+) -> None:
     assert wants(Wanted(**wanted), replace(CONFIRMED, **event)) is answer
 
 
@@ -70,4 +89,6 @@ def test_a_digest_is_due_at_its_time_in_its_zone(now: str, when: Any, zone: str,
 
 def test_a_time_that_spring_skips_counts_as_the_moment_after() -> None:
     now = datetime(2026, 3, 29, 12, tzinfo=UTC)
-    assert last_due(now, "daily", time(2, 30), "Europe/Berlin") == datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+    assert last_due(now, "daily", time(2, 30), "Europe/Berlin") == datetime(
+        2026, 3, 29, 1, 30, tzinfo=UTC
+    )

@@ -39,7 +39,10 @@ def test_stable_moves_when_a_release_comes_out() -> None:
     builds("2.14.0", released_on=date(2026, 9, 1))
     builds("2.15.0", released_on=date(2026, 11, 1))
     followed = track("stable")
-    assert stands_at(followed, datetime(2026, 10, 1, tzinfo=timezone.get_default_timezone())) == "2.14.0"
+    assert (
+        stands_at(followed, datetime(2026, 10, 1, tzinfo=timezone.get_default_timezone()))
+        == "2.14.0"
+    )
     assert stands_at(followed) == "2.15.0"
 
 
@@ -77,7 +80,9 @@ def test_a_track_without_a_build_says_what_to_do(kind: str, told: str) -> None:
 def schedule(kind: str, repeats: int) -> Schedule:
     site.worker()
     builds("2.11.0")
-    made = ensure_nightly(machine=site.machine(), track=track(kind, TorchBuild.objects.get(label="2.11.0")))
+    made = ensure_nightly(
+        machine=site.machine(), track=track(kind, TorchBuild.objects.get(label="2.11.0"))
+    )
     Schedule.objects.update(repeats=repeats)
     return made
 
@@ -93,7 +98,10 @@ def test_a_build_that_was_measured_enough_is_skipped_and_the_schedule_says_so() 
     due = schedule("stable", repeats=2)
     assert [bool(trigger_and_finish(due)) for _ in range(3)] == [True, True, False]
     due.refresh_from_db()
-    assert due.problem == "2.11.0 was measured 2 times already, which is enough: it waits for a newer build."
+    assert (
+        due.problem
+        == "2.11.0 was measured 2 times already, which is enough: it waits for a newer build."
+    )
 
 
 def test_a_newer_build_is_measured_again() -> None:
@@ -119,7 +127,9 @@ def test_runs_that_brought_no_result_do_not_count() -> None:
 def pin_libraries(of: Run, **libraries: str) -> None:
     """As if a worker had made this environment for the run's jobs."""
     known = {**newest_set("2.11.0"), **libraries}
-    row = Requirements.objects.create(build=of.build, libraries=known, platform="linux_x86_64-cp311-cpu", text="a==1")
+    row = Requirements.objects.create(
+        build=of.build, libraries=known, platform="linux_x86_64-cp311-cpu", text="a==1"
+    )
     of.jobs.update(requirements=row)
 
 

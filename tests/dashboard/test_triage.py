@@ -22,7 +22,12 @@ def ada() -> User:
 def test_a_person_acknowledges_and_the_event_says_who_and_why(ada: User) -> None:
     group = alerting.group()
     event = triage.move(group=group, to=AlertState.ACKNOWLEDGED, by=ada, why="looking at it")
-    assert (group.state, event.by, event.state, event.text) == ("acknowledged", ada, "acknowledged", "looking at it")
+    assert (group.state, event.by, event.state, event.text) == (
+        "acknowledged",
+        ada,
+        "acknowledged",
+        "looking at it",
+    )
 
 
 def test_an_end_sets_when_and_reopening_clears_it(ada: User) -> None:
@@ -35,7 +40,9 @@ def test_an_end_sets_when_and_reopening_clears_it(ada: User) -> None:
 
 def test_what_cannot_be_is_refused_with_what_can(ada: User) -> None:
     group = alerting.group(state=AlertState.FIXED)
-    with pytest.raises(NotPossible, match=r"is fixed and cannot become wontfix; it can become: acknowledged"):
+    with pytest.raises(
+        NotPossible, match=r"is fixed and cannot become wontfix; it can become: acknowledged"
+    ):
         triage.move(group=group, to=AlertState.WONTFIX, by=ada)
 
 
@@ -81,7 +88,10 @@ def test_a_change_is_nudged_to_a_neighbouring_build(ada: User) -> None:
     triage.nudge(group=group, to=second, by=ada, why="the run before shows it")
     group.refresh_from_db()
     assert (group.base, group.new) == (first, second)
-    assert group.events.get().text == "from 2.12.0 → 2.13.0 to 2.11.0 → 2.12.0: the run before shows it"
+    assert (
+        group.events.get().text
+        == "from 2.12.0 → 2.13.0 to 2.11.0 → 2.12.0: the run before shows it"
+    )
 
 
 def test_a_build_that_the_track_did_not_measure_is_no_neighbour(ada: User) -> None:

@@ -1,4 +1,6 @@
-"""What people do with alerts in the browser: who may, what it does, and what is said when it cannot be done."""
+"""What people do with alerts in the browser: who may, what it does, and what is said when it cannot
+be done.
+"""
 
 import re
 from datetime import timedelta
@@ -37,15 +39,21 @@ def reloaded(group: AlertGroup) -> AlertGroup:
     return AlertGroup.objects.get(pk=group.pk)
 
 
-# --- Who may --------------------------------------------------------------------------------------------------------
+# --- Who may
+# --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("act", [*ACTS, "bulk"])
 @pytest.mark.parametrize(("who", "status"), [("stranger", 302), ("reader", 403)])
-def test_only_who_has_the_permission_may_triage(client: Client, act: str, who: str, status: int) -> None:
+def test_only_who_has_the_permission_may_triage(
+    client: Client, act: str, who: str, status: int
+) -> None:
     group = alerting.group()
     if who == "reader":
         client.force_login(User.objects.create_user("reader"))
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{group.pk}/{act}"
-    assert client.post(path, {"to": "invalid", "act": "invalid", "group": group.pk}).status_code == status
+    assert (
+        client.post(path, {"to": "invalid", "act": "invalid", "group": group.pk}).status_code
+        == status
+    )
     assert reloaded(group).state == "suspected"
 
 
@@ -68,23 +76,30 @@ def test_a_closed_alert_can_be_opened_again(triager: Client) -> None:
     assert (reloaded(group).state, reloaded(group).closed_at) == ("acknowledged", None)
 
 
-# --- What each act does ---------------------------------------------------------------------------------------------
+# --- What each act does
+# ---------------------------------------------------------------------------------------------
 def test_a_move_is_in_the_history_with_who_and_why(triager: Client) -> None:
     group = alerting.group()
-    assert "It is acknowledged now." in do(triager, group, "move", to="acknowledged", why="looking at it")
+    assert "It is acknowledged now." in do(
+        triager, group, "move", to="acknowledged", why="looking at it"
+    )
     shown = triager.get(group.get_absolute_url()).content.decode()
     assert "<b>ada</b>" in shown
     assert "looking at it" in shown
 
 
-@pytest.mark.parametrize(("to", "told"), [("confirmed", "cannot become confirmed"), ("sunk", "There is no state")])
+@pytest.mark.parametrize(
+    ("to", "told"), [("confirmed", "cannot become confirmed"), ("sunk", "There is no state")]
+)
 def test_a_move_that_is_not_possible_is_explained(triager: Client, to: str, told: str) -> None:
     group = alerting.group()
     assert told in do(triager, group, "move", to=to)
     assert reloaded(group).state == "suspected"
 
 
-@pytest.mark.parametrize(("asked", "name"), [({"mine": "1"}, "ada"), ({"to": "bob"}, "bob"), ({"to": ""}, "None")])
+@pytest.mark.parametrize(
+    ("asked", "name"), [({"mine": "1"}, "ada"), ({"to": "bob"}, "bob"), ({"to": ""}, "None")]
+)
 def test_an_alert_is_assigned(triager: Client, asked: dict[str, str], name: str) -> None:
     group = alerting.group(assignee=User.objects.create_user("bob"))
     do(triager, group, "assign", **asked)
@@ -157,7 +172,9 @@ def test_what_is_not_sure_is_measured_again(triager: Client) -> None:
     worker = site.worker()
     worker.last_seen = timezone.now()
     worker.save()
-    group = alerting.group(state=AlertState.INCONCLUSIVE, base=site.build("2.12.0"), new=site.build())
+    group = alerting.group(
+        state=AlertState.INCONCLUSIVE, base=site.build("2.12.0"), new=site.build()
+    )
     alerting.alert(group)
     assert "Measure again" in triager.get(group.get_absolute_url()).content.decode()
     assert "It is measured again now" in do(triager, group, "again", why="busy")
@@ -169,7 +186,9 @@ def test_a_series_is_muted_until_the_end_of_a_day_and_unmuted(triager: Client) -
     group = alerting.group()
     series = alerting.alert(group).series
     day = timezone.localdate() + timedelta(days=3)
-    assert f"until the end of {day}" in do(triager, group, "mute", series=series.pk, until=f"{day}", reason="noisy")
+    assert f"until the end of {day}" in do(
+        triager, group, "mute", series=series.pk, until=f"{day}", reason="noisy"
+    )
     assert timezone.localtime(Mute.objects.get().until).date() == day + timedelta(days=1)
     do(triager, group, "unmute", series=series.pk)
     assert not Mute.objects.filter(until__gt=timezone.now()).exists()
@@ -195,7 +214,9 @@ def test_a_mute_needs_a_day_that_is_to_come(triager: Client, until: str) -> None
         ("note", {"text": "  "}),
     ],
 )
-def test_nonsense_is_answered_with_a_sentence(triager: Client, act: str, asked: dict[str, Any]) -> None:
+def test_nonsense_is_answered_with_a_sentence(
+    triager: Client, act: str, asked: dict[str, Any]
+) -> None:
     assert 'class="error"' in do(triager, alerting.group(), act, **asked)
 
 
@@ -203,8 +224,11 @@ def test_an_act_that_does_not_exist_is_not_found(triager: Client) -> None:
     assert triager.post(f"/alerts/{alerting.group().pk}/explode").status_code == 404
 
 
-# --- Several at once ------------------------------------------------------------------------------------------------
-def bulk(client: Client, act: str, *groups: AlertGroup, back: str = "/alerts/?severity=high") -> Any:
+# --- Several at once
+# ------------------------------------------------------------------------------------------------
+def bulk(
+    client: Client, act: str, *groups: AlertGroup, back: str = "/alerts/?severity=high"
+) -> Any:
     asked = {"act": act, "why": "together", "group": [group.pk for group in groups], "back": back}
     return client.post("/alerts/bulk", asked)
 
@@ -233,7 +257,9 @@ def test_several_are_taken_over_and_merged(triager: Client) -> None:
     assert [reloaded(group).alerts.count() for group in groups] == [2, 0]
 
 
-@pytest.mark.parametrize(("act", "chosen", "told"), [("fixed", 0, "Choose alerts first"), ("merge", 1, "two alerts")])
+@pytest.mark.parametrize(
+    ("act", "chosen", "told"), [("fixed", 0, "Choose alerts first"), ("merge", 1, "two alerts")]
+)
 def test_too_few_chosen_is_said(triager: Client, act: str, chosen: int, told: str) -> None:
     alerting.group()
     bulk(triager, act, *AlertGroup.objects.all()[:chosen])

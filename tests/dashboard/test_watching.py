@@ -39,7 +39,10 @@ def scrape() -> dict[tuple[str, ...], float]:
     assert answer.status_code == 200
     families = text_string_to_metric_families(answer.content.decode())
     samples = (sample for family in families for sample in family.samples)
-    return {(one.name.removeprefix("compilewatch_"), *sorted(one.labels.values())): one.value for one in samples}
+    return {
+        (one.name.removeprefix("compilewatch_"), *sorted(one.labels.values())): one.value
+        for one in samples
+    }
 
 
 @pytest.mark.django_db
@@ -64,7 +67,9 @@ def test_signed_in_staff_reads_metrics(admin_client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_somebody_signed_in_who_is_no_staff_reads_no_metrics(client: Client, django_user_model: Any) -> None:
+def test_somebody_signed_in_who_is_no_staff_reads_no_metrics(
+    client: Client, django_user_model: Any
+) -> None:
     client.force_login(django_user_model.objects.create_user("viewer"))
     assert client.get("/metrics").status_code == 401
 
@@ -74,7 +79,10 @@ def test_the_depth_of_each_machines_queue_is_told() -> None:
     site.run(site.MLP, configs=["eager", "inductor"])
     site.queued_job()
     found = scrape()
-    assert (found["open_jobs", "cpu-2c", "planned"], found["open_jobs", "cpu-2c", "queued"]) == (2, 1)
+    assert (found["open_jobs", "cpu-2c", "planned"], found["open_jobs", "cpu-2c", "queued"]) == (
+        2,
+        1,
+    )
 
 
 @pytest.mark.django_db
@@ -97,7 +105,9 @@ def test_how_late_a_result_came_in_is_told() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ended = (timezone.now() - timedelta(minutes=5)).isoformat()
-    ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, finished_at=ended)))
+    ingest.ingest(
+        job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, finished_at=ended))
+    )
     assert scrape()["ingest_lag_seconds",] == pytest.approx(300, abs=60)
 
 
@@ -127,7 +137,9 @@ def test_a_worker_that_was_never_heard_of_is_infinitely_silent() -> None:
 
 @pytest.mark.django_db
 def test_messages_that_could_not_be_delivered_are_told() -> None:
-    Delivery.objects.create(channel=telling.channel(), state=Delivery.State.FAILED, next_at=timezone.now())
+    Delivery.objects.create(
+        channel=telling.channel(), state=Delivery.State.FAILED, next_at=timezone.now()
+    )
     assert scrape()["deliveries", "failed"] == 1
 
 
@@ -138,7 +150,9 @@ def test_refused_results_are_told() -> None:
 
 
 @pytest.mark.django_db
-def test_reading_the_metrics_costs_a_few_queries_however_much_there_is(django_assert_max_num_queries: Any) -> None:
+def test_reading_the_metrics_costs_a_few_queries_however_much_there_is(
+    django_assert_max_num_queries: Any,
+) -> None:
     for number in range(3):
         site.run(site.MLP, site.GPT2, configs=["eager", "inductor"])
         site.worker(f"w{number}")
@@ -147,7 +161,9 @@ def test_reading_the_metrics_costs_a_few_queries_however_much_there_is(django_as
 
 
 @pytest.mark.django_db
-def test_a_refused_claim_is_logged_with_its_job(caplog: pytest.LogCaptureFixture, monkeypatch: Any) -> None:
+def test_a_refused_claim_is_logged_with_its_job(
+    caplog: pytest.LogCaptureFixture, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(log_context, "SLOW_S", 0.0)  # every request is told of
     caplog.set_level(logging.INFO)
     Client().post("/api/v1/worker/jobs/7f0c2ad8-0000-4000-8000-000000000000/claim")
@@ -166,7 +182,9 @@ def test_a_refused_claim_is_logged_with_its_job(caplog: pytest.LogCaptureFixture
         ("claim", {"job_id": "j"}, {"job": "j"}),
     ],
 )
-def test_the_ids_of_an_address_are_found(view: str, arguments: dict[str, Any], told: dict[str, str]) -> None:
+def test_the_ids_of_an_address_are_found(
+    view: str, arguments: dict[str, Any], told: dict[str, str]
+) -> None:
     assert log_context.ids(view, arguments) == told
 
 
@@ -185,7 +203,9 @@ def test_without_a_file_in_the_settings_nothing_is_touched(settings: Any) -> Non
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("target", ["dashboard-worker", "scheduler"])
-def test_a_celery_program_shows_that_it_is_alive(target: str, broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_a_celery_program_shows_that_it_is_alive(
+    target: str, broker: EmbeddedBroker, tmp_path: Path
+) -> None:
     process = start(target, broker, tmp_path / "alive")
     try:
         deadline = time.monotonic() + 120

@@ -30,7 +30,13 @@ class Api:
         return self.client.put(API + path, body, content_type="application/octet-stream")
 
     def hello(self, boot_id: str = site.BOOT, **other: Any) -> Any:
-        body = {"boot_id": boot_id, "device": "cpu", "facts": {"host": "h"}, "catalog": site.catalog(), "builds": []}
+        body = {
+            "boot_id": boot_id,
+            "device": "cpu",
+            "facts": {"host": "h"},
+            "catalog": site.catalog(),
+            "builds": [],
+        }
         return self.post("hello", {**body, **other})
 
 
@@ -50,7 +56,9 @@ def claimed(api: Api) -> Job:
 
 
 def test_hello_tells_the_worker_its_queue_and_takes_its_catalog(api: Api) -> None:
-    answer = api.hello(builds=[{"label": "2.14.0+cpu", "version": "2.14.0", "adopted": True}]).json()
+    answer = api.hello(
+        builds=[{"label": "2.14.0+cpu", "version": "2.14.0", "adopted": True}]
+    ).json()
     assert answer["queue"] == "machine.cpu-2c"
     assert Worker.objects.get().facts == {"host": "h"}
     assert site.build("2.14.0+cpu").adopted
@@ -73,7 +81,11 @@ def test_alive_of_a_process_that_has_not_said_hello_is_409(api: Api) -> None:
 def test_a_claim_brings_the_job_file(api: Api) -> None:
     job = site.queued_job()
     answer = api.post(f"jobs/{job.pk}/claim", {"attempt": 1, "boot_id": site.BOOT}).json()
-    assert (answer["job"]["job_id"], answer["job"]["attempt"], answer["timeout_s"]) == (str(job.pk), 1, 900)
+    assert (answer["job"]["job_id"], answer["job"]["attempt"], answer["timeout_s"]) == (
+        str(job.pk),
+        1,
+        900,
+    )
 
 
 def test_a_claim_of_a_job_that_does_not_exist_is_409(api: Api) -> None:
@@ -102,7 +114,10 @@ def test_a_result_far_above_djangos_limit_for_forms_lands(api: Api) -> None:
     job = claimed(api)
     samples = {"eager": {"unit": "ms", "values": [number / 7 for number in range(200_000)]}}
     body = gzip.decompress(site.delivery(job, site.result(job, samples=samples)))
-    assert (len(body) > 2_500_000, api.post(f"jobs/{job.pk}/result", body).status_code) == (True, 200)
+    assert (len(body) > 2_500_000, api.post(f"jobs/{job.pk}/result", body).status_code) == (
+        True,
+        200,
+    )
 
 
 def test_a_result_that_breaks_the_contract_is_422_with_the_place(api: Api) -> None:
@@ -127,7 +142,9 @@ def test_a_result_for_an_unknown_job_is_422_and_kept(api: Api) -> None:
 
 def test_an_artifact_is_kept_once(api: Api) -> None:
     job = claimed(api)
-    answers = [api.put(f"jobs/{job.pk}/artifacts/code.py?attempt=1", b"print()").json() for _ in range(2)]
+    answers = [
+        api.put(f"jobs/{job.pk}/artifacts/code.py?attempt=1", b"print()").json() for _ in range(2)
+    ]
     assert answers[0] == answers[1] == {"digest": Artifact.objects.get().digest}
     assert Artifact.objects.get().file.read() == b"print()"
 
@@ -144,7 +161,10 @@ def test_an_artifact_that_the_disk_does_not_take_is_503_and_taken_when_there_is_
     settings.MEDIA_ROOT, address = tmp_path, f"jobs/{claimed(api).pk}/artifacts/code.py?attempt=1"
     with full_disk(room_bytes=4096):
         answer = api.put(address, b"x" * 100_000)
-    assert (answer.status_code, "code.py cannot be stored now" in answer.json()["detail"]) == (503, True)
+    assert (answer.status_code, "code.py cannot be stored now" in answer.json()["detail"]) == (
+        503,
+        True,
+    )
     assert not Artifact.objects.exists()
     assert api.put(address, b"x" * 100_000).status_code == 200
     assert Artifact.objects.get().file.size == 100_000
@@ -175,4 +195,7 @@ def test_a_body_that_is_not_what_was_asked_for_is_refused_for_good(api: Api, bod
 
 def test_a_catalog_that_cannot_be_stored_is_422_with_the_place(api: Api) -> None:
     answer = api.hello(catalog={"benchmarks": [{"name": "x"}], "configs": []})
-    assert (answer.status_code, answer.json()["detail"][:42]) == (422, "catalog.benchmarks[0] (x) lacks version, m")
+    assert (answer.status_code, answer.json()["detail"][:42]) == (
+        422,
+        "catalog.benchmarks[0] (x) lacks version, m",
+    )

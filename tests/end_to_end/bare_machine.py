@@ -1,17 +1,20 @@
-"""Prove `make up` on a bare Debian: a chroot with make and python3 alone, as root and as a normal user.
+"""Prove `make up` on a bare Debian: a chroot with make and python3 alone, as root and as a normal
+user.
 
     make test-bare ARGS="--suite bookworm --account user"
 
 Needs root, debootstrap and the network. The way of one proof:
 
  1. debootstrap a minimal system; clone the committed state of this checkout into it
- 2. as a normal user: `make up` has to refuse with one apt-get line and touch nothing; then that line is run as root
+ 2. as a normal user: `make up` has to refuse with one apt-get line and touch nothing; then that
+    line is run as root
  3. `make up`; wait for the site, then for the first point of a series
  4. Ctrl-C; everything has to be gone within seconds
  5. `make up` again: up in seconds, the point still there
 
-Environment variables that begin with PIP_ or TORCH_, and those that name proxies, are handed on. BARE_COPY is a
-colon-separated list of files and folders that are copied to the same place in the chroot, for what those point to.
+Environment variables that begin with PIP_ or TORCH_, and those that name proxies, are handed on.
+BARE_COPY is a colon-separated list of files and folders that are copied to the same place in the
+chroot, for what those point to.
 """
 
 import argparse
@@ -43,13 +46,22 @@ UP_S, FIRST_POINT_S, GONE_S = 1800, 900, 30
 
 def main() -> int:
     """Run the proofs that were asked for; 0 when all of them hold."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--suite", default="bookworm", help="bookworm (Debian 12) or trixie (Debian 13)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--suite", default="bookworm", help="bookworm (Debian 12) or trixie (Debian 13)"
+    )
     parser.add_argument("--account", choices=("root", "user", "both"), default="both")
-    parser.add_argument("--work", type=Path, help="a folder to keep the systems in; else a temporary one")
+    parser.add_argument(
+        "--work", type=Path, help="a folder to keep the systems in; else a temporary one"
+    )
     options = parser.parse_args()
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
-        sys.exit("this proof needs root, for chroot, and debootstrap: run it as root after apt-get install debootstrap")
+        sys.exit(
+            "this proof needs root, for chroot, and debootstrap: run it as root after apt-get "
+            "install debootstrap"
+        )
     accounts = ("root", "user") if options.account == "both" else (options.account,)
     with folder(options.work) as work:
         base = bootstrap(options.suite, work)
@@ -69,7 +81,10 @@ def prove(base: Path, root: Path, account: str) -> None:
     again = machine.up()
     assert point(machine.url, "inductor"), "the points are gone after the second start"
     machine.stops_cleanly(again)
-    tell(f"PROVED on {root.name}: eager and inductor on the page {seconds:.0f} s after `make up` was typed")
+    tell(
+        f"PROVED on {root.name}: eager and inductor on the page {seconds:.0f} s after `make up` "
+        "was typed"
+    )
 
 
 class Machine:
@@ -83,7 +98,9 @@ class Machine:
         tell(f"copying the bare system to {root}")
         subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=True)
         subprocess.run(["cp", "-a", "--reflink=auto", str(base), str(root)], check=True)
-        for outside in filter(None, ["/etc/resolv.conf", *os.environ.get("BARE_COPY", "").split(":")]):
+        for outside in filter(
+            None, ["/etc/resolv.conf", *os.environ.get("BARE_COPY", "").split(":")]
+        ):
             copy(Path(outside), root / outside.lstrip("/"))
         self.run("root", f"useradd --create-home --shell /bin/bash {USER}")
         subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(self.clone)], check=True)
@@ -95,7 +112,9 @@ class Machine:
         return self.root / str(self.home).lstrip("/") / CLONE
 
     def refuses_and_touches_nothing(self) -> None:
-        """2. One line for apt-get, exit code 2 from make, no .venv and no var; then a person runs that line."""
+        """2. One line for apt-get, exit code 2 from make, no .venv and no var; then a person runs
+        that line.
+        """
         done = self.run(self.account, "make up", check=False)
         lines = [line for line in done.stdout.splitlines() if "sudo apt-get install" in line]
         assert done.returncode != 0, done.stdout
@@ -112,7 +131,9 @@ class Machine:
         log = self.root.with_suffix(".log")
         command = self.command(self.account, f"make up PORT={self.port}")
         with log.open("wb") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            )
         started = Started(process, log, began)
         wait("the site", UP_S, lambda: answers(f"{self.url}/readyz"), started.check)
         tell(f"up after {time.monotonic() - began:.1f} s")
@@ -121,7 +142,12 @@ class Machine:
     def wait_for_points(self, started: "Started") -> float:
         """3b. Until the series has a point of each; seconds since `make up`."""
         for config in ("eager", "inductor"):
-            value = wait(f"a point of {config}", FIRST_POINT_S, partial(point, self.url, config), started.check)
+            value = wait(
+                f"a point of {config}",
+                FIRST_POINT_S,
+                partial(point, self.url, config),
+                started.check,
+            )
             seconds = time.monotonic() - started.began
             tell(f"a point of {config} after {seconds:.0f} s: {value} ms")
         return seconds
@@ -143,7 +169,9 @@ class Machine:
         except OSError:
             return False
 
-    def run(self, account: str, command: str, *, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, account: str, command: str, *, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             self.command(account, command),
             text=True,
@@ -157,7 +185,9 @@ class Machine:
         return done
 
     def command(self, account: str, command: str) -> list[str]:
-        """`command` in the chroot, with /proc and /dev there and an environment as after a login."""
+        """`command` in the chroot, with /proc and /dev there and an environment as after a
+        login.
+        """
         name, home = ("root", "/root") if account == "root" else (USER, f"/home/{USER}")
         environment = {
             "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -199,7 +229,9 @@ class Started:
     def check(self) -> None:
         if self.process.poll() is not None:
             tail = "\n".join(self.log.read_text().splitlines()[-40:])
-            sys.exit(f"make up ended with exit code {self.process.returncode}; {self.log} ends:\n{tail}")
+            sys.exit(
+                f"make up ended with exit code {self.process.returncode}; {self.log} ends:\n{tail}"
+            )
 
 
 def bootstrap(suite: str, work: Path) -> Path:
@@ -209,14 +241,23 @@ def bootstrap(suite: str, work: Path) -> Path:
         tell(f"bootstrapping {suite}")
         unfinished = work / f"{suite}.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
-        command = ["debootstrap", "--variant=minbase", "--include=make,python3", suite, str(unfinished), MIRROR]
+        command = [
+            "debootstrap",
+            "--variant=minbase",
+            "--include=make,python3",
+            suite,
+            str(unfinished),
+            MIRROR,
+        ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         unfinished.rename(base)
     return base
 
 
 def point(url: str, config: str) -> float | None:
-    """The newest latency of the MLP in `config`, as its series page exports it; None as long as there is none."""
+    """The newest latency of the MLP in `config`, as its series page exports it; None as long as
+    there is none.
+    """
     text = read(f"{url}/series/{FIRST_BENCHMARK}/export.json?metric=latency_ms&config={config}")
     values = [row["value"] for row in json.loads(text)["data"]] if text else []
     return values[-1] if values else None
@@ -235,7 +276,10 @@ def answers(url: str) -> bool:
 
 
 def wait(
-    what: str, seconds: float, condition: Callable[[], object], check: Callable[[], None] = lambda: None
+    what: str,
+    seconds: float,
+    condition: Callable[[], object],
+    check: Callable[[], None] = lambda: None,
 ) -> object:
     """The first true value of `condition`; ends the proof when there is none in time."""
     give_up = time.monotonic() + seconds

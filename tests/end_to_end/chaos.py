@@ -1,12 +1,16 @@
-"""Chaos: kill -9 at random in the middle of a run, then count what was lost and what was doubled (`make chaos`).
+"""Chaos: kill -9 at random in the middle of a run, then count what was lost and what was doubled
+(`make chaos`).
 
-1. The system as `make up` starts it, in a folder of its own, with a mail server and a webhook receiver of this process.
-   Only the suite is another: its jobs take a fraction of a second (tests/builders/chaos_suite.py).
-2. Three rounds of what will change, on the plain build; then a run of 200 jobs on a variant that fails one model.
-3. Kills, spread at random over the run: worker, job process, suite, dashboard worker, scheduler, web server, Postgres
-   and broker, each once before any comes again.
-4. Nobody helps. When every job has ended, every alert was measured again and everything was told, it is counted:
-   each job has exactly one result or one named failure, no datum, alert or message is there twice.
+1. The system as `make up` starts it, in a folder of its own, with a mail server and a webhook
+   receiver of this process. Only the suite is another: its jobs take a fraction of a second
+   (tests/builders/chaos_suite.py).
+2. Three rounds of what will change, on the plain build; then a run of 200 jobs on a variant that
+   fails one model.
+3. Kills, spread at random over the run: worker, job process, suite, dashboard worker, scheduler,
+   web server, Postgres and broker, each once before any comes again.
+4. Nobody helps. When every job has ended, every alert was measured again and everything was told,
+   it is counted: each job has exactly one result or one named failure, no datum, alert or message
+   is there twice.
 
 It takes five minutes on two quiet cores. The same --seed kills the same in the same order.
 """
@@ -47,7 +51,11 @@ def main() -> int:
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
     seed = random.randrange(10**6) if options.seed is None else options.seed
     print(f"seed {seed}, data in {folder}", flush=True)
-    with mailbox() as mails, receiver() as hooks, local_site(folder, **surroundings(folder)) as site:
+    with (
+        mailbox() as mails,
+        receiver() as hooks,
+        local_site(folder, **surroundings(folder)) as site,
+    ):
         connect(folder)
         from tests.end_to_end.chaos_site import ChaosSite
 
@@ -63,7 +71,9 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=200, help="at most 200")
     parser.add_argument("--seed", type=int, help="of an earlier run, to kill the same again")
@@ -71,15 +81,23 @@ def arguments() -> argparse.Namespace:
 
 
 def surroundings(folder: Path) -> dict[str, str]:
-    """Settings of the system: quick leases, and an interpreter that is the real one but for running jobs."""
+    """Settings of the system: quick leases, and an interpreter that is the real one but for running
+    jobs.
+    """
     interpreter = folder / "python"
     interpreter.write_text(
-        f'#!/bin/sh\nif [ "$3" = run ]; then shift 2; exec {sys.executable} -S {chaos_suite.__file__} '
+        f'#!/bin/sh\nif [ "$3" = run ]; then shift 2; exec {sys.executable} -S '
+        f"{chaos_suite.__file__} "
         f'{folder / "ledger"} "$@"; fi\nexec {sys.executable} "$@"\n'
     )
     interpreter.chmod(stat.S_IRWXU)
     quick = {"HEARTBEAT_S": "1", "LEASE_S": "8"}
-    return {"SUITE_PYTHON": str(interpreter), "ALLOW_PRIVATE_WEBHOOKS": "true", "WORKER_DEVICE": "cpu", **quick}
+    return {
+        "SUITE_PYTHON": str(interpreter),
+        "ALLOW_PRIVATE_WEBHOOKS": "true",
+        "WORKER_DEVICE": "cpu",
+        **quick,
+    }
 
 
 def order(chance: random.Random, kills: int, jobs: int) -> Iterator[tuple[str, int]]:
@@ -108,7 +126,10 @@ def kill(site: LocalSite, victim: str) -> int:
 
 def is_victim(process: psutil.Process, victim: str) -> bool:
     """Whether it is the first process of its kind; of a job process, the one below."""
-    if VICTIMS[victim] not in " ".join(process.cmdline()) or process.status() == psutil.STATUS_ZOMBIE:
+    if (
+        VICTIMS[victim] not in " ".join(process.cmdline())
+        or process.status() == psutil.STATUS_ZOMBIE
+    ):
         return False
     parent = process.parent()
     is_child = parent is not None and VICTIMS[victim] in " ".join(parent.cmdline())
@@ -116,7 +137,9 @@ def is_victim(process: psutil.Process, victim: str) -> bool:
 
 
 def processes(site: LocalSite) -> str:
-    return "; ".join(" ".join(each.cmdline()[:6]) for each in psutil.Process(site.pid).children(recursive=True))
+    return "; ".join(
+        " ".join(each.cmdline()[:6]) for each in psutil.Process(site.pid).children(recursive=True)
+    )
 
 
 def ledger(folder: Path) -> list[str]:

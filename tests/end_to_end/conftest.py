@@ -27,8 +27,12 @@ def context(
     browser: Browser, live_server: LiveServer, client: Client, django_user_model: type[User]
 ) -> Iterator[BrowserContext]:
     """A window in which an operator is signed in."""
-    client.force_login(django_user_model.objects.create_superuser("operator", password="rather-long-word"))
+    client.force_login(
+        django_user_model.objects.create_superuser("operator", password="rather-long-word")
+    )
     made = browser.new_context(base_url=live_server.url, viewport=DESK)
-    made.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    made.add_cookies(
+        [{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}]
+    )
     yield made
     made.close()

@@ -1,16 +1,20 @@
-"""The drill: real changes are made to a real system, and what it finds is compared with what was done (`make drill`).
+"""The drill: real changes are made to a real system, and what it finds is compared with what was
+done (`make drill`).
 
-1. The system as `make up` starts it, in a folder of its own, with a mail server and a webhook receiver of this process.
+1. The system as `make up` starts it, in a folder of its own, with a mail server and a webhook
+   receiver of this process.
 2. A track is measured again and again: small cases in eager and compiled, and the machine's canary.
-3. Each injection is made for real: a variant of the build, or other processes that burn the cores. What it touches is
-   measured until the change is told, measured again by the system itself, and then set back until it recovers.
+3. Each injection is made for real: a variant of the build, or other processes that burn the cores.
+   What it touches is measured until the change is told, measured again by the system itself, and
+   then set back until it recovers.
 4. A control period of the same length, with nothing done.
-5. What was injected, what was found, after how many points, with what cause, and what arrived where. The exit code is 1
-   where something came otherwise than it should.
+5. What was injected, what was found, after how many points, with what cause, and what arrived
+   where. The exit code is 1 where something came otherwise than it should.
 
-It takes an hour on two quiet cores; `--only NAME` runs parts of it, and `--keep FOLDER` goes on where an earlier drill
-of that folder stopped. Steps are far shorter than the scheduler's turns, so it can be run beside other load; what is
-slower for minutes because of that load is found, too: as what it is, the machine.
+It takes an hour on two quiet cores; `--only NAME` runs parts of it, and `--keep FOLDER` goes on
+where an earlier drill of that folder stopped. Steps are far shorter than the scheduler's turns, so
+it can be run beside other load; what is slower for minutes because of that load is found, too: as
+what it is, the machine.
 """
 
 import argparse
@@ -37,23 +41,40 @@ def main() -> int:
     folder = Path(options.keep or tempfile.mkdtemp(prefix="compilewatch-drill-"))
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
-    with mailbox() as mails, receiver() as hooks, local_site(folder, ALLOW_PRIVATE_WEBHOOKS="true") as site:
+    with (
+        mailbox() as mails,
+        receiver() as hooks,
+        local_site(folder, ALLOW_PRIVATE_WEBHOOKS="true") as site,
+    ):
         print(f"{site.url}  data in {folder}", flush=True)
         connect(folder)
         wrong = drill(options, mails, hooks)
-    print(f"{len(wrong)} came otherwise: {'; '.join(wrong)}" if wrong else "All of it came as it should.", flush=True)
+    print(
+        f"{len(wrong)} came otherwise: {'; '.join(wrong)}"
+        if wrong
+        else "All of it came as it should.",
+        flush=True,
+    )
     return 1 if wrong else 0
 
 
 def arguments() -> argparse.Namespace:
     known = [one.name for one in INJECTIONS]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", choices=[*known, "control"], help="a part; may be given again")
-    parser.add_argument(
-        "--rounds", type=int, help="measured before anything is injected; unless given, what each needs"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--control", type=int, help="rounds of the control period; unless given, as many as were needed"
+        "--only", action="append", choices=[*known, "control"], help="a part; may be given again"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        help="measured before anything is injected; unless given, what each needs",
+    )
+    parser.add_argument(
+        "--control",
+        type=int,
+        help="rounds of the control period; unless given, as many as were needed",
     )
     parser.add_argument("--keep", help="a folder to keep the data in, and to go on in")
     return parser.parse_args()
@@ -72,14 +93,19 @@ def connect(folder: Path) -> None:
 
 
 def drill(options: argparse.Namespace, mails: Mailbox, hooks: Receiver) -> list[str]:
-    """Run the parts that were asked for, print what came of each; the names of those that came otherwise."""
+    """Run the parts that were asked for, print what came of each; the names of those that came
+    otherwise.
+    """
     from tests.end_to_end.drill_site import DrillSite
 
     chosen = [one for one in INJECTIONS if not options.only or one.name in options.only]
     site = DrillSite()
     site.tell(mails.url, hooks.url)
     learn(site, chosen or INJECTIONS, options.rounds)
-    print(f"{'injected':52} {'found':44} {'points':>6} {'cause':9} {'state':14} mails hooks", flush=True)
+    print(
+        f"{'injected':52} {'found':44} {'points':>6} {'cause':9} {'state':14} mails hooks",
+        flush=True,
+    )
     before = site.rounds
     wrong = [one.name for one in chosen if not report(site, one, mails, hooks)]
     if not options.only or "control" in options.only:
@@ -99,15 +125,22 @@ def learn(site: Any, chosen: Sequence[Injection], rounds: int | None) -> None:
 
 
 def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> bool:
-    """Inject one change, wait for what is found, take it back, and print both; whether all came as it should."""
+    """Inject one change, wait for what is found, take it back, and print both; whether all came as
+    it should.
+    """
     told = len(mails.mails), len(hooks.requests)
     with burning(injection.burn):
         found = site.inject(injection)
     arrived = len(mails.mails) - told[0], len(hooks.requests) - told[1]
-    right = (found.cause, found.state, arrived) == (injection.cause, "confirmed", (1, 1)) and not found.others
+    right = (found.cause, found.state, arrived) == (
+        injection.cause,
+        "confirmed",
+        (1, 1),
+    ) and not found.others
     remark = "" if right else f"  (expected {injection.cause}, confirmed, told once)"
     print(
-        f"{injection.what[:52]:52} {found.metric[:44]:44} {found.points:>6} {found.cause:9} {found.state:14} "
+        f"{injection.what[:52]:52} {found.metric[:44]:44} {found.points:>6} {found.cause:9} "
+        f"{found.state:14} "
         f"{arrived[0]:5} {arrived[1]:5}{remark}  {found.title}",
         flush=True,
     )

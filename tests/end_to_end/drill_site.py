@@ -1,4 +1,6 @@
-"""What the drill does on the running system: measure as a schedule would, change the build, look at the alerts."""
+"""What the drill does on the running system: measure as a schedule would, change the build, look at
+the alerts.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -61,7 +63,8 @@ class DrillSite:
         assert first is not None
         self.machine = first.machine
         for run in Run.objects.filter(purpose=Purpose.MANUAL):
-            cancel_run(run=run)  # the first run that `make up` triggers measures what the drill does not need
+            # The first run that `make up` triggers measures what the drill does not need
+            cancel_run(run=run)
 
     @property
     def rounds(self) -> int:
@@ -70,13 +73,16 @@ class DrillSite:
 
     def tell(self, *urls: str) -> None:
         """Have every event sent to these channels at once."""
-        rule, _ = Rule.objects.get_or_create(name="Drill", defaults={"states": ["confirmed", "recovered"]})
+        rule, _ = Rule.objects.get_or_create(
+            name="Drill", defaults={"states": ["confirmed", "recovered"]}
+        )
         Channel.objects.filter(name__startswith="drill").delete()
         for number, url in enumerate(urls):
             rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
 
     def measure(self, build: TorchBuild, parts: "Sequence[Injection]", left: int = 0) -> None:
-        """One round of what these parts need, each case once, on a build. Returns when everything is judged.
+        """One round of what these parts need, each case once, on a build. Returns when everything
+        is judged.
 
         left: rounds before the first injection.
         """
@@ -84,12 +90,17 @@ class DrillSite:
         label, started = f"round {self.rounds + 1}", time.monotonic()
         runs = [
             trigger_run(
-                build=build.label, machine=self.machine.key, track=self.track.key, benchmarks=[benchmark],
-                configs=[config], purpose=Purpose.SCHEDULED, label=label,
+                build=build.label,
+                machine=self.machine.key,
+                track=self.track.key,
+                benchmarks=[benchmark],
+                configs=[config],
+                purpose=Purpose.SCHEDULED,
+                label=label,
                 measure={**QUICK, "starts": [*starts]},
             )
             for benchmark, config, starts in sorted(cases)
-        ]  # fmt: skip
+        ]
         wait_for(lambda: all(is_over(Run.objects.get(pk=run.pk).state) for run in runs))
         wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
         print(f"  {label} on {build}: {time.monotonic() - started:.0f} s", flush=True)
@@ -99,7 +110,10 @@ class DrillSite:
         since, build = timezone.now(), self.base
         if injection.inductor or injection.env:
             build = add_variant(
-                base=self.base, name=f"drill-{injection.name}", inductor=injection.inductor, env=injection.env
+                base=self.base,
+                name=f"drill-{injection.name}",
+                inductor=injection.inductor,
+                env=injection.env,
             )
         for points in range(1, injection.rounds + 1):
             self.measure(build, [injection])
@@ -114,18 +128,31 @@ class DrillSite:
 
     def told_since(self, since: object) -> list[AlertGroup]:
         """Groups that were opened since, silence apart, oldest first."""
-        groups = AlertGroup.objects.filter(created_at__gte=since, track=self.track).exclude(kind=Kind.SILENCE)
+        groups = AlertGroup.objects.filter(created_at__gte=since, track=self.track).exclude(
+            kind=Kind.SILENCE
+        )
         return list(groups.order_by("pk"))
 
     def found(self, groups: list[AlertGroup], metrics: tuple[str, ...], points: int) -> Found:
-        """What became of the group that tells one of the metrics, once it is measured again and told."""
+        """What became of the group that tells one of the metrics, once it is measured again and
+        told.
+        """
         group = next(group for group in groups if self.tells(group, metrics))
         wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
         group.refresh_from_db()
         if group.state == AlertState.CONFIRMED:
             wait_until_told(group)
-        told = ", ".join(sorted({f"{alert.series.metric} {alert.series.config.name}" for alert in group.alerts.all()}))
-        since = AlertGroup.objects.filter(pk__gte=groups[0].pk, track=self.track).exclude(pk=group.pk)
+        told = ", ".join(
+            sorted(
+                {
+                    f"{alert.series.metric} {alert.series.config.name}"
+                    for alert in group.alerts.all()
+                }
+            )
+        )
+        since = AlertGroup.objects.filter(pk__gte=groups[0].pk, track=self.track).exclude(
+            pk=group.pk
+        )
         others = tuple(f"{other.title} ({other.state})" for other in since if other.alerts.exists())
         return Found(group.title, told, points, group.cause, group.state, group.pk, others)
 

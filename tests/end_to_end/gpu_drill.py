@@ -1,19 +1,25 @@
-"""The drill where there is a GPU and no site: real changes of the compiled path, measured in turn, judged from files.
+"""The drill where there is a GPU and no site: real changes of the compiled path, measured in turn,
+judged from files.
 
-    python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--only later]     the suite alone
-    python -m tests.end_to_end.gpu_drill judge OUT [--device cuda:0]                       where the site is installed
+    python -m tests.end_to_end.gpu_drill measure OUT [--device cuda:0] [--only later]     the suite
+    alone python -m tests.end_to_end.gpu_drill judge OUT [--device cuda:0]
+    where the site is installed
 
-`measure` interleaves the plain build, the same again as the control, and a variant for each injection: one process
-each in every turn. Each case begins with a whole turn that is not judged (OUT/warm_up): on a machine that was just
-started the disk is cold, and a variant may read files that no plain job has read. After the fewest turns that the
-sequential test looks at it measures on, as a confirmation of the site would: one turn more of each case that is not
-decided, until the most turns or the minutes are over. That needs numpy and scipy; without them it stays with --turns.
+`measure` interleaves the plain build, the same again as the control, and a variant for each
+    injection: one process
+each in every turn. Each case begins with a whole turn that is not judged (OUT/warm_up): on a
+machine that was just started the disk is cold, and a variant may read files that no plain job has
+read. After the fewest turns that the sequential test looks at it measures on, as a confirmation of
+the site would: one turn more of each case that is not decided, until the most turns or the minutes
+are over. That needs numpy and scipy; without them it stays with --turns.
 
-`judge` does with the results what the site does with a confirmation: each turn is a pair, the pairs go through the
+`judge` does with the results what the site does with a confirmation: each turn is a pair, the pairs
+    go through the
 sequential test (dashboard/confirming.py), and what it confirms gets a cause by the site's own rules
-(dashboard/attribution.py). OUT has a folder for each case, with a folder of results for each build, or a kept file
-BUILD.jsonl.gz (tests/data/h100_drill). `manage.py import_results OUT` shows the same numbers on the site's pages. The
-exit code of `judge` is 1 where something came otherwise than it should: also what is not decided is not found.
+(dashboard/attribution.py). OUT has a folder for each case, with a folder of results for each build,
+or a kept file BUILD.jsonl.gz (tests/data/h100_drill). `manage.py import_results OUT` shows the same
+numbers on the site's pages. The exit code of `judge` is 1 where something came otherwise than it
+should: also what is not decided is not found.
 """
 
 import argparse
@@ -49,37 +55,67 @@ NO_FUSION = {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
 ON_GPU = (  # kernels first, whose jobs take seconds, then the first again in a whole model
     Injection("slower", "Inductor fuses nothing", NO_FUSION, "latency_ms", RMS_NORM),
     Injection(
-        "heavier", "CUDA graphs keep a pool of their own", {"inductor": {"triton.cudagraphs": True}},
-        "peak_memory_gb", RMS_NORM,
+        "heavier",
+        "CUDA graphs keep a pool of their own",
+        {"inductor": {"triton.cudagraphs": True}},
+        "peak_memory_gb",
+        RMS_NORM,
     ),
     Injection(
-        "later", "Inductor tunes each kernel by coordinate descent", {"inductor": {"coordinate_descent_tuning": True}},
-        "cold_start_s", RMS_NORM,
+        "later",
+        "Inductor tunes each kernel by coordinate descent",
+        {"inductor": {"coordinate_descent_tuning": True}},
+        "cold_start_s",
+        RMS_NORM,
     ),
     Injection(
-        "inexact", "Inductor computes in bfloat16 what it otherwise computes in float32",
-        {"inductor": {"triton.codegen_upcast_to_fp32": False}}, "drift", SWIGLU,
+        "inexact",
+        "Inductor computes in bfloat16 what it otherwise computes in float32",
+        {"inductor": {"triton.codegen_upcast_to_fp32": False}},
+        "drift",
+        SWIGLU,
     ),
     Injection("unfused", "Inductor fuses nothing", NO_FUSION, "latency_ms", GPT2),
-)  # fmt: skip
+)
 SOFTMAX = ("softmax.smoke.inference.float32.static.b256", "inductor")
 SMALL_CNN = ("tiny_cnn.smoke.inference.float32.static.b32", "inductor")
 SMALL_MLP = ("mlp.smoke.inference.float32.static.b64", "inductor")
 ON_CPU = (
-    Injection("slower", "Inductor may not vectorize", {"inductor": {"cpp.simdlen": 1}}, "latency_ms", SOFTMAX),
-    Injection("heavier", "folded copies of the weights", {"inductor": {"freezing": True}}, "peak_memory_gb", SMALL_MLP),
     Injection(
-        "later", "the code around the kernels is C++", {"inductor": {"cpp_wrapper": True}}, "cold_start_s", SMALL_MLP,
+        "slower",
+        "Inductor may not vectorize",
+        {"inductor": {"cpp.simdlen": 1}},
+        "latency_ms",
+        SOFTMAX,
     ),
     Injection(
-        "inexact", "Inductor computes relu wrongly", {"inductor": {"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}},
-        "drift", SMALL_CNN,
+        "heavier",
+        "folded copies of the weights",
+        {"inductor": {"freezing": True}},
+        "peak_memory_gb",
+        SMALL_MLP,
     ),
-)  # fmt: skip
+    Injection(
+        "later",
+        "the code around the kernels is C++",
+        {"inductor": {"cpp_wrapper": True}},
+        "cold_start_s",
+        SMALL_MLP,
+    ),
+    Injection(
+        "inexact",
+        "Inductor computes relu wrongly",
+        {"inductor": {"cpp.inject_relu_bug_TESTING_ONLY": "accuracy"}},
+        "drift",
+        SMALL_CNN,
+    ),
+)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=("measure", "judge"))
     parser.add_argument("out", type=Path, help="folder of the result files")
     parser.add_argument("--device", default="cuda:0")
@@ -87,7 +123,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=14)
     parser.add_argument("--turns", type=int, default=4, help="turns before the pairs are looked at")
     parser.add_argument("--budget-s", type=float, default=2, help="seconds of sampling in each job")
-    parser.add_argument("--only", action="append", help="an injection by its name; again for another")
+    parser.add_argument(
+        "--only", action="append", help="an injection by its name; again for another"
+    )
     given = parser.parse_args()
     all_of_them = ON_CPU if given.device == "cpu" else ON_GPU
     injections = tuple(one for one in all_of_them if given.only is None or one.name in given.only)
@@ -103,7 +141,9 @@ def main() -> int:
 
 
 def measure(given: argparse.Namespace, injections: tuple[Injection, ...]) -> int:
-    """Each case's warm-up and first turns, then one turn more of those that are not decided; the worst exit code."""
+    """Each case's warm-up and first turns, then one turn more of those that are not decided; the
+    worst exit code.
+    """
     until = time.monotonic() + given.minutes * 60
     cases = dict.fromkeys(one.case for one in injections)
     groups = [[one for one in injections if one.case == case] for case in cases]
@@ -124,32 +164,68 @@ def _wants_more(out: Path, injections: list[Injection]) -> bool:
     try:
         from tests.end_to_end.gpu_drill_pairs import wants_more
     except ModuleNotFoundError as missing:
-        print(f"{missing.name} is not installed: no look at the pairs, so no further turns", file=sys.stderr)
+        print(
+            f"{missing.name} is not installed: no look at the pairs, so no further turns",
+            file=sys.stderr,
+        )
         return False
-    asked = {one.name: [one.metric] for one in injections} | {CONTROL: [one.metric for one in injections]}
+    asked = {one.name: [one.metric] for one in injections} | {
+        CONTROL: [one.metric for one in injections]
+    }
     return wants_more(out / injections[0].name, PLAIN, asked)
 
 
-def _interleave(given: argparse.Namespace, until: float, injections: list[Injection], out: Path, turns: int) -> int:
-    """So many turns, less those that are there; the cold start brings the fingerprints that causes are told from."""
+def _interleave(
+    given: argparse.Namespace, until: float, injections: list[Injection], out: Path, turns: int
+) -> int:
+    """So many turns, less those that are there; the cold start brings the fingerprints that causes
+    are told from.
+    """
     first = injections[0]
     (benchmark, config), on_gpu = first.case, given.device != "cpu"
     threads = {"threads": 8, "compile_threads": 16} if on_gpu else {}
-    asked = {"budget_s": given.budget_s, "single_steps": 0, "starts": ["cold"], "keep_code": False, **threads}
-    job = {"benchmark": benchmark, "config": config, "device": given.device, "timeout_s": 300, "measure": asked}
+    asked = {
+        "budget_s": given.budget_s,
+        "single_steps": 0,
+        "starts": ["cold"],
+        "keep_code": False,
+        **threads,
+    }
+    job = {
+        "benchmark": benchmark,
+        "config": config,
+        "device": given.device,
+        "timeout_s": 300,
+        "measure": asked,
+    }
     folder = out / first.name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "list.jsonl").write_text(f"{json.dumps(job)}\n" * turns)
     labels = [PLAIN, *(one.name for one in injections), CONTROL]
     builds = [word for label in labels for word in ("--build", f"{label}={given.python}")]
-    variants = [word for one in injections for word in ("--variant", f"{one.name}={json.dumps(one.variant)}")]
-    command = [given.python, "-m", "benchmarks_suite", "interleave", str(folder / "list.jsonl"), str(folder)]
+    variants = [
+        word
+        for one in injections
+        for word in ("--variant", f"{one.name}={json.dumps(one.variant)}")
+    ]
+    command = [
+        given.python,
+        "-m",
+        "benchmarks_suite",
+        "interleave",
+        str(folder / "list.jsonl"),
+        str(folder),
+    ]
     minutes = max(0.0, until - time.monotonic()) / 60
-    return subprocess.run([*command, *builds, *variants, "--minutes", str(minutes)], check=False).returncode
+    return subprocess.run(
+        [*command, *builds, *variants, "--minutes", str(minutes)], check=False
+    ).returncode
 
 
 def judge(out: Path, injections: tuple[Injection, ...]) -> int:
-    """Print what was found of each injection and of each control; 1 where something came otherwise."""
+    """Print what was found of each injection and of each control; 1 where something came
+    otherwise.
+    """
     from tests.end_to_end.gpu_drill_judging import findings
     from tests.end_to_end.gpu_drill_pairs import labels, read
 
@@ -159,17 +235,25 @@ def judge(out: Path, injections: tuple[Injection, ...]) -> int:
         base, there = read(group, PLAIN), labels(group)
         for one in (one for one in injections if one.name in there):
             found = findings(base, read(group, one.name), JUDGED)
-            wrong += not any(each.metric == one.metric and each.cause == "compiler" for each in found)
+            wrong += not any(
+                each.metric == one.metric and each.cause == "compiler" for each in found
+            )
             print_rows(f"{one.what} ({one.case[0].partition('.')[0]})", found)
         silent = findings(base, read(group, CONTROL), JUDGED)
         wrong += any(each.state != "undecided" for each in silent)
         print_rows("nothing: the same build again", silent)
-    print(f"\n{wrong} came otherwise, or cannot be told yet." if wrong else "\nAll of it came as it should.")
+    print(
+        f"\n{wrong} came otherwise, or cannot be told yet."
+        if wrong
+        else "\nAll of it came as it should."
+    )
     return 1 if wrong else 0
 
 
 def print_rows(what: str, found: Any) -> None:
-    rows: Iterator[str] = (f"| {what} | {one.metric} | {one.effect} | {one.cause} | {one.evidence} |" for one in found)
+    rows: Iterator[str] = (
+        f"| {what} | {one.metric} | {one.effect} | {one.cause} | {one.evidence} |" for one in found
+    )
     print("\n".join(rows) if found else f"| {what} | nothing | | | |", flush=True)
 
 

@@ -1,4 +1,6 @@
-"""Judges results of two builds that were measured in turn as the site judges a confirmation, and tells the cause."""
+"""Judges results of two builds that were measured in turn as the site judges a confirmation, and
+tells the cause.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +16,11 @@ from tests.end_to_end.gpu_drill_pairs import Document, looked, state, value
 
 @dataclass(frozen=True)
 class Finding:
-    """One row: a change in a metric that the pairs confirmed or cannot decide yet, or a group that is not finished.
+    """One row: a change in a metric that the pairs confirmed or cannot decide yet, or a group that
+    is not finished.
 
-    effect in words; cause and its first evidence where it is confirmed, else what the site would do.
+    effect in words; cause and its first evidence where it is confirmed, else what the site would
+    do.
     """
 
     state: Literal["confirmed", "undecided", "unfinished"]
@@ -26,12 +30,16 @@ class Finding:
     evidence: str
 
 
-def findings(base: Sequence[Document], new: Sequence[Document], metrics: Sequence[str]) -> list[Finding]:
+def findings(
+    base: Sequence[Document], new: Sequence[Document], metrics: Sequence[str]
+) -> list[Finding]:
     """What there is to tell between two builds, of the metrics that both have."""
     turns = min(len(base), len(new))
     if turns < FEWEST:
         told = f"{turns} of the {FEWEST} turns that a first look needs"
-        return [Finding("unfinished", "not finished", told, "", "`measure` goes on where it stopped.")]
+        return [
+            Finding("unfinished", "not finished", told, "", "`measure` goes on where it stopped.")
+        ]
     found = [_finding(metric, base, new) for metric in metrics]
     return [one for one in found if one is not None]
 
@@ -44,12 +52,20 @@ def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> 
     if told == "undecided":
         says = f"after {outcome.pairs} pairs not decided: {_effect(outcome)}"
         more = outcome.verdict == "open"
-        on = f"The site would measure on, up to {MOST} pairs." if more else "The site would call it inconclusive."
+        on = (
+            f"The site would measure on, up to {MOST} pairs."
+            if more
+            else "The site would call it inconclusive."
+        )
         return Finding("undecided", metric, says, "", on)
     percent = outcome.unit == "percent"
-    change = Moved(METRICS[metric].label, outcome.effect, outcome.low, outcome.high) if percent else None
+    change = (
+        Moved(METRICS[metric].label, outcome.effect, outcome.low, outcome.high) if percent else None
+    )
     cause, evidence = attribute(_facts(metric, change, base, new))
-    return Finding("confirmed", metric, _effect(outcome), cause, evidence[0].says if evidence else "none")
+    return Finding(
+        "confirmed", metric, _effect(outcome), cause, evidence[0].says if evidence else "none"
+    )
 
 
 def _effect(outcome: Outcome) -> str:
@@ -57,25 +73,41 @@ def _effect(outcome: Outcome) -> str:
     return f"{outcome.effect:+.3g}{unit} ({outcome.low:+.3g} to {outcome.high:+.3g})"
 
 
-def _facts(metric: str, change: Moved | None, base: Sequence[Document], new: Sequence[Document]) -> Facts:
+def _facts(
+    metric: str, change: Moved | None, base: Sequence[Document], new: Sequence[Document]
+) -> Facts:
     return Facts(
-        metric=metric, unit=METRICS[metric].unit, change=change, eager=False, same_build=False, confirmed=True,
+        metric=metric,
+        unit=METRICS[metric].unit,
+        change=change,
+        eager=False,
+        same_build=False,
+        confirmed=True,
         control=_moved(CONTROLS.get(metric, ""), "The eager control", base, new),
         code=_code(base, new),
         differences=between(base[0]["environment"], new[0]["environment"]),
         phases=[one for key in PHASES if (one := _moved(key, METRICS[key].label, base, new))],
         eager_passes="eager" not in new[-1].get("arms", {}) if metric == "passed" else None,
-    )  # fmt: skip
+    )
 
 
-def _moved(metric: str, name: str, base: Sequence[Document], new: Sequence[Document]) -> Moved | None:
-    before, after = ([found for one in side if (found := value(one, metric)) is not None] for side in (base, new))
+def _moved(
+    metric: str, name: str, base: Sequence[Document], new: Sequence[Document]
+) -> Moved | None:
+    before, after = (
+        [found for one in side if (found := value(one, metric)) is not None] for side in (base, new)
+    )
     return moved(name, metric, before, after) if metric else None
 
 
 def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:
-    sides = [[one["compile"]["fingerprints"] for one in side if "compile" in one] for side in (base, new)]
+    sides = [
+        [one["compile"]["fingerprints"] for one in side if "compile" in one] for side in (base, new)
+    ]
     if not all(sides):
         return None
-    before, after = ({kind: frozenset(f[kind] for f in side if f.get(kind)) for kind in side[0]} for side in sides)
+    before, after = (
+        {kind: frozenset(f[kind] for f in side if f.get(kind)) for kind in side[0]}
+        for side in sides
+    )
     return Code(before, after, min(map(len, sides)))

@@ -1,4 +1,6 @@
-"""What pairs of results say, of two builds that were measured in turn: a confirmation's sequential test. No Django."""
+"""What pairs of results say, of two builds that were measured in turn: a confirmation's sequential
+test. No Django.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +19,11 @@ KEPT = ".jsonl.gz"
 
 def labels(group: Path) -> set[str]:
     """The builds of a group: folders of results, or kept files NAME.jsonl.gz."""
-    return {path.name.removesuffix(KEPT) for path in group.iterdir() if path.is_dir() or path.name.endswith(KEPT)}
+    return {
+        path.name.removesuffix(KEPT)
+        for path in group.iterdir()
+        if path.is_dir() or path.name.endswith(KEPT)
+    }
 
 
 def read(group: Path, label: str) -> list[Document]:
@@ -35,18 +41,29 @@ def value(document: Document, metric: str) -> float | None:
 
 
 def looked(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Outcome | None:
-    """What the sequential test says of the turns that have the metric on both sides; None where no turn has."""
-    turns = ((value(before, metric), value(after, metric)) for before, after in zip(base, new, strict=False))
-    pairs: list[Pair] = [(before, after) for before, after in turns if before is not None and after is not None]
+    """What the sequential test says of the turns that have the metric on both sides; None where no
+    turn has.
+    """
+    turns = (
+        (value(before, metric), value(after, metric))
+        for before, after in zip(base, new, strict=False)
+    )
+    pairs: list[Pair] = [
+        (before, after) for before, after in turns if before is not None and after is not None
+    ]
     if not pairs:
         return None
     settings = settings_of(METRICS[metric])
-    suspected = judge([before for before, _ in pairs], [after for _, after in pairs], settings).effect
+    suspected = judge(
+        [before for before, _ in pairs], [after for _, after in pairs], settings
+    ).effect
     return look(pairs, suspected, settings)
 
 
 def state(outcome: Outcome, metric: str, base: Sequence[Document]) -> State:
-    """Whether there is something to tell; what is smaller than is worth telling is nothing, whatever may come."""
+    """Whether there is something to tell; what is smaller than is worth telling is nothing,
+    whatever may come.
+    """
     known, least = METRICS[metric], 0.0
     if outcome.unit == "percent":
         level = max((abs(value(one, metric) or 0.0) for one in base), default=0.0)
@@ -57,9 +74,15 @@ def state(outcome: Outcome, metric: str, base: Sequence[Document]) -> State:
 
 
 def wants_more(group: Path, base: str, metrics: Mapping[str, Sequence[str]]) -> bool:
-    """Whether the site would measure one more pair: of a build (label -> its metrics) in one of its metrics."""
+    """Whether the site would measure one more pair: of a build (label -> its metrics) in one of its
+    metrics.
+    """
     before = read(group, base)
-    return any(_open(metric, before, read(group, label)) for label, asked in metrics.items() for metric in asked)
+    return any(
+        _open(metric, before, read(group, label))
+        for label, asked in metrics.items()
+        for metric in asked
+    )
 
 
 def _open(metric: str, base: Sequence[Document], new: Sequence[Document]) -> bool:

@@ -1,8 +1,9 @@
-"""Pictures of every page of a running site: python -m tests.end_to_end.screenshots http://127.0.0.1:8000 [FOLDER].
+"""Pictures of every page of a running site: python -m tests.end_to_end.screenshots
+http://127.0.0.1:8000 [FOLDER].
 
-Without FOLDER the few that the documentation shows are written to docs/screenshots; with it every page, at desk and
-phone width, in both themes, whole. The pages are found by following links, so the site needs a result and must be
-readable without signing in.
+Without FOLDER the few that the documentation shows are written to docs/screenshots; with it every
+page, at desk and phone width, in both themes, whole. The pages are found by following links, so the
+site needs a result and must be readable without signing in.
 """
 
 import sys
@@ -50,7 +51,9 @@ LINKS = {  # page -> where a link to it is found, and which
 
 
 def addresses(page: Page) -> dict[str, str]:
-    """The address of each page, found by following links; a page that nothing leads to yet is left out."""
+    """The address of each page, found by following links; a page that nothing leads to yet is left
+    out.
+    """
     found: dict[str, str] = {}
     for name, (start, link) in LINKS.items():
         page.goto(start.format(**found))
@@ -62,9 +65,13 @@ def addresses(page: Page) -> dict[str, str]:
     return found
 
 
-def pictures(browser: Browser, site: str, theme: str, width: ViewportSize) -> Iterator[tuple[str, Page]]:
+def pictures(
+    browser: Browser, site: str, theme: str, width: ViewportSize
+) -> Iterator[tuple[str, Page]]:
     """(name, page), drawn, for each page of the site."""
-    page = browser.new_page(base_url=site, viewport=width, color_scheme="dark" if theme == "dark" else "light")
+    page = browser.new_page(
+        base_url=site, viewport=width, color_scheme="dark" if theme == "dark" else "light"
+    )
     for name, address in addresses(page).items():
         page.goto(address)
         yield name, drawn(page)
@@ -80,7 +87,9 @@ def main(site: str, folder: Path | None) -> None:
                 for name, page in pictures(browser, site, theme, width):
                     if folder or (name, width, theme) in SHOWN:
                         kind = "phone" if width is PHONE else "desk"
-                        page.screenshot(path=target / f"{name}-{kind}-{theme}.png", full_page=folder is not None)
+                        page.screenshot(
+                            path=target / f"{name}-{kind}-{theme}.png", full_page=folder is not None
+                        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Alerts in a real browser: looked at, chosen with the keyboard, triaged; in both themes and on a phone."""
+"""Alerts in a real browser: looked at, chosen with the keyboard, triaged; in both themes and on a
+phone.
+"""
 
 import re
 from typing import Any
@@ -15,14 +17,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with a history and what the detector finds in it."""
+    """A window in which an operator is signed in, on a site with a history and what the detector
+    finds in it.
+    """
     pages.history()
     pages.alerts()
     return context.new_page()
 
 
 def confirmed() -> AlertGroup:
-    found = AlertGroup.objects.filter(state=AlertState.CONFIRMED, alerts__confirmation="confirmed").first()
+    found = AlertGroup.objects.filter(
+        state=AlertState.CONFIRMED, alerts__confirmation="confirmed"
+    ).first()
     assert found
     return found
 

@@ -1,7 +1,8 @@
-"""Two releases that nobody has installed, as a new user meets them: added and compared in the admin, or by one command.
+"""Two releases that nobody has installed, as a new user meets them: added and compared in the
+admin, or by one command.
 
-Everything is real: the package index, `uv`, torch, the browser. Minutes and gigabytes. `make test-slow ARGS="-k
-compare_first_time -s"`; REAL_BUILDS names the two releases, as "2.9.1 2.10.0".
+Everything is real: the package index, `uv`, torch, the browser. Minutes and gigabytes. `make
+test-slow ARGS="-k compare_first_time -s"`; REAL_BUILDS names the two releases, as "2.9.1 2.10.0".
 """
 
 import os
@@ -20,7 +21,12 @@ from playwright.sync_api import Page, expect
 from tests.builders.chromium import DESK, chromium
 from tests.builders.local_site import OURS, ROOT, LocalSite, local_site
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.compiles, pytest.mark.timeout(7200)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.compiles,
+    pytest.mark.timeout(7200),
+]
 BASE, NEW = os.environ.get("REAL_BUILDS", "2.9.1 2.10.0").split()[:2]
 MLP = "mlp.smoke.inference.float32.static.b64"
 PATIENCE_S = 3000
@@ -61,13 +67,15 @@ def test_two_builds_added_in_the_admin_are_compared_both_installed_and_measured(
     add_build(tab, NEW)
     tab.goto("/admin/dashboard/torchbuild/")
     for version in (BASE, NEW):
-        tab.get_by_role("row").filter(has=tab.get_by_role("link", name=version, exact=True)).get_by_role(
-            "checkbox"
-        ).check()
+        tab.get_by_role("row").filter(
+            has=tab.get_by_role("link", name=version, exact=True)
+        ).get_by_role("checkbox").check()
     tab.locator("select[name=action]").select_option(label="Compare")
     tab.get_by_role("button", name=re.compile("Run|Go")).first.click()
     tab.locator("#id_benchmarks").evaluate(
-        "(select, name) => { for (const option of select.options) option.selected = option.text === name }", MLP
+        "(select, name) => { for (const option of select.options) option.selected = option.text "
+        "=== name }",
+        MLP,
     )
     tab.get_by_label("Repeats").fill("2")
     tab.get_by_role("button", name="Measure both now").click()
@@ -91,11 +99,26 @@ def wait_until_it_ended(tab: Page) -> None:
 
 
 def test_the_same_is_one_command(site: LocalSite, tab: Page) -> None:
-    command = ["manage.py", "compare_builds", BASE, NEW, "--benchmark", MLP, "--repeats", "1", "--follow"]
+    command = [
+        "manage.py",
+        "compare_builds",
+        BASE,
+        NEW,
+        "--benchmark",
+        MLP,
+        "--repeats",
+        "1",
+        "--follow",
+    ]
     inherited = {name: value for name, value in os.environ.items() if name not in OURS}
     environment = {**inherited, "VAR_DIR": str(site.var)}
     done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     sys.stdout.write(done.stdout)
     assert "4 of 4 jobs, 0 not passed" in done.stdout, done.stderr

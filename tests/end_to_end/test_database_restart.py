@@ -1,4 +1,6 @@
-"""Postgres is stopped and started under a site that goes on running: it says so, and comes back by itself."""
+"""Postgres is stopped and started under a site that goes on running: it says so, and comes back by
+itself.
+"""
 
 from collections.abc import Iterator
 
@@ -19,7 +21,9 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 
 
 @pytest.fixture(scope="module")
-def site(postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebProcess]:
+def site(
+    postgres: EmbeddedPostgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WebProcess]:
     with web_process(tmp_path_factory.mktemp("var"), postgres.url) as started:
         yield started
 
@@ -35,7 +39,9 @@ def without_database(postgres: EmbeddedPostgres, site: WebProcess) -> Iterator[W
 
 
 @pytest.mark.parametrize("address", ["/", "/runs/", "/fleet/"])
-def test_while_postgres_is_down_a_page_is_503_and_says_so(without_database: WebProcess, address: str) -> None:
+def test_while_postgres_is_down_a_page_is_503_and_says_so(
+    without_database: WebProcess, address: str
+) -> None:
     answer = without_database.ask.get(address)
     assert (answer.status_code, answer.headers.get("Retry-After")) == (503, "5")
     assert "<h1>The database does not answer</h1>" in answer.text
@@ -43,11 +49,18 @@ def test_while_postgres_is_down_a_page_is_503_and_says_so(without_database: WebP
 
 
 def test_while_postgres_is_down_programs_are_told_in_json(without_database: WebProcess) -> None:
-    answer = without_database.ask.post("/api/v1/worker/alive", headers={"Authorization": "Bearer x"}, json={})
-    assert (answer.status_code, answer.json()["detail"][:29]) == (503, "The database does not answer.")
+    answer = without_database.ask.post(
+        "/api/v1/worker/alive", headers={"Authorization": "Bearer x"}, json={}
+    )
+    assert (answer.status_code, answer.json()["detail"][:29]) == (
+        503,
+        "The database does not answer.",
+    )
 
 
-def test_while_postgres_is_down_the_process_is_healthy_and_not_ready(without_database: WebProcess) -> None:
+def test_while_postgres_is_down_the_process_is_healthy_and_not_ready(
+    without_database: WebProcess,
+) -> None:
     assert without_database.ask.get("/healthz").status_code == 200
     answer = without_database.ask.get("/readyz")
     assert (answer.status_code, answer.json()["database"][:17]) == (503, "cannot be reached")
@@ -58,6 +71,7 @@ def test_when_postgres_is_back_the_same_process_serves_again(
 ) -> None:
     without_database.wait_until("/", 503)
     postgres.start()
-    answers = [without_database.ask.get("/") for _ in range(20)]  # every thread of it: no dead connection is left
+    # Every thread of it: no dead connection is left
+    answers = [without_database.ask.get("/") for _ in range(20)]
     assert {answer.status_code for answer in answers} == {200}
     assert without_database.is_running()

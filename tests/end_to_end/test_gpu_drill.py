@@ -1,4 +1,6 @@
-"""The GPU drill's judgement: of result files whose change is known, and of those that an H100 left."""
+"""The GPU drill's judgement: of result files whose change is known, and of those that an H100
+left.
+"""
 
 import json
 import sys
@@ -11,7 +13,16 @@ import pytest
 from benchmarks_suite.harness import recorded
 from dashboard.confirming import FEWEST, MOST
 from tests.builders import site
-from tests.end_to_end.gpu_drill import CONTROL, JUDGED, ON_CPU, ON_GPU, PLAIN, WARM_UP, judge, measure
+from tests.end_to_end.gpu_drill import (
+    CONTROL,
+    JUDGED,
+    ON_CPU,
+    ON_GPU,
+    PLAIN,
+    WARM_UP,
+    judge,
+    measure,
+)
 from tests.end_to_end.gpu_drill_judging import Finding, findings
 from tests.end_to_end.gpu_drill_pairs import KEPT, labels, read, wants_more
 
@@ -45,14 +56,24 @@ def side(
     turns: int = FEWEST,
     **more: Any,
 ) -> None:
-    """A process for each turn; the compiled and the eager step take so many times as long as usual."""
+    """A process for each turn; the compiled and the eager step take so many times as long as
+    usual.
+    """
     for turn in range(turns):
         latency, each = LATENCIES[turn % 4], times[turn % 4] if isinstance(times, tuple) else times
-        values = {"latency_ms": latency * each, "eager_latency_ms": 2 * latency * eager, "peak_memory_gb": 2.0, **more}
+        values = {
+            "latency_ms": latency * each,
+            "eager_latency_ms": 2 * latency * eager,
+            "peak_memory_gb": 2.0,
+            **more,
+        }
         document = {
-            "schema": "result.v1", "status": "pass", "metrics": {key: {"value": one} for key, one in values.items()},
-            "environment": site.environment(), "compile": {"fingerprints": {**GRAPHS, "kernels": kernels}},
-        }  # fmt: skip
+            "schema": "result.v1",
+            "status": "pass",
+            "metrics": {key: {"value": one} for key, one in values.items()},
+            "environment": site.environment(),
+            "compile": {"fingerprints": {**GRAPHS, "kernels": kernels}},
+        }
         place = group / label / f"{turn:03d}"
         place.mkdir(parents=True)
         (place / "result.json").write_text(json.dumps(document))
@@ -117,7 +138,12 @@ def test_a_turn_that_failed_on_one_side_makes_no_pair_with_another_turn(tmp_path
 
 @pytest.mark.parametrize(
     ("turns", "times", "more"),
-    [(FEWEST, SCATTERED, True), (FEWEST - 1, 1.0, True), (FEWEST, 1.0, False), (FEWEST, 1.5, False)],
+    [
+        (FEWEST, SCATTERED, True),
+        (FEWEST - 1, 1.0, True),
+        (FEWEST, 1.0, False),
+        (FEWEST, 1.5, False),
+    ],
 )
 def test_one_more_turn_is_wanted_while_the_pairs_do_not_decide(
     tmp_path: Path, turns: int, times: float | tuple[float, ...], more: bool
@@ -126,21 +152,31 @@ def test_one_more_turn_is_wanted_while_the_pairs_do_not_decide(
     assert wants_more(tmp_path, PLAIN, {"variant": ["latency_ms"]}) == more
 
 
-@pytest.mark.parametrize(("times", "turns"), [([1.6, 1.61, 1.59, 1.6], 4), ([2.0, 1.3, 1.7, 1.6], 5)])
-def test_measuring_goes_on_until_the_pairs_decide(tmp_path: Path, times: list[float], turns: int) -> None:
+@pytest.mark.parametrize(
+    ("times", "turns"), [([1.6, 1.61, 1.59, 1.6], 4), ([2.0, 1.3, 1.7, 1.6], 5)]
+)
+def test_measuring_goes_on_until_the_pairs_decide(
+    tmp_path: Path, times: list[float], turns: int
+) -> None:
     python = tmp_path / "python"
     python.write_text(STAND_IN.format(python=sys.executable, times=times))
     python.chmod(0o700)
-    given = Namespace(out=tmp_path / "out", device="cpu", python=str(python), minutes=5, turns=FEWEST, budget_s=1)
+    given = Namespace(
+        out=tmp_path / "out", device="cpu", python=str(python), minutes=5, turns=FEWEST, budget_s=1
+    )
     assert measure(given, ON_CPU[:1]) == 0
-    assert [len(read(given.out / "slower", label)) for label in (PLAIN, "slower", CONTROL)] == [turns] * 3
+    assert [len(read(given.out / "slower", label)) for label in (PLAIN, "slower", CONTROL)] == [
+        turns
+    ] * 3
     assert len(read(given.out / WARM_UP / "slower", PLAIN)) == 1
 
 
 def test_kept_files_say_what_the_folders_said(tmp_path: Path) -> None:
     said = found(tmp_path / "folders", times=1.1, kernels="c")
     for label in labels(tmp_path / "folders"):
-        recorded.keep(recorded.read(tmp_path / "folders" / label), tmp_path / "kept" / f"{label}{KEPT}")
+        recorded.keep(
+            recorded.read(tmp_path / "folders" / label), tmp_path / "kept" / f"{label}{KEPT}"
+        )
     kept = tmp_path / "kept"
     assert labels(kept) == {PLAIN, "variant"}
     assert findings(read(kept, PLAIN), read(kept, "variant"), JUDGED) == said

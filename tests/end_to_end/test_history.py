@@ -9,18 +9,30 @@ import pytest
 
 from tests.end_to_end import history
 
-ASKED = ["list", "--benchmark", "mlp.smoke.inference.float32.static.b64", "--variant", '{"inductor": {"x": 1}}']
+ASKED = [
+    "list",
+    "--benchmark",
+    "mlp.smoke.inference.float32.static.b64",
+    "--variant",
+    '{"inductor": {"x": 1}}',
+]
 
 
 def test_the_list_has_rounds_of_both_builds_and_then_pairs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["history", *ASKED, "--label", "2.13.0~slow", "--rounds-after", "8"])
+    monkeypatch.setattr(
+        sys, "argv", ["history", *ASKED, "--label", "2.13.0~slow", "--rounds-after", "8"]
+    )
     assert history.main() == 0
     jobs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     told = [(job["purpose"], job.get("build", "plain")) for job in jobs]
     assert told[:30] == [("scheduled", "plain")] * 24 + [("scheduled", "2.13.0~slow")] * 6
-    assert told[30:] == [("confirmation", "plain"), ("confirmation", "2.13.0~slow")] * 6 + [("scheduled", "plain")] * 8
+    assert (
+        told[30:]
+        == [("confirmation", "plain"), ("confirmation", "2.13.0~slow")] * 6
+        + [("scheduled", "plain")] * 8
+    )
 
 
 def test_results_are_kept_in_the_order_of_the_list(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""The main job as a new user meets it: everything started, real models measured, the numbers in a browser.
+"""The main job as a new user meets it: everything started, real models measured, the numbers in a
+browser.
 
-One story in the order of the tests; they share one running system. Nothing here is faked: embedded Postgres and Valkey,
-the Celery worker, torch, Chromium. No fixture is called `page` or `browser`: pytest-playwright gives tests that use
-such a name a parameter, and pytest would run them apart from the others.
+One story in the order of the tests; they share one running system. Nothing here is faked: embedded
+Postgres and Valkey, the Celery worker, torch, Chromium. No fixture is called `page` or `browser`:
+pytest-playwright gives tests that use such a name a parameter, and pytest would run them apart from
+the others.
 """
 
 import http.client
@@ -64,7 +66,9 @@ def tab(window: Browser, site: LocalSite, complaints: list[str]) -> Page:
 
 
 def points(tab: Page, benchmark: str, config: str) -> int:
-    """How many passing points of this config the site has, by the series page's export: it costs no rendering."""
+    """How many passing points of this config the site has, by the series page's export: it costs no
+    rendering.
+    """
     exported = tab.request.get(f"/series/{benchmark}/export.json").json()["data"]
     return sum(datum["config"] == config and datum["status"] == "pass" for datum in exported)
 
@@ -90,7 +94,9 @@ def test_whoever_asks_again_after_some_seconds_may_use_the_same_connection(site:
         assert connection.getresponse().read()
 
 
-def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(tab: Page) -> None:
+def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inductor(
+    tab: Page,
+) -> None:
     for config in ("eager", "inductor"):
         wait_for_a_point(tab, GPT2, config)
     tab.goto(f"/series/{GPT2}/")
@@ -98,13 +104,22 @@ def test_the_series_page_of_a_real_model_shows_a_point_for_eager_and_for_inducto
         measured = tab.locator("tr", has=tab.get_by_role("cell", name=config, exact=True))
         expect(measured.filter(has_text="pass")).to_have_count(1)
     expect(tab.locator(".plot .main-svg").first).to_be_visible()
-    assert tab.locator(".plot").first.evaluate("plot => plot.data.filter(trace => trace.y?.length).length") >= 2
+    assert (
+        tab.locator(".plot").first.evaluate(
+            "plot => plot.data.filter(trace => trace.y?.length).length"
+        )
+        >= 2
+    )
 
 
 def test_the_job_behind_a_point_tells_how_it_was_measured(tab: Page) -> None:
     tab.goto(f"/series/{GPT2}/")
-    tab.locator("tr", has=tab.get_by_role("cell", name="inductor", exact=True)).locator("th a").first.click()
-    expect(tab.locator("main")).to_contain_text(f"python -m benchmarks_suite run --benchmark {GPT2} --config inductor")
+    tab.locator("tr", has=tab.get_by_role("cell", name="inductor", exact=True)).locator(
+        "th a"
+    ).first.click()
+    expect(tab.locator("main")).to_contain_text(
+        f"python -m benchmarks_suite run --benchmark {GPT2} --config inductor"
+    )
     for title in ("Samples", "Accuracy", "Environment"):
         expect(tab.get_by_role("heading", name=title, exact=True)).to_be_visible()
 
@@ -128,7 +143,9 @@ def test_a_run_is_cancelled_from_its_page(tab: Page) -> None:
 def test_run_now_in_the_admin_adds_a_second_point_while_its_page_follows(tab: Page) -> None:
     tab.goto("/admin/dashboard/run/add/")
     tab.locator("#id_benchmarks").evaluate(
-        "(select, name) => { for (const option of select.options) option.selected = option.text === name }", MLP
+        "(select, name) => { for (const option of select.options) option.selected = option.text "
+        "=== name }",
+        MLP,
     )
     tab.get_by_label("eager", exact=True).check()
     tab.get_by_role("button", name="Run now").click()
@@ -149,9 +166,15 @@ def test_no_page_complained_in_the_browser_on_the_way(complaints: list[str]) -> 
     assert complaints == []
 
 
-def test_ctrl_c_stops_it_and_the_next_start_has_all_data(site: LocalSite, var: Path, window: Browser) -> None:
+def test_ctrl_c_stops_it_and_the_next_start_has_all_data(
+    site: LocalSite, var: Path, window: Browser
+) -> None:
     assert site.stop() == 0
     with local_site(var) as again:
-        assert not any("password" in line for line in again.lines), "\n".join([*site.lines[-20:], *again.lines])
+        assert not any("password" in line for line in again.lines), "\n".join(
+            [*site.lines[-20:], *again.lines]
+        )
         later = window.new_page(base_url=again.url)
-        assert points(later, MLP, "eager") == 2, later.request.get(f"/series/{MLP}/export.json").text()
+        assert points(later, MLP, "eager") == 2, later.request.get(
+            f"/series/{MLP}/export.json"
+        ).text()

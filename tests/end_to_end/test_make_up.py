@@ -68,7 +68,9 @@ def test_manage_py_works_by_hand_beside_it(up: LocalSite) -> None:
 
 def by_hand(site: LocalSite) -> dict[str, str]:
     """A person's environment: no setting but where the data are."""
-    return {name: value for name, value in os.environ.items() if name not in OURS} | {"VAR_DIR": str(site.var)}
+    return {name: value for name, value in os.environ.items() if name not in OURS} | {
+        "VAR_DIR": str(site.var)
+    }
 
 
 def test_the_benchmark_worker_holds_no_secret_of_the_site(up: LocalSite) -> None:
@@ -114,7 +116,9 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_kill_9_leaves_nothing_behind_the_next_start_has_all_data_and_ctrl_c_ends_it_cleanly() -> None:
+def test_kill_9_leaves_nothing_behind_the_next_start_has_all_data_and_ctrl_c_ends_it_cleanly() -> (
+    None
+):
     with open_folder() as folder:
         with local_site(folder / "var") as killed:
             key, left = local_env.read(killed.var)["SECRET_KEY"], children(killed)
@@ -130,8 +134,12 @@ def test_kill_9_leaves_nothing_behind_the_next_start_has_all_data_and_ctrl_c_end
     assert [pid for pid in left if processes.runs(pid)] == []
 
 
-def test_a_database_that_does_not_answer_ends_the_start_before_anything_runs(tmp_path: Path) -> None:
-    site = LocalSite(tmp_path / "var", free_port(), {"DATABASE_URL": "postgresql://127.0.0.1:1/none"})
+def test_a_database_that_does_not_answer_ends_the_start_before_anything_runs(
+    tmp_path: Path,
+) -> None:
+    site = LocalSite(
+        tmp_path / "var", free_port(), {"DATABASE_URL": "postgresql://127.0.0.1:1/none"}
+    )
     site.wait_for("the Postgres of DATABASE_URL does not answer", 60)
     assert processes.wait_until(lambda: not processes.runs(site.pid), GONE_S)
     assert site.stop() == 1

@@ -1,7 +1,9 @@
-"""A morning at the dashboard, with a made-up and a recorded history: light at a desk, dark on a phone.
+"""A morning at the dashboard, with a made-up and a recorded history: light at a desk, dark on a
+phone.
 
-The rest of the day lies beside what it is about: from a red cell to the command in test_trends_browser.py, triage in
-test_alerts_browser.py, saved views in test_pages_browser.py, a run from the admin until its end in test_main_job.py.
+The rest of the day lies beside what it is about: from a red cell to the command in
+test_trends_browser.py, triage in test_alerts_browser.py, saved views in test_pages_browser.py, a
+run from the admin until its end in test_main_job.py.
 """
 
 import re
@@ -19,12 +21,17 @@ from tests.builders import pages
 from tests.builders.chromium import DESK, PHONE, drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-RECORDED = [Path(__file__).parents[1] / "data" / f"h100_{session}" for session in ("two_releases", "third", "fourth")]
+RECORDED = [
+    Path(__file__).parents[1] / "data" / f"h100_{session}"
+    for session in ("two_releases", "third", "fourth")
+]
 
 
 @pytest.fixture(params=[("light", DESK), ("dark", PHONE)], ids=["desk", "phone"])
 def page(request: pytest.FixtureRequest, context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with both histories and a fleet at work."""
+    """A window in which an operator is signed in, on a site with both histories and a fleet at
+    work.
+    """
     pages.history()
     pages.alerts()
     pages.fleet_at_work()
@@ -44,7 +51,9 @@ def fact(page: Page, name: str) -> Any:
 
 def test_ten_seconds_tell_what_changed_and_whether_to_care(page: Page) -> None:
     page.goto(f"/?machine={KEY}&track={KEY}")
-    open_groups = AlertGroup.objects.filter(state__in=["suspected", "confirming", "confirmed", "acknowledged"])
+    open_groups = AlertGroup.objects.filter(
+        state__in=["suspected", "confirming", "confirmed", "acknowledged"]
+    )
     needs = page.locator(".callout", has_text="This needs somebody")
     expect(needs).to_contain_text("gone")  # a worker that fell silent
     for seen in (needs, fact(page, "Open alerts"), fact(page, "Failing"), fact(page, "Got worse")):
@@ -61,7 +70,8 @@ def test_two_recorded_releases_are_compared_down_to_the_command_of_one_job(page:
     page.get_by_role("link", name="Compare two …").click()
     expect(page.locator("h1")).to_have_text(re.compile(r"2\.11\.0\+cu130\s+to\s+2\.13\.0\+cu130\?"))
     expect(page.locator("#cases-section")).to_contain_text("1 of 18 changed significantly")
-    expect(page.get_by_label("The answer")).to_contain_text("For certain: gpt2")  # in training: 52 to 76 ms
+    # In training: 52 to 76 ms
+    expect(page.get_by_label("The answer")).to_contain_text("For certain: gpt2")
     if page.viewport_size == PHONE:  # there the cases are folded
         expect(page.get_by_label("Metric")).to_be_hidden()
         page.locator("#cases-section summary").first.press("Enter")

@@ -1,4 +1,5 @@
-"""The main job on a "machine" that has torch and reaches no package index: packed, unpacked, measured, imported.
+"""The main job on a "machine" that has torch and reaches no package index: packed, unpacked,
+measured, imported.
 
 Minutes: all wheels of the site, from the package index that pip is configured with.
 """
@@ -23,7 +24,11 @@ from runner import portable
 from tests.builders.local_site import OURS, ROOT, free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(3600)]
-MLP = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "inductor", "measure": {"budget_s": 1}}
+MLP = {
+    "benchmark": "mlp.smoke.inference.float32.static.b64",
+    "config": "inductor",
+    "measure": {"budget_s": 1},
+}
 NO_FUSION = {"variant": {"inductor": {"epilogue_fusion": False}}}
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -51,9 +56,15 @@ def needed(name: str, known: set[str]) -> set[str]:
 def a_machine(folder: Path) -> str:
     """An interpreter that has torch and what torch needs, and nothing else."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    here, there = Path(sysconfig.get_path("purelib")), folder / "lib" / f"python{HERE}" / "site-packages"
+    here, there = (
+        Path(sysconfig.get_path("purelib")),
+        folder / "lib" / f"python{HERE}" / "site-packages",
+    )
     for name in needed("torch", set()):
-        for entry in {file.parts[0] for file in importlib.metadata.files(name) or ()} - {"..", "__pycache__"}:
+        for entry in {file.parts[0] for file in importlib.metadata.files(name) or ()} - {
+            "..",
+            "__pycache__",
+        }:
             if not (there / entry).exists():
                 (there / entry).symlink_to(here / entry)
     return str(folder / "bin" / "python")
@@ -68,7 +79,9 @@ def a_checkout(folder: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_a_list_is_measured_where_no_index_is_reached(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_is_measured_where_no_index_is_reached(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(portable, "PRESET", 0)
     portable.pack([str(ROOT / "docker" / "requirements.txt")], HERE, place / "pieces")
     (place / "list.jsonl").write_text(f"{json.dumps(MLP)}\n{json.dumps(MLP | NO_FUSION)}\n")
@@ -79,8 +92,20 @@ def test_a_list_is_measured_where_no_index_is_reached(place: Path, monkeypatch: 
         "PORT": str(free_port()),
         "WORKER_LOCK_DIR": str(place),
     }
-    offline = [a_machine(place / "machine"), "-m", "dashboard.local", "offline", "../pieces", "../list.jsonl", "../out"]
-    subprocess.run(offline, cwd=a_checkout(place / "checkout"), env={**inherited, **variables}, check=True)
-    statuses = [json.loads(path.read_text())["status"] for path in sorted((place / "out").glob("*.json"))]
+    offline = [
+        a_machine(place / "machine"),
+        "-m",
+        "dashboard.local",
+        "offline",
+        "../pieces",
+        "../list.jsonl",
+        "../out",
+    ]
+    subprocess.run(
+        offline, cwd=a_checkout(place / "checkout"), env={**inherited, **variables}, check=True
+    )
+    statuses = [
+        json.loads(path.read_text())["status"] for path in sorted((place / "out").glob("*.json"))
+    ]
     assert statuses == ["pass", "pass"]
     assert import_results(sources=sources_in(place / "out")).added == 2

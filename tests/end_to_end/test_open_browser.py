@@ -61,7 +61,9 @@ def elsewhere(live_server: LiveServer, page: Page) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/"
 
 
-def test_a_page_of_another_site_shows_the_chart_and_no_other_page(page: Page, elsewhere: str) -> None:
+def test_a_page_of_another_site_shows_the_chart_and_no_other_page(
+    page: Page, elsewhere: str
+) -> None:
     page.goto(elsewhere)
     chart, whole = (page.frame_locator(f"iframe >> nth={number}") for number in (0, 1))
     expect(chart.locator(".main-svg").first).to_be_visible(timeout=20_000)

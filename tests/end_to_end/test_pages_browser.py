@@ -1,4 +1,6 @@
-"""The pages in a real browser: charts, themes, keyboard, phone, and what changes while one looks."""
+"""The pages in a real browser: charts, themes, keyboard, phone, and what changes while one
+looks.
+"""
 
 import re
 from typing import Any
@@ -40,7 +42,16 @@ def addresses(run: Run) -> list[str]:
         f"/jobs/{job.pk}/",
         f"/series/{job.benchmark}/?metric=drift",
     ]
-    return ["/", "/benchmarks/", "/search/?q=in", "/views/", "/runs/", "/fleet/", "/glossary/", *of_one]
+    return [
+        "/",
+        "/benchmarks/",
+        "/search/?q=in",
+        "/views/",
+        "/runs/",
+        "/fleet/",
+        "/glossary/",
+        *of_one,
+    ]
 
 
 def full_job() -> Job:
@@ -58,7 +69,9 @@ def test_axe_finds_no_fault_on_any_page(page: Page, run: Run, theme: Any) -> Non
     assert "".join(faults(page, address) for address in addresses(run)) == ""
 
 
-def test_axe_finds_no_fault_on_the_pages_of_strangers(browser: Browser, live_server: LiveServer) -> None:
+def test_axe_finds_no_fault_on_the_pages_of_strangers(
+    browser: Browser, live_server: LiveServer
+) -> None:
     page = browser.new_page(base_url=live_server.url)
     assert "".join(faults(page, address) for address in ("/sign-in/", "/nothing/")) == ""
     page.close()
@@ -82,7 +95,9 @@ def test_a_chosen_theme_is_remembered(page: Page) -> None:
 
 def test_a_chart_follows_the_theme(page: Page) -> None:
     page.emulate_media(color_scheme="light")
-    color = "document.querySelector('.plot').data.find(trace => trace.meta.role === 'line').line.color"
+    color = (
+        "document.querySelector('.plot').data.find(trace => trace.meta.role === 'line').line.color"
+    )
     before = series(page).evaluate(color)
     page.get_by_role("button", name="Switch to the dark theme").click()
     assert page.evaluate(color) != before
@@ -117,7 +132,9 @@ def test_choosing_a_config_changes_chart_table_and_address_and_back_undoes_it(pa
     page.get_by_label("regional", exact=True).check()
     page.wait_for_url(re.compile("config=regional"))
     expect(page.get_by_role("row").filter(has_text="regional").first).to_be_visible()
-    traces = "document.querySelector('.plot').data.filter(t => t.meta.role === 'line').map(t => t.name)"
+    traces = (
+        "document.querySelector('.plot').data.filter(t => t.meta.role === 'line').map(t => t.name)"
+    )
     assert drawn(page).evaluate(traces) == ["eager", "regional"]
     assert page.evaluate("document.activeElement.id") == "filter-regional"
     page.go_back()
@@ -153,7 +170,9 @@ def test_the_first_tab_leads_past_the_navigation(page: Page) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
-def test_times_are_told_in_the_viewers_zone(browser: Browser, context: BrowserContext, run: Run) -> None:
+def test_times_are_told_in_the_viewers_zone(
+    browser: Browser, context: BrowserContext, run: Run
+) -> None:
     page = context.new_page()
     page.goto(f"/runs/{run.pk}/")
     expect(page.locator("time").first).to_have_text(re.compile("ago|now"))
@@ -164,7 +183,12 @@ def test_a_run_is_followed_until_it_ends(page: Page, run: Run) -> None:
     page.goto(f"/runs/{run.pk}/")
     expect(page.locator("#live")).to_contain_text("7 of 12")
     left = Job.objects.filter(run=run, state__in=[JobState.RUNNING, JobState.QUEUED])
-    left.update(state=JobState.DONE, status=Status.PASS, claimed_at=timezone.now(), finished_at=timezone.now())
+    left.update(
+        state=JobState.DONE,
+        status=Status.PASS,
+        claimed_at=timezone.now(),
+        finished_at=timezone.now(),
+    )
     refresh_runs(run_ids=[run.pk])
     expect(page.locator("#live")).to_contain_text("completed", timeout=10_000)
     expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
@@ -197,7 +221,8 @@ def test_people_sign_in_and_are_taken_back(browser: Browser, live_server: LiveSe
     page.close()
 
 
-# --- Search and saved views -------------------------------------------------------------------------------------------
+# --- Search and saved views
+# -------------------------------------------------------------------------------------------
 def test_a_slash_leads_to_the_search_and_the_arrows_to_what_it_finds(page: Page) -> None:
     page.goto("/fleet/")
     page.keyboard.press("/")
@@ -239,7 +264,9 @@ def test_a_column_of_the_matrix_sorts_by_its_head(page: Page) -> None:
     page.goto("/benchmarks/")
     page.get_by_role("link", name="regional", exact=True).click()
     page.wait_for_url(re.compile("sort=regional"))
-    expect(page.get_by_role("columnheader", name="regional")).to_have_attribute("aria-sort", "descending")
+    expect(page.get_by_role("columnheader", name="regional")).to_have_attribute(
+        "aria-sort", "descending"
+    )
 
 
 def test_open_menus_and_hits_pass_axe(page: Page) -> None:

@@ -1,4 +1,5 @@
-"""Real torch releases from the package index, installed side by side on this machine and measured. Minutes, gigabytes.
+"""Real torch releases from the package index, installed side by side on this machine and measured.
+Minutes, gigabytes.
 
 `make test-slow ARGS="-k real_builds -s"`; REAL_BUILDS names the releases, as "2.11.0 2.7.1".
 """
@@ -29,16 +30,33 @@ PATIENCE_S = 3000
 
 @pytest.fixture
 def worker(live_server: Any, broker: EmbeddedBroker, tmp_path: Path) -> Iterator[Worker]:
-    """`python -m runner` as a process, which this machine's own interpreter serves as an adopted build."""
+    """`python -m runner` as a process, which this machine's own interpreter serves as an adopted
+    build.
+    """
     machine = Machine.objects.create(key="cpu-2c", device_kind="cpu")
     row, token = fleet.add_worker(name="w1", machine=machine)
-    places = {"WORKER_DIR": str(tmp_path / "worker"), "WORKER_LOCK_DIR": str(tmp_path), "VAR_DIR": str(tmp_path)}
-    variables = {"SITE_URL": live_server.url, "WORKER_TOKEN": token, "BROKER_URL": broker.url, **places}
+    places = {
+        "WORKER_DIR": str(tmp_path / "worker"),
+        "WORKER_LOCK_DIR": str(tmp_path),
+        "VAR_DIR": str(tmp_path),
+    }
+    variables = {
+        "SITE_URL": live_server.url,
+        "WORKER_TOKEN": token,
+        "BROKER_URL": broker.url,
+        **places,
+    }
     with (tmp_path / "worker.log").open("w") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "runner"], env={**os.environ, **variables}, stdout=log, stderr=log
-        )  # fmt: skip
-    wait_for(lambda: process.poll() is not None or " ready." in (tmp_path / "worker.log").read_text(), 300)
+            [sys.executable, "-m", "runner"],
+            env={**os.environ, **variables},
+            stdout=log,
+            stderr=log,
+        )
+    wait_for(
+        lambda: process.poll() is not None or " ready." in (tmp_path / "worker.log").read_text(),
+        300,
+    )
     try:
         yield row
     finally:
@@ -50,7 +68,12 @@ def worker(live_server: Any, broker: EmbeddedBroker, tmp_path: Path) -> Iterator
 def measured(build: str) -> Run:
     """A run of one cheap case, eager and compiled, which has ended."""
     run = trigger_run(
-        build=build, machine="cpu-2c", track="versions", benchmarks=[MLP], configs=["inductor"], measure={"budget_s": 5}
+        build=build,
+        machine="cpu-2c",
+        track="versions",
+        benchmarks=[MLP],
+        configs=["inductor"],
+        measure={"budget_s": 5},
     )
     wait_for(lambda: is_over(Run.objects.get(pk=run.pk).state), PATIENCE_S)
     return run
@@ -61,11 +84,16 @@ def test_releases_are_installed_where_a_job_needs_them_and_measured(worker: Work
     Track.objects.create(key="versions", kind=Track.Kind.VERSIONS)
     for version in BUILDS:
         began = time.monotonic()
-        job = Job.objects.select_related("result", "requirements").get(run=measured(add_build(version=version).label))
+        job = Job.objects.select_related("result", "requirements").get(
+            run=measured(add_build(version=version).label)
+        )
         assert job.status == "pass", job.message
         environment = InstalledEnvironment.objects.get(worker=worker, build__version=version)
         torch = job.result.document["environment"]["torch"]["version"]
-        sys.stdout.write(f"\n{version}: torch {torch}, {environment.size_mb} MB, {time.monotonic() - began:.0f} s\n")
+        sys.stdout.write(
+            f"\n{version}: torch {torch}, {environment.size_mb} MB, "
+            f"{time.monotonic() - began:.0f} s\n"
+        )
         assert torch.split("+")[0] == version
         assert job.requirements
         assert f"torch=={version}" in job.requirements.text

@@ -1,4 +1,6 @@
-"""Trends and advice in a real browser: brushing, two points, remarks, and from a red cell to the command."""
+"""Trends and advice in a real browser: brushing, two points, remarks, and from a red cell to the
+command.
+"""
 
 import re
 from typing import Any
@@ -12,7 +14,10 @@ from tests.builders import pages
 from tests.builders.chromium import PHONE, drawn, faults, misfits
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-LINES = "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && trace.name === 'eager')"
+LINES = (
+    "document.querySelector('.plot').data.filter(trace => trace.meta.role === 'line' && "
+    "trace.name === 'eager')"
+)
 
 LABELS = """plot => {
     const edge = plot.getBoundingClientRect(), boxes = [...plot.querySelectorAll(".annotation")]
@@ -47,7 +52,9 @@ def trend(page: Page, query: str = "?config=eager") -> Page:
 
 
 def on_page(plot: Locator, index: int) -> tuple[float, float]:
-    """Where the point ``index`` of the first line lies on the page, those left out that failed: they have no value."""
+    """Where the point ``index`` of the first line lies on the page, those left out that failed:
+    they have no value.
+    """
     at = plot.evaluate(
         """(plot, index) => {
             const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
@@ -64,7 +71,9 @@ def on_page(plot: Locator, index: int) -> tuple[float, float]:
 
 def addresses() -> list[str]:
     job = full_job()
-    others = Job.objects.filter(benchmark=job.benchmark, config=job.config).order_by("planned_at")[:2]
+    others = Job.objects.filter(benchmark=job.benchmark, config=job.config).order_by("planned_at")[
+        :2
+    ]
     pair = "&".join(f"job={other.pk}" for other in others)
     return [
         "/advisor/",
@@ -108,7 +117,9 @@ def test_two_clicked_points_are_compared(page: Page) -> None:
         page.mouse.move(*on_page(plot, index))
         page.mouse.click(*on_page(plot, index))
         if index == 0:
-            expect(page.get_by_role("status").filter(has_text="Click the second point")).to_be_visible()
+            expect(
+                page.get_by_role("status").filter(has_text="Click the second point")
+            ).to_be_visible()
     page.wait_for_url("**/jobs/pair/?job=*")
     expect(page.get_by_role("heading", name="What they measured")).to_be_visible()
 
@@ -124,7 +135,9 @@ def test_two_ticked_rows_are_compared_without_a_mouse(page: Page) -> None:
 
 def test_charts_above_each_other_share_one_time_axis(page: Page) -> None:
     trend(page, "?config=eager&config=inductor&layout=multiples")
-    ranges = "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range.join())"
+    ranges = (
+        "[...document.querySelectorAll('.plot')].map(plot => plot._fullLayout.xaxis.range.join())"
+    )
     page.wait_for_function(f"new Set({ranges}).size === 1")
     assert page.locator(".plot").count() == 3
 
@@ -143,13 +156,18 @@ def test_a_remark_is_put_on_the_trend_by_who_is_signed_in(page: Page) -> None:
 def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: int) -> None:
     page.set_viewport_size(ViewportSize(width=1000, height=800))
     benchmark = full_job().benchmark
-    times = sorted({datum.planned_at for datum in Datum.objects.filter(series__benchmark=benchmark)})
+    times = sorted(
+        {datum.planned_at for datum in Datum.objects.filter(series__benchmark=benchmark)}
+    )
     for number, at in enumerate(times):
         Annotation.objects.create(benchmark=benchmark, at=at, text=f"night {number}: a new driver")
     plot = trend(page).locator(".plot").first
-    page.set_viewport_size(ViewportSize(width=width, height=800))  # drawn for another width than it was loaded with
+    # Drawn for another width than it was loaded with
+    page.set_viewport_size(ViewportSize(width=width, height=800))
     whole = plot.evaluate("plot => Math.floor(plot.getBoundingClientRect().width)")
-    expect(plot.locator(".main-svg").first).to_have_attribute("width", re.compile(rf"{whole}(\.|$)"))
+    expect(plot.locator(".main-svg").first).to_have_attribute(
+        "width", re.compile(rf"{whole}(\.|$)")
+    )
     told = plot.evaluate(LABELS)
     assert told["texts"][-1] == f"✎ night {len(times) - 1}: a new driver"
     assert (told["outside"], told["overlaps"]) == ([], [])
@@ -157,8 +175,12 @@ def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: 
 
 def test_a_phone_has_the_legend_below_the_dates_and_room_for_the_lines(page: Page) -> None:
     page.set_viewport_size(PHONE)
-    plot = trend(page, "?config=eager&config=inductor&config=inductor_reduce_overhead&config=regional").locator(".plot")
-    dates, lines, legend = (plot.locator(part).first.bounding_box() for part in (".xtick", ".nsewdrag", ".legend"))
+    plot = trend(
+        page, "?config=eager&config=inductor&config=inductor_reduce_overhead&config=regional"
+    ).locator(".plot")
+    dates, lines, legend = (
+        plot.locator(part).first.bounding_box() for part in (".xtick", ".nsewdrag", ".legend")
+    )
     assert dates
     assert lines
     assert legend
@@ -181,7 +203,9 @@ def test_from_a_red_cell_to_the_command_that_repeats_it_in_three_clicks(page: Pa
     job = pages.fail_newest("fail_to_compile")
     page.goto(f"/benchmarks/?machine={KEY}&track={KEY}")
     page.locator("td a.failed", has_text="fail_to_compile").first.click()
-    drawn(page).get_by_role("row").filter(has_text="fail_to_compile").get_by_role("link").first.click()
+    drawn(page).get_by_role("row").filter(has_text="fail_to_compile").get_by_role(
+        "link"
+    ).first.click()
     page.wait_for_url(f"**/jobs/{job.pk}/")
     expect(page.locator("#command")).to_contain_text("python -m benchmarks_suite run")
     page.get_by_role("button", name="Copy").click()

@@ -1,4 +1,6 @@
-"""The tutorial as a new user follows it: its file and its commands, one after the other, to a confirmed alert."""
+"""The tutorial as a new user follows it: its file and its commands, one after the other, to a
+confirmed alert.
+"""
 
 import os
 import re
@@ -42,8 +44,14 @@ def test_the_tutorial_ends_with_a_confirmed_alert(site: LocalSite, folder: Path)
     assert NAME in said(folder, listing)
     assert f"{NAME}  inductor: pass" in said(folder, running)
     assert "cancelled" in said(folder, cancelling)
-    names = dict(line.upper().split()[:1] + line.split()[1:] for line in reversed(said(folder, showing).splitlines()))
-    wait_for(lambda: NAME in httpx.get(f"{site.url}/api/v1/benchmarks", params={"page_size": 1000}).text)  # from hello
+    names = dict(
+        line.upper().split()[:1] + line.split()[1:]
+        for line in reversed(said(folder, showing).splitlines())
+    )
+    # From hello
+    wait_for(
+        lambda: NAME in httpx.get(f"{site.url}/api/v1/benchmarks", params={"page_size": 1000}).text
+    )
     for command in (first, second):
         assert "job" in said(folder, command, names)
     wait_for(lambda: len(passed(site)) == 4)
@@ -61,13 +69,17 @@ def said(folder: Path, command: str, names: dict[str, str] | None = None) -> str
     variables = {**inherited, "VAR_DIR": str(folder), "PYTHONPATH": str(ROOT)}
     inside = folder if "benchmarks_suite" in command else ROOT
     words = ["bash", "-c", f"{sys.executable} {command}"]
-    done = subprocess.run(words, cwd=inside, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=inside, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{command}\n{done.stderr}"
     return done.stdout
 
 
 def passed(site: LocalSite) -> list[str]:
-    answer = httpx.get(f"{site.url}/export/data.jsonl", params={"benchmark": NAME, "metric": "passed"})
+    answer = httpx.get(
+        f"{site.url}/export/data.jsonl", params={"benchmark": NAME, "metric": "passed"}
+    )
     return answer.text.splitlines()
 
 

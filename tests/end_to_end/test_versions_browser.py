@@ -1,4 +1,6 @@
-"""Comparisons, versions and searches in a real browser: themes, phone, keyboard, and what changes while one looks."""
+"""Comparisons, versions and searches in a real browser: themes, phone, keyboard, and what changes
+while one looks.
+"""
 
 import re
 from typing import Any
@@ -18,7 +20,9 @@ VERSIONS = "/versions/?machine=h100&benchmark=gpt2.standard.training.bfloat16.st
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """A window in which an operator is signed in, on a site with two releases, and two more being compared."""
+    """A window in which an operator is signed in, on a site with two releases, and two more being
+    compared.
+    """
     releases.import_two_releases()
     return context.new_page()
 
@@ -45,7 +49,9 @@ def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str], theme:
     assert "".join(faults(page, address) for address in addresses) == ""
 
 
-def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(page: Page, addresses: list[str]) -> None:
+def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(
+    page: Page, addresses: list[str]
+) -> None:
     assert misfits(page, addresses) == []
 
 

@@ -1,4 +1,6 @@
-"""95 % bounds of what a simulation counted, and the figures that a detector must not fall behind."""
+"""95 % bounds of what a simulation counted, and the figures that a detector must not fall
+behind.
+"""
 
 import json
 from dataclasses import dataclass
@@ -33,7 +35,13 @@ def rate(name: str, events: int, points: int) -> Figure:
     """Events per 1,000 points, with exact Poisson bounds."""
     low = chi2.ppf(0.025, 2 * events) / 2 if events else 0.0
     high = chi2.ppf(0.975, 2 * events + 2) / 2
-    return Figure(name, 1000 * events / points, 1000 * low / points, 1000 * high / points, more_is_better=False)
+    return Figure(
+        name,
+        1000 * events / points,
+        1000 * low / points,
+        1000 * high / points,
+        more_is_better=False,
+    )
 
 
 def share(name: str, hits: int, tries: int, more_is_better: bool = True) -> Figure:
@@ -46,7 +54,13 @@ def median(name: str, values: NDArray[np.float64]) -> Figure:
     """A median, with the order statistics that enclose it."""
     ordered, n = np.sort(values), len(values)
     low, high = int(binom.ppf(0.025, n, 0.5)), int(binom.ppf(0.975, n, 0.5))
-    return Figure(name, float(np.median(ordered)), float(ordered[low]), float(ordered[min(high, n - 1)]), False)
+    return Figure(
+        name,
+        float(np.median(ordered)),
+        float(ordered[low]),
+        float(ordered[min(high, n - 1)]),
+        False,
+    )
 
 
 def recorded() -> dict[str, float]:
@@ -57,14 +71,17 @@ def recorded() -> dict[str, float]:
 
 def record(figures: list[Figure]) -> None:
     """Accept these figures as what later detectors must reach."""
-    RECORDED.write_text(json.dumps({figure.name: round(figure.value, 4) for figure in figures}, indent=1) + "\n")
+    RECORDED.write_text(
+        json.dumps({figure.name: round(figure.value, 4) for figure in figures}, indent=1) + "\n"
+    )
 
 
 def fallen_behind(figures: list[Figure]) -> list[str]:
     """One line for each figure that is worse than recorded, beyond chance."""
     known = recorded()
     return [
-        f"{figure.name}: {figure.value:.3g} [{figure.low:.3g}, {figure.high:.3g}], recorded {known[figure.name]:.3g}"
+        f"{figure.name}: {figure.value:.3g} [{figure.low:.3g}, {figure.high:.3g}], recorded "
+        f"{known[figure.name]:.3g}"
         for figure in figures
         if figure.worse_than(known[figure.name])
     ]

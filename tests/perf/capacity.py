@@ -1,8 +1,9 @@
-"""What one result, one datum, one heartbeat and one message cost: python tests/perf/capacity.py [RESULTS]
+"""What one result, one datum, one heartbeat and one message cost: python tests/perf/capacity.py
+[RESULTS]
 
-The figures from which docs/operations.md works out how large a fleet may get. It starts a Postgres and a broker of its
-own. CPU seconds of this process and of Postgres are told beside wall-clock seconds: a busy machine stretches the latter
-alone.
+The figures from which docs/operations.md works out how large a fleet may get. It starts a Postgres
+and a broker of its own. CPU seconds of this process and of Postgres are told beside wall-clock
+seconds: a busy machine stretches the latter alone.
 """
 
 import logging
@@ -39,7 +40,11 @@ def servers() -> Iterator[EmbeddedBroker]:
 
     with open_folder() as folder:
         postgres, broker = EmbeddedPostgres(folder / "postgres"), EmbeddedBroker(folder / "broker")
-        os.environ |= {"DATABASE_URL": postgres.start(), "BROKER_URL": broker.start(), "VAR_DIR": str(folder)}
+        os.environ |= {
+            "DATABASE_URL": postgres.start(),
+            "BROKER_URL": broker.start(),
+            "VAR_DIR": str(folder),
+        }
         try:
             import django
             from django.core.management import call_command
@@ -83,7 +88,10 @@ def measure(name: str, count: int, work: Callable[[int], Any]) -> None:
         work(number)
     wall, (python_end, postgres_end) = time.perf_counter() - began, processor_s()
     own, theirs = 1000 * (python_end - python) / count, 1000 * (postgres_end - postgres) / count
-    print(f"{name:22} {1000 * wall / count:7.2f} ms wall  {own:6.2f} ms CPU here  {theirs:6.2f} ms CPU in Postgres")
+    print(
+        f"{name:22} {1000 * wall / count:7.2f} ms wall  {own:6.2f} ms CPU here  {theirs:6.2f} "
+        "ms CPU in Postgres"
+    )
 
 
 def deliveries(name: str, count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
@@ -107,7 +115,11 @@ def deliveries(name: str, count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
 
 def arm_samples() -> dict[str, Any]:
     """Raw samples of one arm, as the suite writes them."""
-    return {"unit": "ms", "inner": 10, "values": [random.gauss(2.0, 0.02) for _ in range(SAMPLES_OF_AN_ARM)]}
+    return {
+        "unit": "ms",
+        "inner": 10,
+        "values": [random.gauss(2.0, 0.02) for _ in range(SAMPLES_OF_AN_ARM)],
+    }
 
 
 def take_in(name: str, count: int) -> list[bytes]:
@@ -115,7 +127,11 @@ def take_in(name: str, count: int) -> list[bytes]:
     from dashboard.services.ingest import ingest
 
     worker, waiting = deliveries(name, count + 1)
-    measure(name, count, lambda number: ingest(job_id=waiting[number][0].pk, worker=worker, body=waiting[number][1]))
+    measure(
+        name,
+        count,
+        lambda number: ingest(job_id=waiting[number][0].pk, worker=worker, body=waiting[number][1]),
+    )
     return [body for _, body in waiting]
 
 
@@ -139,7 +155,9 @@ def past(count: int) -> None:
 
 
 def results(count: int) -> None:
-    """Take in results, and say what they take on the disk; then some on top of two years of the same build."""
+    """Take in results, and say what they take on the disk; then some on top of two years of the
+    same build.
+    """
     from dashboard.models import Datum
 
     before = sizes()
@@ -149,7 +167,9 @@ def results(count: int) -> None:
     print(f"{data / (count + 1):.0f} data in a result, {packed / 1000:.1f} kB packed as it travels")
     print(f"datum {(after['datum'] - before['datum']) / data:.0f} bytes with its indexes")
     for table in ("result", "samples"):
-        print(f"{table} {(after[table] - before[table]) / (count + 1) / 1000:.2f} kB for each result")
+        print(
+            f"{table} {(after[table] - before[table]) / (count + 1) / 1000:.2f} kB for each result"
+        )
     print(f"job {after['job'] / (count + 1) / 1000:.2f} kB each")
     past(1000)
     take_in("a result, 1,000 before", count)
@@ -166,11 +186,15 @@ def heartbeats(count: int) -> None:
     client = Client(headers={"Authorization": f"Bearer {token}", "host": "localhost"})
     address, body = "/api/v1/worker/alive", {"boot_id": site.BOOT}
     assert client.post(address, body, content_type="application/json").status_code == 200
-    measure("a heartbeat", count, lambda _: client.post(address, body, content_type="application/json"))
+    measure(
+        "a heartbeat", count, lambda _: client.post(address, body, content_type="application/json")
+    )
 
 
 def claims(count: int) -> None:
-    """Claim jobs out of a short and a long queue of two runs: each claim has the next message sent."""
+    """Claim jobs out of a short and a long queue of two runs: each claim has the next message
+    sent.
+    """
     from dashboard.models import Job, JobState
     from dashboard.services.dispatch import dispatch
     from dashboard.services.leases import claim
@@ -178,7 +202,10 @@ def claims(count: int) -> None:
 
     def line(length: int) -> None:
         for like in (site.run(site.MLP, purpose="scheduled").jobs.get() for _ in range(2)):
-            case = {key: getattr(like, key) for key in ("run", "benchmark", "config", "spec", "planned_at")}
+            case = {
+                key: getattr(like, key)
+                for key in ("run", "benchmark", "config", "spec", "planned_at")
+            }
             Job.objects.bulk_create(Job(**case, turn=turn) for turn in range(1, length // 2))
         dispatch()
 
@@ -198,8 +225,14 @@ def messages(broker: EmbeddedBroker, count: int) -> None:
 
     server = redis.Redis(unix_socket_path=str(broker.socket_path))
     before = server.info("memory")["used_memory"]
-    measure("a message", count, lambda n: app.send_task("runner.run_job", args=["0" * 36, n], queue="machine.cpu-2c"))
-    print(f"message {(server.info('memory')['used_memory'] - before) / count:.0f} bytes in the broker")
+    measure(
+        "a message",
+        count,
+        lambda n: app.send_task("runner.run_job", args=["0" * 36, n], queue="machine.cpu-2c"),
+    )
+    print(
+        f"message {(server.info('memory')['used_memory'] - before) / count:.0f} bytes in the broker"
+    )
 
 
 def main() -> None:

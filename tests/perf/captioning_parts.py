@@ -1,10 +1,13 @@
-"""Where a training step of the captioning model goes: the parts that `regional` leaves in eager, each timed alone.
+"""Where a training step of the captioning model goes: the parts that `regional` leaves in eager,
+each timed alone.
 
     python -m tests.perf.captioning_parts [--size standard] [--device cuda]
 
-The step is the suite's: forward, loss and backward under bfloat16 autocast, then Adam. `regional` compiles the blocks
-of the ViT and of GPT-2; the head over the vocabulary with the loss, and Adam, stay as they are. Their time bounds what
-`regional` can win: the last line says by how much the rest became faster. Medians; on a machine that does nothing
+The step is the suite's: forward, loss and backward under bfloat16 autocast, then Adam. `regional`
+compiles the blocks of the ViT and of GPT-2; the head over the vocabulary with the loss, and Adam,
+stay as they are. Their time bounds what
+`regional` can win: the last line says by how much the rest became faster. Medians; on a machine
+    that does nothing
 else.
 """
 
@@ -27,11 +30,16 @@ SECONDS = 3.0  # of each part
 def milliseconds(part: Callable[[], object]) -> float:
     for _ in range(3):
         part()
-    return Timer("part()", globals={"part": part}).blocked_autorange(min_run_time=SECONDS).median * 1000
+    return (
+        Timer("part()", globals={"part": part}).blocked_autorange(min_run_time=SECONDS).median
+        * 1000
+    )
 
 
 def parts(size: str, device: str) -> dict[str, float]:
-    """Milliseconds of the whole step, in eager and with compiled blocks, and of its two uncompiled parts."""
+    """Milliseconds of the whole step, in eager and with compiled blocks, and of its two uncompiled
+    parts.
+    """
     torch.manual_seed(0)
     workload = captioning.build(size, "training", "static", BATCH[size])
     model: Any = workload.module.to(device)
@@ -61,7 +69,9 @@ def parts(size: str, device: str) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", choices=BATCH, default="standard")
     parser.add_argument("--device", default="cuda")
     given = parser.parse_args()
@@ -71,7 +81,10 @@ def main() -> None:
     eager, compiled = found["step, eager"], found["step, blocks compiled"]
     rest = found["head and loss"] + found["Adam"]
     print(f"the step: {eager / compiled:.2f} times as fast; without head, loss and Adam: ", end="")
-    print(f"{eager - rest:.1f} and {compiled - rest:.1f} ms, {(eager - rest) / (compiled - rest):.2f} times")
+    print(
+        f"{eager - rest:.1f} and {compiled - rest:.1f} ms, "
+        f"{(eager - rest) / (compiled - rest):.2f} times"
+    )
 
 
 if __name__ == "__main__":

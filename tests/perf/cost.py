@@ -49,7 +49,11 @@ def otava(values: Floats, python: str) -> Floats:
     """Milliseconds that apache-otava takes for each series, in its own environment."""
     script = Path(__file__).with_name("otava_cost.py")
     done = subprocess.run(
-        [python, str(script)], input=json.dumps(values.tolist()), capture_output=True, text=True, check=True
+        [python, str(script)],
+        input=json.dumps(values.tolist()),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return np.array(json.loads(done.stdout))
 
@@ -61,10 +65,22 @@ def costs() -> Iterator[str]:
     ours = whole(values)
     yield f"whole series, n = 500: {np.median(ours):.2f} ms (fastest {ours.min():.2f})"
     updates = online(values, 500)
-    yield f"one more point: {updates:.3f} ms after 500 points, {online(values, 20_000):.3f} ms after 20,000"
+    yield (
+        f"one more point: {updates:.3f} ms after 500 points, {online(values, 20_000):.3f} ms "
+        "after 20,000"
+    )
     python = os.environ.get("OTAVA_PYTHON")
     if python:
         theirs = otava(values, python)
-        yield f"apache-otava, the same series: {np.median(theirs):.2f} ms (fastest {theirs.min():.2f})"
-        yield f"faster: whole series {np.median(theirs) / np.median(ours):.1f} times, fastest against fastest "
-        yield f"        {theirs.min() / ours.min():.1f} times; one more point {np.median(theirs) / updates:.0f} times"
+        yield (
+            f"apache-otava, the same series: {np.median(theirs):.2f} ms (fastest "
+            f"{theirs.min():.2f})"
+        )
+        yield (
+            f"faster: whole series {np.median(theirs) / np.median(ours):.1f} times, fastest "
+            "against fastest "
+        )
+        yield (
+            f"        {theirs.min() / ours.min():.1f} times; one more point "
+            f"{np.median(theirs) / updates:.0f} times"
+        )

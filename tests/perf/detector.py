@@ -1,11 +1,14 @@
-"""Print how good the detector is: false alerts, delays, drift, power and cost, each with its 95 % bounds.
+"""Print how good the detector is: false alerts, delays, drift, power and cost, each with its 95 %
+bounds.
 
     python -m tests.perf.detector            the whole table, from the final seeds (minutes)
-    python -m tests.perf.detector --quick    what the tests run: fewer series, from the development seeds
-    python -m tests.perf.detector --quick --record    accept today's quick figures as what later detectors must reach
+    python -m tests.perf.detector --quick    what the tests run: fewer series, from the development
+    seeds python -m tests.perf.detector --quick --record    accept today's quick figures as what
+    later detectors must reach
 
-Set OTAVA_PYTHON to the interpreter of an environment that has apache-otava, and the cost is compared with its.
-The final seeds are for the table in docs/detection.md: never look at them while changing the detector.
+Set OTAVA_PYTHON to the interpreter of an environment that has apache-otava, and the cost is
+compared with its. The final seeds are for the table in docs/detection.md: never look at them while
+changing the detector.
 """
 
 import argparse
@@ -38,9 +41,12 @@ class Size:
 def told(values: Floats) -> list[tuple[int, str]]:
     """Where the online detector tells a change, point by point, and as what.
 
-    Asked of the form for whole series, which makes the same decisions (a test compares the two) and is faster.
+    Asked of the form for whole series, which makes the same decisions (a test compares the two) and
+    is faster.
     """
-    return [(change.seen_at, change.cause) for change in find_change_points(points(values), SETTINGS)]
+    return [
+        (change.seen_at, change.cause) for change in find_change_points(points(values), SETTINGS)
+    ]
 
 
 QUICK = Size({250: 200}, 250, 60, 25, 1)
@@ -61,8 +67,12 @@ def false_alerts(size: Size) -> Iterator[Figure]:
             yield rate(f"false alerts per 1,000, {kind}, length {length}", alerts, values.size)
 
 
-def delays_of(size: Size, noise: Noise, purpose: int, step: float, places: range, tail: int = 40) -> Floats:
-    """Points of the new level seen when a step is told, the first of them counted as 1; NEVER if not within tail."""
+def delays_of(
+    size: Size, noise: Noise, purpose: int, step: float, places: range, tail: int = 40
+) -> Floats:
+    """Points of the new level seen when a step is told, the first of them counted as 1; NEVER if
+    not within tail.
+    """
     generator, delays = random_of(size, 2, purpose), np.full(size.steps, NEVER)
     for attempt in range(size.steps):
         at = int(generator.choice(places))
@@ -95,18 +105,27 @@ def delays(size: Size) -> Iterator[Figure]:
 
 
 def drifts(size: Size) -> Iterator[Figure]:
-    """A drift of 3 % over 500 points in a noise of 2 %: the threshold of 2 % is passed after 333."""
+    """A drift of 3 % over 500 points in a noise of 2 %: the threshold of 2 % is passed after
+    333.
+    """
     generator, slope = random_of(size, 3), 3 * np.arange(500) / 500
     series = [told(LEVEL + slope + gaussian(generator, (1, 500))[0]) for _ in range(size.drifts)]
     early = sum(any(place < 333 for place, _ in row) for row in series)
-    yield share("drift: % with an alert before the threshold is passed", early, len(series), more_is_better=False)
+    yield share(
+        "drift: % with an alert before the threshold is passed",
+        early,
+        len(series),
+        more_is_better=False,
+    )
     as_drift = sum(any(cause == "drift" for _, cause in row) for row in series)
     yield share("drift: % told as drift within the 500 points", as_drift, len(series))
     yield share("drift: % told once", sum(len(row) == 1 for row in series), len(series))
 
 
 def powers(size: Size) -> Iterator[Figure]:
-    """Steps of the size that "can show" promises, after 150 points: 90 % are to be found within 40."""
+    """Steps of the size that "can show" promises, after 150 points: 90 % are to be found within
+    40.
+    """
     for place, (kind, noise) in enumerate(KINDS.items()):
         generator, found = random_of(size, 4, place), 0
         for _ in range(size.powers):
@@ -125,9 +144,17 @@ def figures(size: Size) -> Iterator[Figure]:
 
 def main() -> int:
     """Print the table; 1 if a quick figure is worse than recorded."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer series, development seeds, compare with the record")
-    parser.add_argument("--record", action="store_true", help="with --quick: accept today's figures")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer series, development seeds, compare with the record",
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="with --quick: accept today's figures"
+    )
     asked = parser.parse_args()
     known = []
     for figure in figures(QUICK if asked.quick else FINAL):

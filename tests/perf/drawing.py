@@ -1,12 +1,15 @@
-"""What a visitor waits for and loads, in Chromium: from the click to the drawn chart, and what travels.
+"""What a visitor waits for and loads, in Chromium: from the click to the drawn chart, and what
+travels.
 
     manage.py generate_history --series 20000 --points 500    makes the history
-    python tests/perf/drawing.py http://127.0.0.1:8000        of a running site on the same database, PUBLIC_READ on
+    python tests/perf/drawing.py http://127.0.0.1:8000        of a running site on the same
+    database, PUBLIC_READ on
 
-A cell of the benchmarks page is clicked that leads to a series of 5,000 points, then to one of 100,000; the time ends
-when the chart is drawn. Both series are written for this alone and deleted afterwards. What travels is what Chromium
-received, headers included: of a first visit to a page with a chart, and of each later page without the chart's data.
-The site must serve compressed files (COMPRESS_STATIC, which `make up` has off).
+A cell of the benchmarks page is clicked that leads to a series of 5,000 points, then to one of
+100,000; the time ends when the chart is drawn. Both series are written for this alone and deleted
+afterwards. What travels is what Chromium received, headers included: of a first visit to a page
+with a chart, and of each later page without the chart's data. The site must serve compressed files
+(COMPRESS_STATIC, which `make up` has off).
 """
 
 import os
@@ -43,7 +46,8 @@ def place(series: Series) -> str:
     return f"machine={series.machine.key}&track={series.track.key}"
 
 
-# --- From the click to the chart ----------------------------------------------------------------------------
+# --- From the click to the chart
+# ----------------------------------------------------------------------------
 def measure_drawing(browser: Browser, site: str, series: list[Series]) -> list[str]:
     """Prints the times of each series; what is over its bound."""
     page = browser.new_page(base_url=site, viewport=DESK)
@@ -52,21 +56,31 @@ def measure_drawing(browser: Browser, site: str, series: list[Series]) -> list[s
     for one in series:
         times = [click(page, one) for _ in range(REPEATS + 1)][1:]  # the first one fills the caches
         median, bound = statistics.median(times), DRAWN_MS.get(one.count)
-        print(f"drawn {median:5.0f} ms after the click, {max(times):.0f} at worst: {one.count:,} points")
-        over += [f"{one.count:,} points are drawn in {median:.0f} ms"] if bound and median > bound else []
+        print(
+            f"drawn {median:5.0f} ms after the click, {max(times):.0f} at worst: {one.count:,} "
+            "points"
+        )
+        over += (
+            [f"{one.count:,} points are drawn in {median:.0f} ms"]
+            if bound and median > bound
+            else []
+        )
     page.close()
     return over
 
 
 def click(page: Page, series: Series) -> float:
-    """Milliseconds from the click on a cell of the benchmarks page until the chart of its series is drawn."""
+    """Milliseconds from the click on a cell of the benchmarks page until the chart of its series is
+    drawn.
+    """
     page.goto(f"/benchmarks/?{place(series)}&metric=latency_ms")
     page.locator("table.matrix tbody td a").first.click(no_wait_after=True)
     page.wait_for_url("**/series/**", wait_until="commit")
     return float(page.wait_for_function(_SINCE_THE_CLICK, timeout=60_000).json_value())
 
 
-# --- What travels -------------------------------------------------------------------------------------------
+# --- What travels
+# -------------------------------------------------------------------------------------------
 class Traffic:
     """Everything that a page of its own, with an empty cache, receives."""
 
@@ -92,7 +106,9 @@ class Traffic:
         self._page.goto(address, wait_until="networkidle")
         drawn(self._page)
         data = [
-            request for request in self._received if self._addresses[request].partition("?")[0].endswith(_CHART_DATA)
+            request
+            for request in self._received
+            if self._addresses[request].partition("?")[0].endswith(_CHART_DATA)
         ]
         return sum(size for request, size in self._received.items() if request not in data) / 1000
 
@@ -120,7 +136,9 @@ def measure_traffic(browser: Browser, site: str, series: Series) -> list[str]:
 
 
 def main(site: str) -> int:
-    usual = Series.objects.filter(metric="latency_ms", count__gt=0).select_related("benchmark", "machine", "track")
+    usual = Series.objects.filter(metric="latency_ms", count__gt=0).select_related(
+        "benchmark", "machine", "track"
+    )
     like = usual.order_by("-count")[0]
     with kept_series(*LONG[0]) as long, kept_series(*LONG[1]) as longest, chromium() as browser:
         over = measure_drawing(browser, site, [long, longest])

@@ -1,10 +1,12 @@
-"""Why Llama decodes more slowly with int8 weights: each of its matmuls alone, as bfloat16 and as torchao's int8.
+"""Why Llama decodes more slowly with int8 weights: each of its matmuls alone, as bfloat16 and as
+torchao's int8.
 
     python -m tests.perf.int8_parts [--device cuda]
 
-Rows are the Linear layers of the suite's Llama at a decode step (batch 8, one token each), by shape, with how many of
-them a step runs; milliseconds of one call: bfloat16, int8 in eager, int8 compiled, and by which operators the compiled
-one is done. The last line is a whole step's. Needs torchao (named on PYTHONPATH, or installed). Medians.
+Rows are the Linear layers of the suite's Llama at a decode step (batch 8, one token each), by
+shape, with how many of them a step runs; milliseconds of one call: bfloat16, int8 in eager, int8
+compiled, and by which operators the compiled one is done. The last line is a whole step's. Needs
+torchao (named on PYTHONPATH, or installed). Medians.
 """
 
 import argparse
@@ -21,28 +23,44 @@ from torchao.quantization import Int8WeightOnlyConfig, quantize_
 from benchmarks_suite.models.llama import CONFIGS
 
 BATCH, SECONDS = 8, 0.5
-OPERATORS = re.compile(r"extern_kernels\.(\w+)\(|torch\.ops\.aten\.(\w+)[.\w]*\(|(triton_\w+)\.run\(")
+OPERATORS = re.compile(
+    r"extern_kernels\.(\w+)\(|torch\.ops\.aten\.(\w+)[.\w]*\(|(triton_\w+)\.run\("
+)
 COLUMNS = ("shape", "a step", "bfloat16", "int8", "int8 compiled", "operators")
 
 
 def linears(size: str) -> Counter[tuple[int, int]]:
     """(inputs, outputs) of each Linear -> how many a step runs."""
     config = CONFIGS[size]
-    hidden, wide, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+    hidden, wide, layers = (
+        config["hidden_size"],
+        config["intermediate_size"],
+        config["num_hidden_layers"],
+    )
     heads = config["num_attention_heads"] * config["head_dim"]
     shared = config["num_key_value_heads"] * config["head_dim"]
     return Counter(
-        {(hidden, heads): layers, (hidden, shared): 2 * layers, (hidden, wide): 2 * layers, (wide, hidden): layers}
+        {
+            (hidden, heads): layers,
+            (hidden, shared): 2 * layers,
+            (hidden, wide): 2 * layers,
+            (wide, hidden): layers,
+        }
     ) + Counter({(heads, hidden): layers, (hidden, config["vocab_size"]): 1})
 
 
 def milliseconds(call: Callable[[], object]) -> float:
-    return float(Timer("call()", globals={"call": call}).blocked_autorange(min_run_time=SECONDS).median * 1000)
+    return float(
+        Timer("call()", globals={"call": call}).blocked_autorange(min_run_time=SECONDS).median
+        * 1000
+    )
 
 
 @torch.no_grad()
 def row(inputs: int, outputs: int, device: str) -> tuple[float, float, float, str]:
-    """Milliseconds of one call in bfloat16, in int8, and compiled, with the operators of the last."""
+    """Milliseconds of one call in bfloat16, in int8, and compiled, with the operators of the
+    last.
+    """
     tokens = torch.randn(BATCH, 1, inputs, device=device, dtype=torch.bfloat16)
     linear = nn.Linear(inputs, outputs, bias=False, device=device, dtype=torch.bfloat16)
     plain = milliseconds(lambda: linear(tokens))
@@ -56,7 +74,9 @@ def row(inputs: int, outputs: int, device: str) -> tuple[float, float, float, st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", choices=CONFIGS, default="standard")
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
@@ -65,8 +85,16 @@ def main() -> None:
     for (inputs, outputs), count in linears(options.size).items():
         *times, operators = row(inputs, outputs, options.device)
         step = [total + count * each for total, each in zip(step, times, strict=True)]
-        print(f"| {inputs} → {outputs} | {count} | " + " | ".join(f"{ms:.4f}" for ms in times) + f" | {operators} |")
-    print(f"| a step | {sum(linears(options.size).values())} | " + " | ".join(f"{ms:.2f}" for ms in step) + " | |")
+        print(
+            f"| {inputs} → {outputs} | {count} | "
+            + " | ".join(f"{ms:.4f}" for ms in times)
+            + f" | {operators} |"
+        )
+    print(
+        f"| a step | {sum(linears(options.size).values())} | "
+        + " | ".join(f"{ms:.2f}" for ms in step)
+        + " | |"
+    )
 
 
 if __name__ == "__main__":

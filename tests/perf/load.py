@@ -1,9 +1,12 @@
 """The whole system under load: python tests/perf/load.py [--jobs N] [--rate R] [--readers N]
 
 1. The system as `make up` starts it, in a folder of its own, with a generated history.
-2. People, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else happens.
-3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R a second, over HTTP.
-4. What each process of the system holds in memory after a fifth of the jobs and after all of them, and its CPU time.
+2. People, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else
+   happens.
+3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R
+   a second, over HTTP.
+4. What each process of the system holds in memory after a fifth of the jobs and after all of them,
+   and its CPU time.
 """
 
 import argparse
@@ -36,9 +39,13 @@ LANES = 16  # workers that report at the same time
 PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
 KINDS = {  # part of a command line -> what that process is
-    "gunicorn": "web", "-Q dashboard": "dashboard worker", " beat ": "scheduler", "-m runner": "benchmark worker",
-    "valkey": "broker", "postgres": "Postgres",
-}  # fmt: skip
+    "gunicorn": "web",
+    "-Q dashboard": "dashboard worker",
+    " beat ": "scheduler",
+    "-m runner": "benchmark worker",
+    "valkey": "broker",
+    "postgres": "Postgres",
+}
 
 
 class Readers:
@@ -54,8 +61,11 @@ class Readers:
     def _read(self, number: int) -> None:
         chance = random.Random(number)
         self._over.wait(chance.uniform(0, PAUSE_S))
-        # As browsers do it a connection that the server has just closed is not an error: take a new one each time.
-        with httpx.Client(base_url=self._url, timeout=60, headers={"Connection": "close"}) as client:
+        # As browsers do it a connection that the server has just closed is not an error: take a new
+        # one each time.
+        with httpx.Client(
+            base_url=self._url, timeout=60, headers={"Connection": "close"}
+        ) as client:
             while not self._over.wait(chance.uniform(0.5, 1.5) * PAUSE_S):
                 began = time.perf_counter()
                 try:
@@ -70,7 +80,9 @@ class Readers:
         self.seconds, self.errors = [], Counter()
 
     def tell(self, when: str) -> float:
-        """Print how long pages took, and return the 95th percentile in seconds; NaN where nobody read."""
+        """Print how long pages took, and return the 95th percentile in seconds; NaN where nobody
+        read.
+        """
         if len(self.seconds) < 2:
             return math.nan
         p95 = statistics.quantiles(self.seconds, n=20)[-1]
@@ -84,7 +96,9 @@ class Readers:
 
 
 class Used(NamedTuple):
-    """MiB of memory (resident, what is shared counted once), and CPU seconds so far with those of ended children."""
+    """MiB of memory (resident, what is shared counted once), and CPU seconds so far with those of
+    ended children.
+    """
 
     memory_mib: float = 0.0
     cpu_s: float = 0.0
@@ -116,23 +130,34 @@ def prepare() -> str:
     for run in Run.objects.filter(purpose=Purpose.MANUAL):
         cancel_run(run=run)  # the first run that `make up` triggers would measure beside the load
     call_command("generate_history", series=2000, points=60, verbosity=0)
-    machine = Machine.objects.create(key="load", label="Load", device_kind="cpu", default_size="smoke")
+    machine = Machine.objects.create(
+        key="load", label="Load", device_kind="cpu", default_size="smoke"
+    )
     return add_worker(name="load", machine=machine)[1]
 
 
 def plan() -> list[Any]:
-    """The jobs of one run of all smoke benchmarks under ten configs, as if their messages had come."""
+    """The jobs of one run of all smoke benchmarks under ten configs, as if their messages had
+    come.
+    """
     from dashboard.models import Benchmark, Config, Job, JobState, Track
     from dashboard.services.runs import trigger_run
 
     track = Track.objects.select_related("build").get(key="local")
     assert track.build
     configs = list(Config.objects.filter(retired=False).values_list("name", flat=True))[:10]
-    names = list(Benchmark.objects.filter(retired=False, size="smoke").values_list("name", flat=True))
+    names = list(
+        Benchmark.objects.filter(retired=False, size="smoke").values_list("name", flat=True)
+    )
     run = trigger_run(
-        build=track.build.label, machine="load", track="local", benchmarks=names,
-        configs=configs, purpose="scheduled", label="load",
-    )  # fmt: skip
+        build=track.build.label,
+        machine="load",
+        track="local",
+        benchmarks=names,
+        configs=configs,
+        purpose="scheduled",
+        label="load",
+    )
     Job.objects.filter(run=run).update(state=JobState.QUEUED)
     return list(Job.objects.filter(run=run).select_related("benchmark", "config", "run"))
 
@@ -149,11 +174,14 @@ def measure(client: httpx.Client, job: Any) -> None:
     values = {key: random.gauss(2.0, 0.02) for key in keys}
     samples = {arm: arm_samples() for arm in ("eager", "compiled")}
     body = site.delivery(job, site.result(job, values, samples=samples))
-    client.post(f"{base}/result", content=body, headers={"Content-Encoding": "gzip"}).raise_for_status()
+    client.post(
+        f"{base}/result", content=body, headers={"Content-Encoding": "gzip"}
+    ).raise_for_status()
 
 
 def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
-    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth and after all.
+    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth
+    and after all.
 
     LANES at once, as a fleet does: over one connection the answer's time would be the limit.
     """
@@ -161,8 +189,14 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
 
     waiting = itertools.chain.from_iterable(plan() for _ in itertools.count())
     began, before, early = time.perf_counter(), processes(site), {}
-    with httpx.Client(base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
-        hello = {"boot_id": builder.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
+    with httpx.Client(
+        base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    ) as client:
+        hello = {
+            "boot_id": builder.BOOT,
+            "device": "cpu",
+            "catalog": {"benchmarks": [], "configs": []},
+        }
         client.post("/api/v1/worker/hello", json=hello).raise_for_status()
         with ThreadPoolExecutor(LANES) as lanes:
             done: deque[Future[None]] = deque()
@@ -178,13 +212,20 @@ def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
     seconds = time.perf_counter() - began
     print(f"{jobs} results in {seconds:.0f} s: {jobs / seconds:.1f} a second, asked for {rate:.0f}")
     for kind, used in sorted(processes(site).items()):
-        first, cpu_s = early.get(kind, Used()).memory_mib, used.cpu_s - before.get(kind, Used()).cpu_s
+        first, cpu_s = (
+            early.get(kind, Used()).memory_mib,
+            used.cpu_s - before.get(kind, Used()).cpu_s,
+        )
         sizes = f"{first:5.0f} MiB after {jobs // 5} jobs, {used.memory_mib:5.0f} MiB after {jobs}"
-        print(f"{kind:18} {sizes}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / jobs:.0f} ms a result")
+        print(
+            f"{kind:18} {sizes}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / jobs:.0f} ms a result"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--jobs", type=int, default=10_000)
     parser.add_argument("--rate", type=float, default=50.0)
     parser.add_argument("--readers", type=int, default=50)

@@ -1,4 +1,6 @@
-"""Series to try a detector on: five kinds of noise around 100, total standard deviation 2 where it exists."""
+"""Series to try a detector on: five kinds of noise around 100, total standard deviation 2 where it
+exists.
+"""
 
 from collections.abc import Callable
 
@@ -37,7 +39,9 @@ def outliers(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
 
 
 def two_modes(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Each point in one of two modes at -3 and +3, at random, with a standard deviation of 1 in each."""
+    """Each point in one of two modes at -3 and +3, at random, with a standard deviation of 1 in
+    each.
+    """
     return 3 * generator.choice([-1.0, 1.0], shape) + generator.normal(0, 1, shape)
 
 

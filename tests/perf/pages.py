@@ -1,13 +1,15 @@
 """How long the pages take on a big history, beside the floor for the same work in the same run.
 
     manage.py generate_history --series 20000 --points 500        makes the history
-    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database, static files collected
+    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database, static
+    files collected
 
-Server time by Django's test client, warm, signed in, every middleware and the compression of the answer included. The
-floor of the data endpoint is the bare SQL of the same series through psycopg, plus the JSON encoding of its rows. CPU
-time, of this process and its Postgres process together, is what counts where the machine has other work. Series of
-5,000 and of 100,000 points are written for this alone, in a transaction that is rolled back. `--json` keeps the times,
-and `--beside` compares them with kept ones, of a smaller history for example.
+Server time by Django's test client, warm, signed in, every middleware and the compression of the
+answer included. The floor of the data endpoint is the bare SQL of the same series through psycopg,
+plus the JSON encoding of its rows. CPU time, of this process and its Postgres process together, is
+what counts where the machine has other work. Series of 5,000 and of 100,000 points are written for
+this alone, in a transaction that is rolled back. `--json` keeps the times, and `--beside` compares
+them with kept ones, of a smaller history for example.
 """
 
 import argparse
@@ -43,7 +45,13 @@ from dashboard.selectors import trend
 from tests.perf.long_series import LONG, SPIKE, write_series
 
 REPEATS = 15
-BOUNDS_MS = {"/": 150.0, "/benchmarks/": 150.0, "matrix against a base": 150.0, "/compare/": 150.0, "series page": 30.0}
+BOUNDS_MS = {
+    "/": 150.0,
+    "/benchmarks/": 150.0,
+    "matrix against a base": 150.0,
+    "/compare/": 150.0,
+    "series page": 30.0,
+}
 SAME = 1.2  # times the CPU on another history: what is "the same"
 TIMES_THE_FLOOR = 2.0
 MOST_QUERIES = 10
@@ -51,7 +59,9 @@ LARGE_TABLE = 5_000  # rows, from which on a query without an index counts
 
 
 class Timing(NamedTuple):
-    """median, worst: wall clock, ms. cpu: mean CPU time of this process and of its Postgres process, ms."""
+    """median, worst: wall clock, ms. cpu: mean CPU time of this process and of its Postgres
+    process, ms.
+    """
 
     median: float
     worst: float
@@ -74,11 +84,15 @@ def timed(work: Callable[[], Any]) -> Timing:
 
 
 def cpu_s() -> float:
-    """CPU seconds of this process and of the Postgres process that serves it, where that runs on this machine."""
+    """CPU seconds of this process and of the Postgres process that serves it, where that runs on
+    this machine.
+    """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (backend,) = cursor.fetchone()
-    used = [psutil.Process(pid).cpu_times() for pid in (os.getpid(), backend) if psutil.pid_exists(pid)]
+    used = [
+        psutil.Process(pid).cpu_times() for pid in (os.getpid(), backend) if psutil.pid_exists(pid)
+    ]
     return sum(one.user + one.system for one in used)
 
 
@@ -89,7 +103,8 @@ def reader() -> Client:
     return client
 
 
-# --- What is measured ---------------------------------------------------------------------------------------
+# --- What is measured
+# ---------------------------------------------------------------------------------------
 class Report:
     """Prints a line for everything that is measured, and keeps the times."""
 
@@ -120,7 +135,11 @@ class Report:
             self.client.get(address)
         scanned = scans(captured)
         self.took[name] = took
-        told = [f"{took.median / floor.median:.1f} × the floor, {took.cpu / floor.cpu:.1f} × its CPU"] if floor else []
+        told = (
+            [f"{took.median / floor.median:.1f} × the floor, {took.cpu / floor.cpu:.1f} × its CPU"]
+            if floor
+            else []
+        )
         told += self._judge(name, took.median, len(captured), floor.median if floor else None)
         told += [f"without an index: {', '.join(sorted(scanned))}"] if scanned else []
         print(f"{name:38}{took} {len(captured):8} {size(answer):8.1f} kB  {'; '.join(told)}")
@@ -135,7 +154,14 @@ class Report:
 
 def size(answer: Any) -> float:
     """kB that travel."""
-    return len(answer.content if answer.headers.get("Content-Encoding") else gzip.compress(answer.content)) / 1000
+    return (
+        len(
+            answer.content
+            if answer.headers.get("Content-Encoding")
+            else gzip.compress(answer.content)
+        )
+        / 1000
+    )
 
 
 def scans(captured: CaptureQueriesContext) -> set[str]:
@@ -148,7 +174,9 @@ def scans(captured: CaptureQueriesContext) -> set[str]:
             if query["sql"].lstrip(" (\n").upper().startswith(("SELECT", "WITH")):
                 cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}".replace("%", "%%"), [])
                 plan = cursor.fetchone()[0]
-                found |= {one for one in _scanned(plan[0]["Plan"]) if rows.get(one, 0) > LARGE_TABLE}
+                found |= {
+                    one for one in _scanned(plan[0]["Plan"]) if rows.get(one, 0) > LARGE_TABLE
+                }
     return found
 
 
@@ -159,7 +187,8 @@ def _scanned(node: dict[str, Any]) -> Iterator[str]:
         yield from _scanned(child)
 
 
-# --- The whole ----------------------------------------------------------------------------------------------
+# --- The whole
+# ----------------------------------------------------------------------------------------------
 def measure_long(report: Report) -> None:
     for points, apart in LONG:
         with transaction.atomic():
@@ -169,12 +198,19 @@ def measure_long(report: Report) -> None:
             report.page(f"data endpoint, {points:,} points", address, floor)
             figure = json.loads(gzip.decompress(report.client.get(address).content))
             line = next(trace for trace in figure["data"] if trace["meta"]["role"] == "line")
-            print(f"{'':38}{len(line['x']):,} points sent, the one spike {'kept' if SPIKE in line['y'] else 'LOST'}")
+            print(
+                f"{'':38}{len(line['x']):,} points sent, the one spike "
+                f"{'kept' if SPIKE in line['y'] else 'LOST'}"
+            )
             transaction.set_rollback(True)
 
 
 def measure_pages(report: Report) -> None:
-    series = Series.objects.filter(metric="latency_ms", count__gt=0).select_related("benchmark").order_by("-count")[0]
+    series = (
+        Series.objects.filter(metric="latency_ms", count__gt=0)
+        .select_related("benchmark")
+        .order_by("-count")[0]
+    )
     base = TorchBuild.objects.filter(runs__machine=series.machine).distinct().order_by("-pk")[1]
     job = Job.objects.filter(run__machine=series.machine).latest("planned_at")
     place = f"machine={series.machine.key}&track={series.track.key}"
@@ -199,13 +235,20 @@ def first_visit(client: Client) -> float:
     series = Series.objects.filter(metric="latency_ms").select_related("benchmark")[0]
     answer = client.get(f"/series/{series.benchmark}/")
     page = gzip.decompress(answer.content).decode()
-    files = {Path(settings.STATIC_ROOT) / one for one in re.findall(r'(?:src|href)="/static/([^"]+)"', page)}
-    smallest = [min(one.stat().st_size for one in file.parent.glob(f"{file.name}*")) for file in files]
+    files = {
+        Path(settings.STATIC_ROOT) / one
+        for one in re.findall(r'(?:src|href)="/static/([^"]+)"', page)
+    }
+    smallest = [
+        min(one.stat().st_size for one in file.parent.glob(f"{file.name}*")) for file in files
+    ]
     return size(answer) + sum(smallest) / 1000
 
 
 def hold_beside(took: dict[str, Timing], before: dict[str, list[float]]) -> None:
-    """Print how many times as long each took as on another history, and whether that is the same within 20 %."""
+    """Print how many times as long each took as on another history, and whether that is the same
+    within 20 %.
+    """
     for name in (one for one in took if one in before):
         wall, cpu = took[name].median / before[name][0], took[name].cpu / before[name][2]
         said = "the same within 20 %" if cpu <= SAME else "MORE than 20 % longer"
@@ -214,7 +257,9 @@ def hold_beside(took: dict[str, Timing], before: dict[str, list[float]]) -> None
 
 def main() -> int:
     logging.disable(logging.WARNING)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--beside", type=Path)
     chosen = parser.parse_args()

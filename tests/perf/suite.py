@@ -2,8 +2,9 @@
 
     python -m tests.perf.suite [LIST]
 
-LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. Printed for each way: wall and CPU time,
-the share of the wall time that was compile, warm-up and samples, and where the rest went.
+LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. Printed for each way:
+wall and CPU time, the share of the wall time that was compile, warm-up and samples, and where the
+rest went.
 """
 
 import json
@@ -30,7 +31,9 @@ WAYS = ("fresh", "forked")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one way. rest: what was not measurement, by stage; jobs: how many left a result."""
+    """Seconds of one way. rest: what was not measurement, by stage; jobs: how many left a
+    result.
+    """
 
     wall_s: float
     cpu_s: float
@@ -50,7 +53,8 @@ def main(arguments: list[str]) -> None:
 
 def _default_list(folder: Path) -> Path:
     lines = [
-        {"benchmark": name, "config": config, "measure": QUICK | {"starts": kinds}} for name, config, kinds in CASES
+        {"benchmark": name, "config": config, "measure": QUICK | {"starts": kinds}}
+        for name, config, kinds in CASES
     ]
     path = folder / "list.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
@@ -61,7 +65,9 @@ def cost(way: str, path: Path, out: Path) -> Cost:
     """Runs the list in processes of one way."""
     began, cpu_before = time.monotonic(), _children_cpu_s()
     command = [sys.executable, "-m", "benchmarks_suite", "batch", str(path), str(out)]
-    subprocess.run(command, env={**os.environ, forks.SWITCH: way}, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command, env={**os.environ, forks.SWITCH: way}, check=True, stdout=subprocess.DEVNULL
+    )
     wall_s = time.monotonic() - began
     documents = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
     stages: dict[str, float] = {}
@@ -70,7 +76,11 @@ def cost(way: str, path: Path, out: Path) -> Cost:
             stages[stage] = stages.get(stage, 0.0) + seconds
     measured_s = sum(map(batch.measurement_s, documents))
     rest = {"outside of the stages": wall_s - sum(stages.values())}
-    rest |= {stage: seconds for stage, seconds in stages.items() if stage not in (*batch.MEASURING, "starts")}
+    rest |= {
+        stage: seconds
+        for stage, seconds in stages.items()
+        if stage not in (*batch.MEASURING, "starts")
+    }
     rest["starts, beside their steps"] = wall_s - measured_s - sum(rest.values())
     return Cost(wall_s, _children_cpu_s() - cpu_before, measured_s, rest, len(documents))
 
@@ -90,9 +100,13 @@ def table(costs: dict[str, Cost]) -> list[str]:
         ("their share", [f"{cost.measured_s / cost.wall_s:.0%}" for cost in costs.values()]),
     ]
     longest_first = sorted(
-        {stage for cost in costs.values() for stage in cost.rest}, key=lambda stage: -costs[WAYS[0]].rest[stage]
+        {stage for cost in costs.values() for stage in cost.rest},
+        key=lambda stage: -costs[WAYS[0]].rest[stage],
     )
-    rows += [(f"  {stage}", [f"{cost.rest[stage]:.1f} s" for cost in costs.values()]) for stage in longest_first]
+    rows += [
+        (f"  {stage}", [f"{cost.rest[stage]:.1f} s" for cost in costs.values()])
+        for stage in longest_first
+    ]
     return [f"{'':<30}" + "".join(f"{way:>10}" for way in costs)] + [
         f"{name:<30}" + "".join(f"{value:>10}" for value in values) for name, values in rows
     ]

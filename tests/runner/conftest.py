@@ -1,4 +1,6 @@
-"""A worker with a fake suite and a site of its own; nothing is mocked: real processes, real HTTP, real files."""
+"""A worker with a fake suite and a site of its own; nothing is mocked: real processes, real HTTP,
+real files.
+"""
 
 import os
 import shutil
@@ -44,9 +46,17 @@ def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         log_format="text",
         environments_dir=tmp_path / "environments",
     )
-    environment = Environment((sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG)
+    environment = Environment(
+        (sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG
+    )
     stopping = Flag()
-    made = Worker(settings, environment, Site(site.url, TOKEN, stopping), Outbox(settings.worker_dir), stopping)
+    made = Worker(
+        settings,
+        environment,
+        Site(site.url, TOKEN, stopping),
+        Outbox(settings.worker_dir),
+        stopping,
+    )
     made.greet()
     return made
 
@@ -62,7 +72,9 @@ def broker_url() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def worker_process(broker_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+def worker_process(
+    broker_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[WorkerProcess]:
     server = SiteServer()
     process = WorkerProcess(tmp_path_factory.mktemp("worker"), server, broker_url)
     yield process
@@ -72,7 +84,9 @@ def worker_process(broker_url: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture
 def running(worker_process: WorkerProcess) -> WorkerProcess:
-    """A whole worker, started unless it runs already, with an empty queue: starting one takes seconds."""
+    """A whole worker, started unless it runs already, with an empty queue: starting one takes
+    seconds.
+    """
     if not worker_process.runs():
         worker_process.start()
     os.truncate(worker_process.log, 0)

@@ -1,7 +1,8 @@
-"""The suite under an account of its own: it cannot read the worker's token, and the worker can still end it.
+"""The suite under an account of its own: it cannot read the worker's token, and the worker can
+still end it.
 
-Changing the account needs root or the capabilities that docker/Dockerfile gives. Without them, the suite is not
-started, and these tests show that: never does it run as the worker.
+Changing the account needs root or the capabilities that docker/Dockerfile gives. Without them, the
+suite is not started, and these tests show that: never does it run as the worker.
 """
 
 import os
@@ -43,7 +44,9 @@ def say(folder: Path, script: str) -> str:
     """What a shell script prints that is started as the suite is, as nobody."""
     log = JobLog(folder / "log")
     variables = environment(os.environ, "mark.1", NOBODY.variables)
-    Suite(["/bin/sh", "-c", script], folder=folder, variables=variables, log=log, account=NOBODY).watch(30, str)
+    Suite(
+        ["/bin/sh", "-c", script], folder=folder, variables=variables, log=log, account=NOBODY
+    ).watch(30, str)
     return log.tail()
 
 
@@ -56,7 +59,9 @@ def test_the_suite_runs_as_its_account_or_not_at_all(folder: Path) -> None:
     assert say(folder, "id -un; echo $HOME").strip() == ("nobody\n/" if IS_ROOT else REFUSED)
 
 
-def test_the_suite_cannot_read_the_workers_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suite_cannot_read_the_workers_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORKER_TOKEN", "a-token")
     said = say(folder, f"tr '\\0' '\\n' < /proc/{os.getpid()}/environ; echo tried")
     assert ("a-token" in said, "tried" in said) == (False, IS_ROOT)
@@ -72,10 +77,16 @@ def test_the_worker_ends_a_suite_of_another_account(folder: Path) -> None:
     log = JobLog(folder / "log")
     script = "setsid sleep 600 & trap '' TERM; sleep 600"
     variables = {"PATH": os.environ["PATH"], MARK: f"of {folder}"}
-    suite = Suite(["/bin/sh", "-c", script], folder=folder, variables=variables, log=log, account=NOBODY)
+    suite = Suite(
+        ["/bin/sh", "-c", script], folder=folder, variables=variables, log=log, account=NOBODY
+    )
     ended = suite.watch(1, str)
     assert ended.stopped_for == ("timeout" if IS_ROOT else "")
-    assert not [path for path in Path("/proc").glob("[0-9]*/environ") if marked(path, b"of " + bytes(folder))]
+    assert not [
+        path
+        for path in Path("/proc").glob("[0-9]*/environ")
+        if marked(path, b"of " + bytes(folder))
+    ]
 
 
 def marked(environ: Path, mark: bytes) -> bool:
@@ -85,14 +96,21 @@ def marked(environ: Path, mark: bytes) -> bool:
         return False
 
 
-def test_as_the_image_starts_it_the_worker_is_not_root_and_the_suite_keeps_no_capability(folder: Path) -> None:
-    started_by_image = [word.replace("=compilewatch", "=daemon") for word in command("benchmark-worker", "ENTRYPOINT")]
+def test_as_the_image_starts_it_the_worker_is_not_root_and_the_suite_keeps_no_capability(
+    folder: Path,
+) -> None:
+    started_by_image = [
+        word.replace("=compilewatch", "=daemon")
+        for word in command("benchmark-worker", "ENTRYPOINT")
+    ]
     folder.chmod(0o777)
     words = [*started_by_image, sys.executable, "-c", AS_DAEMON_START_NOBODY, str(folder)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     expected = [str(pwd.getpwnam(name).pw_uid) for name in ("daemon", "nobody")]
     assert field(done.stdout, "Uid") == (expected if IS_ROOT else []), done.stderr
-    assert field(done.stdout, "CapEff") == (["00000000000800e2", "0000000000000000"] if IS_ROOT else [])
+    assert field(done.stdout, "CapEff") == (
+        ["00000000000800e2", "0000000000000000"] if IS_ROOT else []
+    )
 
 
 @pytest.mark.parametrize(

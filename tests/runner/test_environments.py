@@ -1,4 +1,6 @@
-"""Environments are made, tried, reused, checked and evicted: real installers, a real index with tiny wheels."""
+"""Environments are made, tried, reused, checked and evicted: real installers, a real index with
+tiny wheels.
+"""
 
 import os
 import shutil
@@ -22,7 +24,9 @@ from tests.builders.worker import SiteServer, wait_for
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[PackageIndex]:
-    """torch 0.0.1 and 0.0.2, each with the numpy that it wants, and the triton of its CUDA build."""
+    """torch 0.0.1 and 0.0.2, each with the numpy that it wants, and the triton of its CUDA
+    build.
+    """
     served = PackageIndex(tmp_path / "index")
     for number in ("1", "2"):
         served.add("numpy", f"1.0.{number}")
@@ -33,7 +37,9 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 
 @pytest.fixture
-def provider(worker: Worker, site: SiteServer, index: PackageIndex, monkeypatch: pytest.MonkeyPatch) -> Provider:
+def provider(
+    worker: Worker, site: SiteServer, index: PackageIndex, monkeypatch: pytest.MonkeyPatch
+) -> Provider:
     for installer in ("UV_HTTP", "PIP"):
         monkeypatch.setenv(f"{installer}_RETRIES", "0")
     worker.settings = replace(worker.settings, package_index_url=index.url)
@@ -49,7 +55,10 @@ def only_pip(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_builds_live_side_by_side_with_the_libraries_of_each(provider: Provider) -> None:
     with provider.use("0.0.1") as one, provider.use("0.0.2") as two:
         assert (imported(one), imported(two)) == ("0.0.1", "0.0.2")
-        assert (one.build["libraries"], two.build["libraries"]) == ({"numpy": "1.0.1"}, {"numpy": "1.0.2"})
+        assert (one.build["libraries"], two.build["libraries"]) == (
+            {"numpy": "1.0.1"},
+            {"numpy": "1.0.2"},
+        )
 
 
 def test_what_a_machine_without_a_gpu_never_loads_is_left_out(provider: Provider) -> None:
@@ -65,7 +74,9 @@ def test_an_environment_is_made_once(provider: Provider) -> None:
     assert len(provider.site.told("building")) == 1
 
 
-def test_the_set_that_the_site_knows_is_installed_and_not_resolved_again(provider: Provider) -> None:
+def test_the_set_that_the_site_knows_is_installed_and_not_resolved_again(
+    provider: Provider,
+) -> None:
     provider.site.pinned["torch==0.0.1",] = "numpy==1.0.2\ntorch==0.0.1\n"
     with provider.use() as environment:
         assert environment.build["libraries"] == {"numpy": "1.0.2"}
@@ -88,7 +99,9 @@ def test_an_adopted_interpreter_serves_its_version_under_another_label(provider:
         assert environment.label == "0.0.1"
 
 
-def test_an_adopted_interpreter_with_other_libraries_than_asked_for_does_not_serve(provider: Provider) -> None:
+def test_an_adopted_interpreter_with_other_libraries_than_asked_for_does_not_serve(
+    provider: Provider,
+) -> None:
     label = provider.worker.environment.label
     with provider.use("0.0.1", build=label, libraries={"numpy": "1.0.1"}) as environment:
         assert imported(environment) == "0.0.1"
@@ -118,7 +131,12 @@ def test_pip_is_tried_where_uv_does_not_see_the_version(
         ("0.0.5", "depends on numpy==1.0.1"),
         ("0.0.6", "it was installed, but cannot be imported"),
     ],
-    ids=["no such version", "no wheel for this Python", "two pins that conflict", "an import that fails"],
+    ids=[
+        "no such version",
+        "no wheel for this Python",
+        "two pins that conflict",
+        "an import that fails",
+    ],
 )
 def test_a_build_that_cannot_be_had_says_so_in_the_installers_words(
     provider: Provider, version: str, words: str
@@ -144,7 +162,11 @@ def test_other_builds_go_on_beside_one_that_failed(provider: Provider) -> None:
 def test_what_failed_a_moment_ago_fails_at_once_for_the_next_job_and_is_tried_again_by_a_retry(
     provider: Provider,
 ) -> None:
-    for attempt, told in ((1, "there is no version"), (1, "It failed a moment ago for another job"), (2, "could not")):
+    for attempt, told in (
+        (1, "there is no version"),
+        (1, "It failed a moment ago for another job"),
+        (2, "could not"),
+    ):
         with pytest.raises(NotProvided, match=told):
             provider.make("0.0.3", attempt=attempt)
     provider.index.add_torch("0.0.3")
@@ -180,7 +202,9 @@ def test_a_job_is_cancelled_while_its_environment_is_installed(provider: Provide
 
 
 @pytest.mark.parametrize("damage", ["missing", "changed", "no record", "no interpreter"])
-def test_a_damaged_environment_is_made_anew_before_it_is_used(provider: Provider, damage: str) -> None:
+def test_a_damaged_environment_is_made_anew_before_it_is_used(
+    provider: Provider, damage: str
+) -> None:
     folder = provider.make()
     module = next(folder.glob("lib/python3.*/site-packages/torch/__init__.py"))
     if damage == "missing":
@@ -250,7 +274,8 @@ def test_an_environment_in_use_is_not_evicted(provider: Provider) -> None:
 
 
 def test_a_disk_that_cannot_be_written_fails_the_job_by_name(provider: Provider) -> None:
-    provider.folder.touch()  # a file where the folder should be: writing fails for any user, root too
+    # a file where the folder should be: writing fails for any user, root too
+    provider.folder.touch()
     with pytest.raises(NotProvided, match="could not be made here"):
         provider.make()
 
@@ -259,11 +284,18 @@ def test_hello_tells_adopted_and_made_environments(provider: Provider) -> None:
     folder = provider.make()
     adopted, made = provider.worker.introduction()["environments"]
     assert (adopted["adopted"], adopted["build"]) == (True, provider.worker.environment.label)
-    assert (made["key"], made["build"], made["state"], made["adopted"]) == (folder.name, "0.0.1", "ready", False)
+    assert (made["key"], made["build"], made["state"], made["adopted"]) == (
+        folder.name,
+        "0.0.1",
+        "ready",
+        False,
+    )
     assert made["facts"]["git_sha"] == "0123abc"
 
 
-def test_an_installers_password_never_reaches_the_suite(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installers_password_never_reaches_the_suite(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("UV_INDEX_OURS_PASSWORD", "hush")
     added = provider.site.add("job")
     job.run(provider.worker, "job", 1)

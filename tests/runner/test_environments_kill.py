@@ -1,4 +1,6 @@
-"""kill -9 while an environment is installed: nothing half-built is used, and the job is measured again."""
+"""kill -9 while an environment is installed: nothing half-built is used, and the job is measured
+again.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,14 +26,18 @@ def index(tmp_path: Path) -> Iterator[PackageIndex]:
 
 @pytest.fixture
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker for each test: from a shared one the worker that other files leave running could take the job."""
+    """A broker for each test: from a shared one the worker that other files leave running could
+    take the job.
+    """
     broker = EmbeddedBroker(tmp_path_factory.mktemp("broker"))
     yield broker.start()
     broker.stop()
 
 
 @pytest.fixture
-def installing(site: SiteServer, index: PackageIndex, broker_url: str, tmp_path: Path) -> Iterator[WorkerProcess]:
+def installing(
+    site: SiteServer, index: PackageIndex, broker_url: str, tmp_path: Path
+) -> Iterator[WorkerProcess]:
     """A whole worker in the middle of an installation that would take a minute."""
     worker = WorkerProcess(tmp_path, site, broker_url)
     try:
@@ -61,7 +67,9 @@ def finish(worker: WorkerProcess, index: PackageIndex) -> None:
     assert half_built(worker) == []
 
 
-def test_a_worker_killed_while_it_installs_begins_anew(installing: WorkerProcess, index: PackageIndex) -> None:
+def test_a_worker_killed_while_it_installs_begins_anew(
+    installing: WorkerProcess, index: PackageIndex
+) -> None:
     installing.kill()
     wait_for(lambda: installers(installing) == [], seconds=10)
     installing.start(PACKAGE_INDEX_URL=index.url)
@@ -69,14 +77,18 @@ def test_a_worker_killed_while_it_installs_begins_anew(installing: WorkerProcess
     finish(installing, index)
 
 
-def test_a_job_process_killed_while_it_installs_is_replaced(installing: WorkerProcess, index: PackageIndex) -> None:
+def test_a_job_process_killed_while_it_installs_is_replaced(
+    installing: WorkerProcess, index: PackageIndex
+) -> None:
     installing.job_process().kill()
     wait_for(lambda: installing.site.jobs["job"].attempt == 2)
     assert installers(installing) == []
     finish(installing, index)
 
 
-def test_an_installer_that_is_killed_is_a_named_failure(installing: WorkerProcess, index: PackageIndex) -> None:
+def test_an_installer_that_is_killed_is_a_named_failure(
+    installing: WorkerProcess, index: PackageIndex
+) -> None:
     index.stop()
     for process in installers(installing):
         process.kill()

@@ -51,16 +51,24 @@ def test_a_device_is_used_by_one_job_at_a_time(tmp_path: Path) -> None:
     def give_up(waited_s: float) -> None:
         raise TimeoutError
 
-    with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
+    with (
+        gpu.locked(tmp_path, "cpu", give_up),
+        pytest.raises(TimeoutError),
+        gpu.locked(tmp_path, "cpu", give_up),
+    ):
         pass
 
 
 def test_a_job_for_two_devices_waits_for_both_of_them(tmp_path: Path) -> None:
     def give_up(waited_s: float) -> None:
-        if waited_s > 2:  # a child that pytest forks meanwhile holds what is open here until it runs its own program
+        # a child that pytest forks meanwhile holds what is open here until it runs its own program
+        if waited_s > 2:
             raise TimeoutError
 
-    one, both = (partial(gpu.all_locked, tmp_path, names, give_up) for names in (["GPU-b"], ["GPU-b", "GPU-a"]))
+    one, both = (
+        partial(gpu.all_locked, tmp_path, names, give_up)
+        for names in (["GPU-b"], ["GPU-b", "GPU-a"])
+    )
     with one(), pytest.raises(TimeoutError), both():
         pass
     with both(), pytest.raises(TimeoutError), one():
@@ -95,7 +103,11 @@ def test_waiting_for_a_device_takes_no_computing_time(tmp_path: Path) -> None:
             raise TimeoutError
 
     begun, used = time.monotonic(), time.process_time()
-    with gpu.locked(tmp_path, "cpu", give_up), pytest.raises(TimeoutError), gpu.locked(tmp_path, "cpu", give_up):
+    with (
+        gpu.locked(tmp_path, "cpu", give_up),
+        pytest.raises(TimeoutError),
+        gpu.locked(tmp_path, "cpu", give_up),
+    ):
         pass
     assert time.monotonic() - begun >= 1
     assert time.process_time() - used < 0.3

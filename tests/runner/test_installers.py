@@ -34,12 +34,23 @@ def test_the_platform_tells_python_and_kind_of_device() -> None:
 
 
 def test_uv_is_told_all_that_pip_is_configured_with(pip_of: Path) -> None:
-    pip_of.write_text("[global]\nindex-url = https://a/simple\nextra-index-url =\n  https://b\n  https://c\n")
+    pip_of.write_text(
+        "[global]\nindex-url = https://a/simple\nextra-index-url =\n  https://b\n  https://c\n"
+    )
     options = configured("").for_uv()
-    assert options[:6] == ["--default-index", "https://a/simple", "--index", "https://b", "--index", "https://c"]
+    assert options[:6] == [
+        "--default-index",
+        "https://a/simple",
+        "--index",
+        "https://b",
+        "--index",
+        "https://c",
+    ]
 
 
-def test_a_variable_counts_more_than_pips_file(pip_of: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_counts_more_than_pips_file(
+    pip_of: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pip_of.write_text("[global]\nindex-url = https://a/simple\n")
     monkeypatch.setenv("PIP_INDEX_URL", "https://b/simple")
     assert configured("").url == "https://b/simple"
@@ -48,7 +59,10 @@ def test_a_variable_counts_more_than_pips_file(pip_of: Path, monkeypatch: pytest
 def test_a_set_index_is_the_only_one() -> None:
     assert configured("https://a/simple") == Index("https://a/simple")
     assert Index("https://a").beside("").for_pip() == ["--index-url", "https://a"]
-    assert Index("https://a").beside("https://t").for_pip()[2:] == ["--extra-index-url", "https://t"]
+    assert Index("https://a").beside("https://t").for_pip()[2:] == [
+        "--extra-index-url",
+        "https://t",
+    ]
 
 
 def test_pips_report_becomes_pinned_lines(tmp_path: Path) -> None:
@@ -59,7 +73,10 @@ def test_pips_report_becomes_pinned_lines(tmp_path: Path) -> None:
 
 
 def test_an_error_is_told_without_what_came_before_it() -> None:
-    assert complaint("Using Python 3.11\nerror: no space\n  cause: disk") == "error: no space\n  cause: disk"
+    assert (
+        complaint("Using Python 3.11\nerror: no space\n  cause: disk")
+        == "error: no space\n  cause: disk"
+    )
     assert complaint("Killed") == "Killed"
 
 
@@ -71,5 +88,7 @@ def test_an_error_is_told_without_what_came_before_it() -> None:
         ("Failed to fetch http://index", False),
     ],
 )
-def test_a_contradiction_is_told_from_a_version_that_uv_does_not_see(words: str, is_one: bool) -> None:
+def test_a_contradiction_is_told_from_a_version_that_uv_does_not_see(
+    words: str, is_one: bool
+) -> None:
     assert is_contradiction(words) is is_one

@@ -50,7 +50,14 @@ def test_the_suite_runs_in_an_empty_folder(worker: Worker, site: SiteServer) -> 
 def test_the_suite_sees_no_token_and_no_address(
     worker: Worker, site: SiteServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("WORKER_TOKEN", "BROKER_URL", "DATABASE_URL", "SITE_URL", "SECRET_KEY", "AWS_SECRET_ACCESS_KEY"):
+    for name in (
+        "WORKER_TOKEN",
+        "BROKER_URL",
+        "DATABASE_URL",
+        "SITE_URL",
+        "SECRET_KEY",
+        "AWS_SECRET_ACCESS_KEY",
+    ):
         monkeypatch.setenv(name, "secret-value")
     environment = run(worker, site, "eager").bodies[0]["result"]["environment"]
     assert "secret-value" not in environment.values()
@@ -59,10 +66,14 @@ def test_the_suite_sees_no_token_and_no_address(
 
 
 def test_a_cpu_worker_hides_every_gpu(worker: Worker, site: SiteServer) -> None:
-    assert run(worker, site, "eager").bodies[0]["result"]["environment"]["CUDA_VISIBLE_DEVICES"] == ""
+    assert (
+        run(worker, site, "eager").bodies[0]["result"]["environment"]["CUDA_VISIBLE_DEVICES"] == ""
+    )
 
 
-def test_nothing_is_left_of_a_delivered_job(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_nothing_is_left_of_a_delivered_job(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     ended = run(worker, site, "orphans")
     assert not Path(ended.bodies[0]["result"]["temporary"]).exists()
     assert list(worker.jobs.iterdir()) == []
@@ -70,7 +81,9 @@ def test_nothing_is_left_of_a_delivered_job(worker: Worker, site: SiteServer, tm
     assert processes_of_jobs_in(tmp_path) == []
 
 
-def test_a_segfault_is_named_with_the_phase_it_happened_in(worker: Worker, site: SiteServer) -> None:
+def test_a_segfault_is_named_with_the_phase_it_happened_in(
+    worker: Worker, site: SiteServer
+) -> None:
     outcome = run(worker, site, "segfault").outcome
     assert (outcome["status"], outcome["signal"]) == ("crashed", 11)
     assert "SIGSEGV (Segmentation fault) in the phase compile" in outcome["message"]
@@ -83,7 +96,9 @@ def test_a_kill_that_the_kernel_did_not_count_is_no_oom(worker: Worker, site: Si
     assert "Something other than the worker killed it" in outcome["message"]
 
 
-def test_exit_code_2_is_fail_to_run_with_the_suites_own_message(worker: Worker, site: SiteServer) -> None:
+def test_exit_code_2_is_fail_to_run_with_the_suites_own_message(
+    worker: Worker, site: SiteServer
+) -> None:
     outcome = run(worker, site, "refuse").outcome
     assert outcome["status"] == "fail_to_run"
     assert outcome["message"] == "unknown benchmark mlp.huge: `list` shows the known ones"
@@ -138,7 +153,9 @@ def test_a_result_counts_though_its_process_would_not_end(worker: Worker, site: 
     assert "did not end" in ended.outcome["message"]
 
 
-def test_a_cancelled_job_frees_the_device_in_seconds(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_a_cancelled_job_frees_the_device_in_seconds(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     cancelled, thread = start(worker, site, "deaf_children")
     cancelled.cancel = True
     asked = time.monotonic()
@@ -148,7 +165,9 @@ def test_a_cancelled_job_frees_the_device_in_seconds(worker: Worker, site: SiteS
     assert processes_of_jobs_in(tmp_path) == []
 
 
-def test_a_job_that_another_attempt_has_taken_over_is_stopped_and_dropped(worker: Worker, site: SiteServer) -> None:
+def test_a_job_that_another_attempt_has_taken_over_is_stopped_and_dropped(
+    worker: Worker, site: SiteServer
+) -> None:
     lost, thread = start(worker, site, "sleep")
     lost.attempt = 2
     thread.join(10)
@@ -174,11 +193,16 @@ def test_a_job_for_a_build_that_is_not_here_fails_to_run(worker: Worker, site: S
     added = site.add("job", build="2.11.0+cpu")
     job.run(worker, "job", 1)
     assert added.outcome["status"] == "fail_to_run"
-    assert "for the torch build 2.11.0+cpu, but this worker has only 2.13.0+cpu" in added.outcome["message"]
+    assert (
+        "for the torch build 2.11.0+cpu, but this worker has only 2.13.0+cpu"
+        in added.outcome["message"]
+    )
 
 
 def test_an_interpreter_that_is_gone_fails_to_run_by_name(worker: Worker, site: SiteServer) -> None:
-    worker.environment = replace(worker.environment, command=("/nowhere/python", "-m", "benchmarks_suite"))
+    worker.environment = replace(
+        worker.environment, command=("/nowhere/python", "-m", "benchmarks_suite")
+    )
     outcome = run(worker, site, "eager").outcome
     assert outcome["status"] == "fail_to_run"
     assert "cannot start /nowhere/python: No such file or directory" in outcome["message"]
@@ -204,20 +228,27 @@ def test_a_result_that_the_disk_does_not_take_is_a_named_failure_and_the_next_jo
     assert run(worker, site, "eager").outcome["status"] == "pass"
 
 
-def test_with_no_room_even_for_the_reason_the_suites_last_words_tell_it(worker: Worker, site: SiteServer) -> None:
+def test_with_no_room_even_for_the_reason_the_suites_last_words_tell_it(
+    worker: Worker, site: SiteServer
+) -> None:
     outcome = run(worker, site, "no_room").outcome
     assert (outcome["status"], outcome["exit_code"]) == ("crashed", 1)
     assert "in the phase write, and it wrote no result file" in outcome["message"]
     assert "free some space there" in outcome["message"]
 
 
-def test_an_outcome_that_the_disk_does_not_take_is_held_in_memory(worker: Worker, site: SiteServer) -> None:
+def test_an_outcome_that_the_disk_does_not_take_is_held_in_memory(
+    worker: Worker, site: SiteServer
+) -> None:
     shutil.rmtree(worker.outbox.folder)
-    worker.outbox.folder.touch()  # a file where the folder should be: writing fails for any user, root too
+    # a file where the folder should be: writing fails for any user, root too
+    worker.outbox.folder.touch()
     assert run(worker, site, "eager").state == "done"
 
 
-def test_while_neither_disk_nor_site_takes_the_outcome_the_heartbeat_says_so(worker: Worker, site: SiteServer) -> None:
+def test_while_neither_disk_nor_site_takes_the_outcome_the_heartbeat_says_so(
+    worker: Worker, site: SiteServer
+) -> None:
     shutil.rmtree(worker.outbox.folder)
     worker.outbox.folder.touch()
     site.refuse["result"] = (503, "down")
@@ -231,7 +262,9 @@ def test_while_neither_disk_nor_site_takes_the_outcome_the_heartbeat_says_so(wor
     assert added.state == "done"
 
 
-def test_a_worker_that_stops_drops_its_job_untold(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_a_worker_that_stops_drops_its_job_untold(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     stopped, thread = start(worker, site, "sleep")
     worker.stopping.set()
     thread.join(10)

@@ -1,4 +1,6 @@
-"""kill -9 of any one process loses nothing and duplicates nothing. Whole workers, a real broker, real kills."""
+"""kill -9 of any one process loses nothing and duplicates nothing. Whole workers, a real broker,
+real kills.
+"""
 
 import os
 import signal
@@ -36,7 +38,8 @@ def test_a_killed_job_process_is_replaced_and_cleaned_up_after(running: WorkerPr
     running.send("job")
     running.started("job")
     running.job_process().kill()
-    wait_for(lambda: job.attempt == 2)  # the new process's hello voided the claim: no waiting for the lease
+    # The new process's hello voided the claim: no waiting for the lease
+    wait_for(lambda: job.attempt == 2)
     assert running.suite_processes() == []
     job.spec["config"] = "eager"
     running.send("job", attempt=2)
@@ -55,7 +58,9 @@ def test_a_site_killed_during_a_job_gets_its_result_once(running: WorkerProcess)
     assert len(job.bodies) == 1
 
 
-def test_a_result_that_outlived_its_worker_is_delivered_before_hello_voids_its_claim(running: WorkerProcess) -> None:
+def test_a_result_that_outlived_its_worker_is_delivered_before_hello_voids_its_claim(
+    running: WorkerProcess,
+) -> None:
     job = running.site.add("job")
     running.site.refuse["result"] = (503, "the database restarts")
     running.send("job")
@@ -66,7 +71,9 @@ def test_a_result_that_outlived_its_worker_is_delivered_before_hello_voids_its_c
     assert (job.state, job.attempt) == ("done", 1)
 
 
-def test_messages_survive_a_killed_broker(site: SiteServer, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_messages_survive_a_killed_broker(
+    site: SiteServer, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     broker = EmbeddedBroker(tmp_path_factory.mktemp("broker"))
     worker = WorkerProcess(tmp_path_factory.mktemp("home"), site, broker.start())
     try:
@@ -85,7 +92,9 @@ def test_messages_survive_a_killed_broker(site: SiteServer, tmp_path_factory: py
         broker.stop()
 
 
-@pytest.mark.parametrize("whole_group", [False, True], ids=["the worker alone", "its whole process group"])
+@pytest.mark.parametrize(
+    "whole_group", [False, True], ids=["the worker alone", "its whole process group"]
+)
 def test_sigterm_ends_job_and_worker_cleanly(running: WorkerProcess, whole_group: bool) -> None:
     job = running.site.add("job", config="deaf_children" if whole_group else "sleep")
     running.send("job")

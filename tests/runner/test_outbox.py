@@ -27,13 +27,17 @@ def client(site: SiteServer) -> Site:
     return Site(site.url, TOKEN, Flag())
 
 
-def put(outbox: Outbox, site: SiteServer, job_id: str = "job", artifacts: tuple[Path, ...] = ()) -> None:
+def put(
+    outbox: Outbox, site: SiteServer, job_id: str = "job", artifacts: tuple[Path, ...] = ()
+) -> None:
     """A running job's outcome."""
     site.add(job_id).state = "running"
     outbox.put(job_id, 1, body(1, Outcome("pass"), DOCUMENT), artifacts)
 
 
-def test_what_was_put_is_delivered_by_another_process(outbox: Outbox, site: SiteServer, client: Site) -> None:
+def test_what_was_put_is_delivered_by_another_process(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
     put(outbox, site)
     assert Outbox(outbox.folder.parent).deliver(client) == ""
     assert site.jobs["job"].bodies[0]["result"] == DOCUMENT
@@ -51,7 +55,9 @@ def test_what_the_site_cannot_take_now_stays_and_does_not_hold_up_others(
     assert site.jobs["second"].state == "done"
 
 
-def test_a_result_of_another_attempt_is_dropped(outbox: Outbox, site: SiteServer, client: Site) -> None:
+def test_a_result_of_another_attempt_is_dropped(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
     put(outbox, site)
     site.jobs["job"].attempt = 2
     assert outbox.deliver(client) == ""
@@ -60,7 +66,9 @@ def test_a_result_of_another_attempt_is_dropped(outbox: Outbox, site: SiteServer
 
 
 @pytest.mark.parametrize("status", [413, 422])
-def test_a_refused_result_is_kept_with_the_reason(outbox: Outbox, site: SiteServer, client: Site, status: int) -> None:
+def test_a_refused_result_is_kept_with_the_reason(
+    outbox: Outbox, site: SiteServer, client: Site, status: int
+) -> None:
     put(outbox, site)
     site.refuse["result"] = (status, "metrics.latency_ms: value is missing")
     outbox.deliver(client)
@@ -69,7 +77,9 @@ def test_a_refused_result_is_kept_with_the_reason(outbox: Outbox, site: SiteServ
     assert json.loads(gzip.decompress((kept / "body.json.gz").read_bytes()))["result"] == DOCUMENT
 
 
-def test_the_site_is_told_how_the_job_of_a_refused_result_ended(outbox: Outbox, site: SiteServer, client: Site) -> None:
+def test_the_site_is_told_how_the_job_of_a_refused_result_ended(
+    outbox: Outbox, site: SiteServer, client: Site
+) -> None:
     put(outbox, site)
     site.refuse_results = "status is no status word"
     outbox.deliver(client)

@@ -28,7 +28,10 @@ def outcome(
 def test_a_kernel_kill_for_memory_is_oom_with_its_evidence() -> None:
     killed = outcome(signal=9, oom="oom_kill in /proc/vmstat rose by 1")
     assert killed.status == "oom"
-    assert "oom_kill in /proc/vmstat rose by 1; its peak resident memory was 7.50 GiB" in killed.message
+    assert (
+        "oom_kill in /proc/vmstat rose by 1; its peak resident memory was 7.50 GiB"
+        in killed.message
+    )
     assert "smaller batch" in killed.message
 
 
@@ -40,7 +43,8 @@ def test_a_complete_result_counts_though_its_process_died_afterwards() -> None:
 
 def test_a_cancelled_job_is_cancelled_even_with_a_result() -> None:
     cancelled = outcome(signal=15, stopped_for="cancelled", result=ResultFile({}))
-    assert (cancelled.status, cancelled.message) == ("cancelled", "Cancelled while it ran.")  # by whom the site knows
+    # By whom the site knows
+    assert (cancelled.status, cancelled.message) == ("cancelled", "Cancelled while it ran.")
 
 
 def test_exit_code_0_without_a_result_is_a_crash() -> None:
@@ -50,7 +54,9 @@ def test_exit_code_0_without_a_result_is_a_crash() -> None:
 
 
 def test_a_full_disk_is_told_first() -> None:
-    assert outcome(exit_code=1, disk="The disk is full. ").message.startswith("The disk is full. It ended")
+    assert outcome(exit_code=1, disk="The disk is full. ").message.startswith(
+        "The disk is full. It ended"
+    )
 
 
 def test_a_signal_without_a_name_is_told_by_its_number() -> None:
@@ -66,7 +72,9 @@ def test_a_signal_without_a_name_is_told_by_its_number() -> None:
         ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_what_is_wrong_with_a_result_file_is_told(tmp_path: Path, content: str, problem: str) -> None:
+def test_what_is_wrong_with_a_result_file_is_told(
+    tmp_path: Path, content: str, problem: str
+) -> None:
     (tmp_path / "result.json").write_text(content)
     assert problem in read_result(tmp_path / "result.json").problem
 
@@ -86,7 +94,8 @@ def test_kernel_kills_are_counted_on_this_computer() -> None:
     [
         ("0::/worker.slice", "sys/fs/cgroup/worker.slice/memory.events"),
         ("4:memory:/worker", "sys/fs/cgroup/memory/worker/memory.oom_control"),
-        ("0::/seen/from/outside", "sys/fs/cgroup/memory.events"),  # a container sees its own at the root
+        # a container sees its own at the root
+        ("0::/seen/from/outside", "sys/fs/cgroup/memory.events"),
     ],
 )
 def test_kills_in_our_memory_cgroup_are_counted(tmp_path: Path, cgroup: str, file: str) -> None:

@@ -30,7 +30,9 @@ def record(folder: Path, process: subprocess.Popen[bytes], *, off_by_s: float = 
     (folder / "process.json").write_text(json.dumps({"group": process.pid, "started": started}))
 
 
-def test_a_leftover_is_found_by_its_recorded_group(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+def test_a_leftover_is_found_by_its_recorded_group(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
     record(tmp_path, sleeper)
     assert end_leftover(tmp_path)
     assert sleeper.wait(5) == -9
@@ -59,26 +61,37 @@ def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> 
 
 def test_the_suite_dies_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
     code = (
-        "import os; from pathlib import Path; from runner.joblog import JobLog; from runner.process import *\n"
+        "import os; from pathlib import Path; from runner.joblog import JobLog; from "
+        "runner.process import *\n"
         f"folder = Path({str(tmp_path)!r})\n"
-        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), variables={MARK: f'of {folder}'})\n"
+        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), "
+        "variables={MARK: f'of {folder}'})\n"
         "os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", code], check=False)
     wait_for(lambda: list(living(f"of {tmp_path}", None)) == [], seconds=10)
 
 
-def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_core(tmp_path: Path) -> None:
+def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_core(
+    tmp_path: Path,
+) -> None:
     say = "cat /proc/self/oom_score_adj; ulimit -c"
     log = JobLog(tmp_path / "log")
-    suite = Suite(["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: f"of {tmp_path}"})
+    suite = Suite(
+        ["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: f"of {tmp_path}"}
+    )
     suite.watch(90, lambda: "")
     assert log.tail() == "1000\n0\n"
 
 
 def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.process.WATCH_S", 60)
-    suite = Suite(["/bin/true"], folder=tmp_path, log=JobLog(tmp_path / "log"), variables={MARK: f"of {tmp_path}"})
+    suite = Suite(
+        ["/bin/true"],
+        folder=tmp_path,
+        log=JobLog(tmp_path / "log"),
+        variables={MARK: f"of {tmp_path}"},
+    )
     started = time.monotonic()
     ended = suite.watch(90, lambda: "")
     assert (ended.exit_code, ended.signal, ended.stopped_for) == (0, None, "")
@@ -86,7 +99,9 @@ def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_only_allow_listed_variables_are_inherited() -> None:
-    variables = environment({"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}, "job.1", {"A": "b"})
+    variables = environment(
+        {"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}, "job.1", {"A": "b"}
+    )
     assert {"PATH", MARK, "A"} <= set(variables)
     assert not {"WORKER_TOKEN", "MY_PASSWORD"} & set(variables)
 

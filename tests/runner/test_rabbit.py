@@ -1,4 +1,6 @@
-"""A whole worker over a real RabbitMQ, with an account that may use its own machine's queue alone (marked slow)."""
+"""A whole worker over a real RabbitMQ, with an account that may use its own machine's queue alone
+(marked slow).
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +33,9 @@ def worker(server: Rabbit, site: SiteServer, tmp_path: Path) -> Iterator[WorkerP
     process.clean_up()
 
 
-def test_a_job_far_beyond_the_consumer_timeout_runs_once(worker: WorkerProcess, server: Rabbit) -> None:
+def test_a_job_far_beyond_the_consumer_timeout_runs_once(
+    worker: WorkerProcess, server: Rabbit
+) -> None:
     long, next_one = worker.site.add("long", config="long"), worker.site.add("next")
     worker.send("long")
     worker.send("next")

@@ -1,4 +1,6 @@
-"""Git repositories of own models: a real git, real repositories on this disk, a real suite that reads them."""
+"""Git repositories of own models: a real git, real repositories on this disk, a real suite that
+reads them.
+"""
 
 import subprocess
 import sys
@@ -42,10 +44,14 @@ def commit(folder: Path, **files: str) -> dict[str, Any]:
 @pytest.fixture
 def steps(tmp_path: Path) -> Steps:
     (tmp_path / "tmp").mkdir()
-    return Steps(tmp_path / "steps", tmp_path / "tmp", JobLog(tmp_path / "log.txt"), "a-job", lambda: "")
+    return Steps(
+        tmp_path / "steps", tmp_path / "tmp", JobLog(tmp_path / "log.txt"), "a-job", lambda: ""
+    )
 
 
-def test_the_files_of_the_pinned_commit_are_there_and_no_later_ones(tmp_path: Path, steps: Steps) -> None:
+def test_the_files_of_the_pinned_commit_are_there_and_no_later_ones(
+    tmp_path: Path, steps: Steps
+) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
     commit(tmp_path / "origin", model="later", other="later")
     export(pinned, tmp_path / "cache", tmp_path / "models", steps)
@@ -69,7 +75,9 @@ def test_a_commit_that_was_fetched_needs_its_server_no_more(tmp_path: Path, step
         ({"url": "ext::sh -c touch% /tmp/harm"}, "not allowed"),
     ],
 )
-def test_what_cannot_be_fetched_is_told_in_gits_words(tmp_path: Path, steps: Steps, change: Any, says: str) -> None:
+def test_what_cannot_be_fetched_is_told_in_gits_words(
+    tmp_path: Path, steps: Steps, change: Any, says: str
+) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
     with pytest.raises(NotFetched, match=says):
         export({**pinned, **change}, tmp_path / "cache", tmp_path / "models", steps)
@@ -82,22 +90,32 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, steps: Steps) -> No
         export(commit(tmp_path / "origin"), tmp_path / "cache", tmp_path / "models", steps)
 
 
-def test_a_job_gets_the_commit_as_its_source(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_a_job_gets_the_commit_as_its_source(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
-    added = site.add("job", config="own_models", repository={k: pinned[k] for k in ("url", "commit", "revision")})
+    added = site.add(
+        "job", config="own_models", repository={k: pinned[k] for k in ("url", "commit", "revision")}
+    )
     job.run(worker, "job", 1)
     assert added.outcome["status"] == "pass", added.outcome
     assert added.bodies[0]["result"]["files"] == {"model.py": MODEL}
 
 
-def test_a_job_whose_commit_is_not_there_fails_with_the_reason(worker: Worker, site: SiteServer) -> None:
-    added = site.add("job", repository={"url": "file:///nowhere", "commit": "0" * 40, "revision": 1})
+def test_a_job_whose_commit_is_not_there_fails_with_the_reason(
+    worker: Worker, site: SiteServer
+) -> None:
+    added = site.add(
+        "job", repository={"url": "file:///nowhere", "commit": "0" * 40, "revision": 1}
+    )
     job.run(worker, "job", 1)
     assert added.outcome["status"] == "fail_to_run"
     assert "Commit 000000000000 of file:///nowhere could not be fetched" in added.outcome["message"]
 
 
-def test_the_workers_own_files_go_with_every_job(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_the_workers_own_files_go_with_every_job(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     worker.settings = replace(worker.settings, models=(str(tmp_path / "model.py"),))
     added = site.add("job", config="own_models")
@@ -114,13 +132,27 @@ def told(worker: Worker, site: SiteServer, pinned: dict[str, Any]) -> dict[str, 
     return site.own_models[0]
 
 
-def test_the_site_is_told_what_a_repository_offers(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
-    found = told(worker, site, commit(tmp_path / "origin", model=MODEL, broken="1 +\ndef benchmark_no(): ..."))
-    assert [each["name"] for each in found["benchmarks"]] == ["mine.own.inference.float32.static.b1"]
-    assert (found["key"], found["revision"], found["problem"]) == ("ours", 1, "broken.py: line 1: invalid syntax")
+def test_the_site_is_told_what_a_repository_offers(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
+    found = told(
+        worker,
+        site,
+        commit(tmp_path / "origin", model=MODEL, broken="1 +\ndef benchmark_no(): ..."),
+    )
+    assert [each["name"] for each in found["benchmarks"]] == [
+        "mine.own.inference.float32.static.b1"
+    ]
+    assert (found["key"], found["revision"], found["problem"]) == (
+        "ours",
+        1,
+        "broken.py: line 1: invalid syntax",
+    )
 
 
-def test_the_site_is_told_that_a_repository_cannot_be_fetched(worker: Worker, site: SiteServer, tmp_path: Path) -> None:
+def test_the_site_is_told_that_a_repository_cannot_be_fetched(
+    worker: Worker, site: SiteServer, tmp_path: Path
+) -> None:
     found = told(worker, site, {**commit(tmp_path / "origin", model=MODEL), "commit": "1" * 40})
     assert found["benchmarks"] == []
     assert found["problem"].startswith("Commit 111111111111 of file://")

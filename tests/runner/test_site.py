@@ -16,13 +16,22 @@ def client(site: SiteServer) -> Site:
 
 @pytest.mark.parametrize(
     ("status", "meaning"),
-    [(409, Stale), (413, Refused), (422, Refused), (404, Refused), (401, NotAllowed), (302, NotAllowed)],
+    [
+        (409, Stale),
+        (413, Refused),
+        (422, Refused),
+        (404, Refused),
+        (401, NotAllowed),
+        (302, NotAllowed),
+    ],
 )
 def test_a_refusal_is_told_apart_and_not_tried_again(
     site: SiteServer, client: Site, status: int, meaning: type[SiteError]
 ) -> None:
     site.refuse["alive"] = (status, "why not")
-    with pytest.raises(meaning, match=r"POST http://127.0.0.1:\d+/api/v1/worker/alive answered \d+"):
+    with pytest.raises(
+        meaning, match=r"POST http://127.0.0.1:\d+/api/v1/worker/alive answered \d+"
+    ):
         client.alive("boot")
     assert len(site.calls) == 1
 

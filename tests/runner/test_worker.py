@@ -49,7 +49,9 @@ def test_a_paused_worker_leaves_its_queue_alone_until_resumed(running: WorkerPro
     wait_for(lambda: job.state == "done")
 
 
-def test_a_message_that_names_no_job_is_dropped_and_the_queue_goes_on(running: WorkerProcess) -> None:
+def test_a_message_that_names_no_job_is_dropped_and_the_queue_goes_on(
+    running: WorkerProcess,
+) -> None:
     job = running.site.add("job")
     running.send("../../etc")
     running.send("job")
@@ -62,7 +64,9 @@ def test_every_log_line_of_a_job_carries_its_id(running: WorkerProcess) -> None:
     running.send("told-job")
     wait_for(lambda: job.state == "done")
     running.says('"result delivered"')
-    lines = [json.loads(line) for line in running.log.read_text().splitlines() if line.startswith("{")]
+    lines = [
+        json.loads(line) for line in running.log.read_text().splitlines() if line.startswith("{")
+    ]
     told = {line["event"] for line in lines if line.get("job") == "told-job"}
     assert told >= {"job claimed", "job ended", "result delivered"}
 

@@ -1,4 +1,6 @@
-"""One rank of the distributed workloads' training steps, for test_models_distributed.py: run by torchrun."""
+"""One rank of the distributed workloads' training steps, for test_models_distributed.py: run by
+torchrun.
+"""
 
 import os
 import sys
@@ -13,7 +15,9 @@ from benchmarks_suite.registry import BENCHMARKS, load
 
 
 def main(names: list[str]) -> None:
-    """Prints for each workload its model, the sum of all gradients' sizes, and how many parameters this rank keeps."""
+    """Prints for each workload its model, the sum of all gradients' sizes, and how many parameters
+    this rank keeps.
+    """
     dist.init_process_group("gloo")
     for name in names:
         train(name)
@@ -31,7 +35,9 @@ def train(name: str) -> None:
     batch = workload.inputs(0, torch.Generator().manual_seed(dist.get_rank()))
     workload.loss(workload.call(module, batch), batch).backward()
 
-    total = sum(float(whole(parameter.grad).double().abs().sum()) for parameter in module.parameters())
+    total = sum(
+        float(whole(parameter.grad).double().abs().sum()) for parameter in module.parameters()
+    )
     kept = sum(own(parameter).numel() for parameter in module.parameters())
     line = f"model={BENCHMARKS[name].model} gradients={total:.9g} parameters={kept}\n"
     os.write(1, line.encode())  # in one piece: the other rank writes to the same pipe

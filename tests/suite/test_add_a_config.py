@@ -23,7 +23,9 @@ def test_the_pages_config_changes_what_inductor_does() -> None:
 
 def test_the_pages_config_compiles_with_torchs_defaults() -> None:
     config: Config = eval(LINE, {"Config": Config})
-    compiled = torch.compile(nn.Linear(2, 2), **(compiling.compile_arguments(config) | {"backend": "eager"}))
+    compiled = torch.compile(
+        nn.Linear(2, 2), **(compiling.compile_arguments(config) | {"backend": "eager"})
+    )
     assert compiled(torch.ones(1, 2)).shape == (1, 2)
 
 

@@ -1,4 +1,6 @@
-"""docs/add-a-model.md works as it is written: its file and its lines are taken from the page and run."""
+"""docs/add-a-model.md works as it is written: its file and its lines are taken from the page and
+run.
+"""
 
 import re
 from pathlib import Path

@@ -26,7 +26,9 @@ EAGER: dict[str, Any] = {
 
 def listed(folder: Path, *lines: dict[str, Any] | str) -> Path:
     path = folder / "list.jsonl"
-    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    path.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    )
     return path
 
 
@@ -43,7 +45,10 @@ def test_a_list_leaves_one_result_for_each_line_and_runs_none_twice(tmp_path: Pa
 def test_a_job_over_its_time_limit_leaves_a_timeout_and_the_queue_goes_on(tmp_path: Path) -> None:
     path = listed(tmp_path, {**EAGER, "timeout_s": 0.01}, EAGER)
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.OK
-    statuses = [json.loads(f.read_text())["status"] for f in sorted((tmp_path / "out").glob("*/result.json"))]
+    statuses = [
+        json.loads(f.read_text())["status"]
+        for f in sorted((tmp_path / "out").glob("*/result.json"))
+    ]
     assert statuses == ["timeout", "pass"]
 
 
@@ -68,17 +73,26 @@ def test_jobs_of_one_environment_are_forked_from_one_process(
     assert main(["batch", str(path), str(out)]) == batch.OK
     results = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
     assert [result["status"] for result in results] == ["pass"] * 3
-    assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [None, "forked", "forked"]
+    assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [
+        None,
+        "forked",
+        "forked",
+    ]
     assert "run in fresh processes" not in capsys.readouterr().err
     assert (out / "preloaded.log").read_text() == ""
 
 
 @pytest.mark.compiles
-def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ahead.SWITCH, "")  # compile_ahead names its folder there; undone after the test
+def test_what_was_compiled_ahead_is_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Compile_ahead names its folder there; undone after the test
+    monkeypatch.setenv(ahead.SWITCH, "")
     compiled = {**EAGER, "config": "inductor"}
     measured = {**EAGER["measure"], "starts": []}
-    path = listed(tmp_path, {**compiled, "measure": measured}, compiled, {**EAGER, "measure": measured})
+    path = listed(
+        tmp_path, {**compiled, "measure": measured}, compiled, {**EAGER, "measure": measured}
+    )
     out = tmp_path / "out"
     jobs = [queued.job for queued in batch.read(path, out)]
     compile_ahead(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
@@ -86,8 +100,14 @@ def test_what_was_compiled_ahead_is_compiled_once(tmp_path: Path, monkeypatch: p
     graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
     assert main(["batch", str(path), str(out)]) == batch.OK
     assert set(folder.glob("inductor/fxgraph/*/*/*")) == graphs != set()
-    found, by_itself, eager = (json.loads(result.read_text()) for result in sorted(out.glob("*/result.json")))
-    assert [set(result.get("starts", {})) for result in (found, by_itself, eager)] == [{"ahead"}, {"cold"}, set()]
+    found, by_itself, eager = (
+        json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))
+    )
+    assert [set(result.get("starts", {})) for result in (found, by_itself, eager)] == [
+        {"ahead"},
+        {"cold"},
+        set(),
+    ]
     kept = ("graph_breaks", "unique_graphs", "recompiles")
     assert [found["metrics"][key] for key in kept] == [by_itself["metrics"][key] for key in kept]
     assert found["metrics"]["peak_memory_gb"]["value"] > 0
@@ -110,12 +130,22 @@ def test_caches_that_were_filled_ahead_go_when_every_line_has_its_result(
 
 
 @pytest.mark.compiles
-def test_a_job_finds_both_arms_of_a_case_with_dropout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_finds_both_arms_of_a_case_with_dropout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The one that is timed drops, the one whose accuracy is checked does not."""
     monkeypatch.setenv(ahead.SWITCH, "")
     line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
-    path, out = listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}), tmp_path / "out"
-    compile_ahead([queued.job for queued in batch.read(path, out)], tmp_path / "ahead", 2, time.monotonic() + 600)
+    path, out = (
+        listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}),
+        tmp_path / "out",
+    )
+    compile_ahead(
+        [queued.job for queued in batch.read(path, out)],
+        tmp_path / "ahead",
+        2,
+        time.monotonic() + 600,
+    )
 
     def compiled() -> set[Path]:
         return set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
@@ -127,7 +157,9 @@ def test_a_job_finds_both_arms_of_a_case_with_dropout(tmp_path: Path, monkeypatc
     assert json.loads(result.read_text())["status"] == "pass"
 
 
-def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(tmp_path: Path) -> None:
+def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(
+    tmp_path: Path,
+) -> None:
     for arm, name in ((ahead.TIMED, "mine"), (ahead.CHECKED, "yours")):
         for file in (f"inductor/{name}.py", f"inductor/{name}.best_config", f"triton/{name}.cubin"):
             (tmp_path / arm / file).parent.mkdir(parents=True, exist_ok=True)
@@ -167,7 +199,9 @@ def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
     folder = ahead.place(queued.job, tmp_path) / ahead.TIMED
     assert ahead.found(queued.job) is None
     folder.mkdir(parents=True)
-    (folder / "answer.json").write_text(json.dumps({"status": "oom", "message": "no room beside the others"}))
+    (folder / "answer.json").write_text(
+        json.dumps({"status": "oom", "message": "no room beside the others"})
+    )
     assert ahead.found(queued.job) is None
     (folder / "answer.json").write_text(json.dumps({"status": "pass"}))
     assert ahead.found(queued.job) is not None
@@ -180,7 +214,12 @@ def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
     line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
     other = {**EAGER, "config": "inductor"}
     measured = {"measure": {**EAGER["measure"], "starts": []}}
-    jobs = [queued.job for queued in batch.read(listed(tmp_path, line | measured, other | measured), tmp_path / "out")]
+    jobs = [
+        queued.job
+        for queued in batch.read(
+            listed(tmp_path, line | measured, other | measured), tmp_path / "out"
+        )
+    ]
     tried: list[str] = []
 
     def compiled(command: tuple[str, ...], folder: Path, limit_s: float) -> int:
@@ -199,7 +238,9 @@ def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
     assert all(ahead.found(job) for job in jobs)
 
 
-def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preloaded_process_that_died_costs_no_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (queued,) = batch.read(listed(tmp_path, EAGER), tmp_path / "out")
     processes = JobProcesses(tmp_path / "preloaded.log")
     queue = batch.Queue(processes, time.monotonic() + 300)
@@ -216,7 +257,9 @@ def test_a_preloaded_process_that_died_costs_no_result(tmp_path: Path, capsys: p
 def test_a_model_whose_libraries_must_not_be_forked_spoils_it_for_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its import does to a GPU is known where there is one; here the answer of its branch stands for that."""
+    """What its import does to a GPU is known where there is one; here the answer of its branch
+    stands for that.
+    """
     asked = []
 
     def answered(self: object, wanted: Job, folder: Path, limit_s: float) -> int:
@@ -228,7 +271,9 @@ def test_a_model_whose_libraries_must_not_be_forked_spoils_it_for_no_other(
     monkeypatch.setattr(Preloaded, "run", answered)
     other = {**EAGER, "benchmark": "tiny_cnn.smoke.inference.float32.static.b32"}
     processes = JobProcesses(tmp_path / "preloaded.log")
-    for number, queued in enumerate(batch.read(listed(tmp_path, EAGER, EAGER, other), tmp_path / "out")):
+    for number, queued in enumerate(
+        batch.read(listed(tmp_path, EAGER, EAGER, other), tmp_path / "out")
+    ):
         queued.folder.mkdir(parents=True)
         (queued.folder / "job.json").write_text(json.dumps(queued.job.document))
         assert processes.run(queued.job, queued.folder, 300) is None

@@ -1,4 +1,6 @@
-"""What was run: marks, reasons, what is kept; and that docs/coverage.md is what the command prints."""
+"""What was run: marks, reasons, what is kept; and that docs/coverage.md is what the command
+prints.
+"""
 
 import gzip
 import json
@@ -71,7 +73,13 @@ def test_of_two_results_of_one_case_the_newer_one_counts() -> None:
 
 
 def test_a_result_of_a_variant_does_not_count() -> None:
-    assert mark("inductor", result(job={"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}})) == "."
+    assert (
+        mark(
+            "inductor",
+            result(job={"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}}),
+        )
+        == "."
+    )
 
 
 def test_a_result_of_another_version_of_the_benchmark_does_not_count() -> None:
@@ -84,7 +92,9 @@ def test_what_did_not_pass_is_listed_with_its_reason_on_one_line() -> None:
 
 
 def test_a_row_ends_with_eagers_time_and_inductors_speedup() -> None:
-    row = next(line for line in coverage.page([result()], "results").splitlines() if line.startswith(MLP))
+    row = next(
+        line for line in coverage.page([result()], "results").splitlines() if line.startswith(MLP)
+    )
     assert row.split()[2:] == ["1.25", "1.500x"]
 
 
@@ -105,21 +115,27 @@ def test_kept_results_have_no_samples_and_make_the_same_page(
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
-@pytest.mark.parametrize("config", [config for config in CONFIGS.values() if config.compiles], ids=lambda c: c.name)
+@pytest.mark.parametrize(
+    "config", [config for config in CONFIGS.values() if config.compiles], ids=lambda c: c.name
+)
 def test_every_config_has_a_benchmark_that_it_is_for(config: Config, size: str) -> None:
     benchmark = fitting(config, size)
     assert benchmark.mode in (config.modes or [benchmark.mode])
     assert benchmark.shapes in (config.shapes or [benchmark.shapes])
 
 
-def test_what_was_not_run_is_a_list_that_batch_takes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_not_run_is_a_list_that_batch_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()))
     assert main(["coverage", str(tmp_path), "--missing", "cpu"]) == coverage.OK
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    jobs = [job.parse({"schema": "job.v1", "job_id": "test", "attempt": 1, **line}) for line in lines]
-    assert {name for name, line in BENCHMARKS.items() if line.size == "smoke"} == {j.benchmark.name for j in jobs} | {
-        MLP
-    }
+    jobs = [
+        job.parse({"schema": "job.v1", "job_id": "test", "attempt": 1, **line}) for line in lines
+    ]
+    assert {name for name, line in BENCHMARKS.items() if line.size == "smoke"} == {
+        j.benchmark.name for j in jobs
+    } | {MLP}
     assert {j.config.name for j in jobs} == CONFIGS.keys()  # eager: of the machine itself
 
 
@@ -127,7 +143,9 @@ def test_what_was_run_is_not_listed_again() -> None:
     assert (MLP, "inductor") not in set(missing({(MLP, "inductor")}, "smoke"))
 
 
-def test_a_file_that_is_no_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_no_json_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "cut.jsonl").write_text('{"schema":')
     assert main(["coverage", str(tmp_path)]) == coverage.WRONG_INPUT
     assert "cut.jsonl cannot be read as a result" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""A list in several builds: whose turn it is, where results go, an interpreter that does not work."""
+"""A list in several builds: whose turn it is, where results go, an interpreter that does not
+work.
+"""
 
 import json
 import sys
@@ -9,7 +11,11 @@ import pytest
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import interleave
 
-EAGER = {"benchmark": "mlp.smoke.inference.float32.static.b64", "config": "eager", "measure": {"budget_s": 0.1}}
+EAGER = {
+    "benchmark": "mlp.smoke.inference.float32.static.b64",
+    "config": "eager",
+    "measure": {"budget_s": 0.1},
+}
 NO_FUSION = {"inductor": {"epilogue_fusion": False}}
 
 
@@ -20,7 +26,9 @@ def line(tmp_path: Path) -> Path:
     return path
 
 
-def test_each_line_is_measured_in_each_build_before_the_next_line(line: Path, tmp_path: Path) -> None:
+def test_each_line_is_measured_in_each_build_before_the_next_line(
+    line: Path, tmp_path: Path
+) -> None:
     builds = [f"--build={label}={sys.executable}" for label in ("a", "b")]
     assert main(["interleave", str(line), str(tmp_path), *builds]) == interleave.OK
     in_order = sorted(tmp_path.glob("*/*/result.json"), key=lambda path: path.stat().st_mtime_ns)
@@ -28,8 +36,12 @@ def test_each_line_is_measured_in_each_build_before_the_next_line(line: Path, tm
     assert {json.loads(path.read_text())["status"] for path in in_order} == {"pass"}
 
 
-def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(line: Path, tmp_path: Path) -> None:
-    left = main(["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--minutes", "0"])
+def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(
+    line: Path, tmp_path: Path
+) -> None:
+    left = main(
+        ["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--minutes", "0"]
+    )
     assert left == interleave.SOMETHING_LEFT
     assert not list(tmp_path.glob("a/*/result.json"))
 
@@ -37,7 +49,10 @@ def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(line: Path, tmp
 def test_an_interpreter_without_the_suite_is_named(
     line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["interleave", str(line), str(tmp_path), "--build=broken=/bin/false"]) == interleave.WRONG_INPUT
+    assert (
+        main(["interleave", str(line), str(tmp_path), "--build=broken=/bin/false"])
+        == interleave.WRONG_INPUT
+    )
     assert "broken: its interpreter ended with exit code 1" in capsys.readouterr().err
 
 
@@ -49,14 +64,38 @@ def test_a_build_without_an_interpreter_is_refused(
     assert "'2.13.0' is not LABEL=PYTHON" in capsys.readouterr().err
 
 
-def test_a_variant_is_measured_with_what_it_sets_and_the_plain_build_without(line: Path, tmp_path: Path) -> None:
+def test_a_variant_is_measured_with_what_it_sets_and_the_plain_build_without(
+    line: Path, tmp_path: Path
+) -> None:
     builds = [f"--build={label}={sys.executable}" for label in ("plain", "slow")]
-    assert main(["interleave", str(line), str(tmp_path), *builds, f"--variant=slow={json.dumps(NO_FUSION)}"]) == 0
-    asked = {path.parts[-3]: json.loads(path.read_text()) for path in sorted(tmp_path.glob("*/*/job.json"))}
+    assert (
+        main(
+            [
+                "interleave",
+                str(line),
+                str(tmp_path),
+                *builds,
+                f"--variant=slow={json.dumps(NO_FUSION)}",
+            ]
+        )
+        == 0
+    )
+    asked = {
+        path.parts[-3]: json.loads(path.read_text())
+        for path in sorted(tmp_path.glob("*/*/job.json"))
+    }
     assert (asked["plain"]["variant"], asked["slow"]["variant"]) == ({}, NO_FUSION)
 
 
-def test_a_variant_of_no_build_is_refused(line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--variant=b={}"]
+def test_a_variant_of_no_build_is_refused(
+    line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [
+        "interleave",
+        str(line),
+        str(tmp_path),
+        f"--build=a={sys.executable}",
+        "--variant=b={}",
+    ]
     assert main(asked) == interleave.WRONG_INPUT
     assert "--variant b: no --build has this label" in capsys.readouterr().err

@@ -1,5 +1,5 @@
-"""The rule lets through what a compiler may do, and nothing else: tried with compiled functions that are
-wrong on purpose.
+"""The rule lets through what a compiler may do, and nothing else: tried with compiled functions
+that are wrong on purpose.
 """
 
 from collections.abc import Callable
@@ -35,13 +35,20 @@ def verdict_on(subject: Prepared, rewrite: Rewrite, in_float8: bool = False) -> 
     torch._dynamo.reset()
     module = subject.twin(dropout=False)
     wrong = arm_around(
-        "compiled", subject, module, torch.compile(module, backend=backend), new_optimizer(subject, module)
+        "compiled",
+        subject,
+        module,
+        torch.compile(module, backend=backend),
+        new_optimizer(subject, module),
     )
     observed, eager = (
-        accuracy.observe(subject, arm, subject.batches, steps=3) for arm in (wrong, eager_arm(subject, dropout=False))
+        accuracy.observe(subject, arm, subject.batches, steps=3)
+        for arm in (wrong, eager_arm(subject, dropout=False))
     )
     tolerance = accuracy.tolerance(subject.autocast_dtype or subject.dtype, in_float8)
-    return accuracy.judge(observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), tolerance)
+    return accuracy.judge(
+        observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), tolerance
+    )
 
 
 def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
@@ -52,7 +59,9 @@ def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
             if node.op == "call_function" and name in str(node.target):
                 with graph.graph.inserting_after(node):
                     changed = graph.graph.call_function(change, (node,))
-                node.replace_all_uses_with(changed, delete_user_cb=lambda user, changed=changed: user is not changed)
+                node.replace_all_uses_with(
+                    changed, delete_user_cb=lambda user, changed=changed: user is not changed
+                )
 
     return rewrite
 
@@ -66,7 +75,9 @@ def rounded_to(dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
 
 
 class ToFloat8(torch.autograd.Function):
-    """Rounds a tensor, and its gradient, as torchao does: scaled so that the largest number just fits."""
+    """Rounds a tensor, and its gradient, as torchao does: scaled so that the largest number just
+    fits.
+    """
 
     @staticmethod
     def forward(ctx: Any, tensor: Tensor) -> Tensor:
@@ -85,7 +96,11 @@ def to_float8(tensor: Tensor) -> Tensor:
 
 def without_bias(graph: fx.GraphModule) -> None:
     """Drops the bias of the last linear layer."""
-    node = [node for node in graph.graph.nodes if node.op == "call_function" and "linear" in str(node.target)][-1]
+    node = [
+        node
+        for node in graph.graph.nodes
+        if node.op == "call_function" and "linear" in str(node.target)
+    ][-1]
     node.args = (*node.args[:2], None)
 
 
@@ -119,7 +134,8 @@ def test_float8_rounding_passes_where_a_config_asks_for_it_and_nowhere_else() ->
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "autocast_bf16"])
 def test_a_dropped_bias_fails(dtype: str) -> None:
     assert verdict_on(
-        prepared(workload=a_workload(nn.Linear(32, 32)), mode="inference", dtype=dtype), without_bias
+        prepared(workload=a_workload(nn.Linear(32, 32)), mode="inference", dtype=dtype),
+        without_bias,
     ).failures
 
 
@@ -166,7 +182,9 @@ def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> No
     right = {"large": torch.full((1000,), 10.0), "small": torch.full((4,), 0.5)}
     wrong = right | {"small": torch.zeros(4)}
     observed, reference = (Observed(None, gradients, [1.0]) for gradients in (wrong, right))
-    found = accuracy.judge(observed, reference, reference, accuracy.tolerance(torch.bfloat16, in_float8))
+    found = accuracy.judge(
+        observed, reference, reference, accuracy.tolerance(torch.bfloat16, in_float8)
+    )
     assert accuracy.gradient_distance(wrong, right) < 4e-3
     assert found.tensors["worst_gradient"]["parameter"] == "small"
     assert any("worst_gradient" in failure for failure in found.failures)
@@ -176,7 +194,10 @@ def test_a_gradient_that_was_never_made_fails() -> None:
     right = {"weight": torch.ones(4, 4), "bias": torch.ones(4)}
     reference = Observed(None, right, [1.0])
     found = accuracy.judge(
-        Observed(None, {"weight": right["weight"]}, [1.0]), reference, reference, accuracy.tolerance(torch.float32)
+        Observed(None, {"weight": right["weight"]}, [1.0]),
+        reference,
+        reference,
+        accuracy.tolerance(torch.float32),
     )
     assert found.tensors["worst_gradient"]["parameter"] == "bias"
     assert found.failures
@@ -186,7 +207,10 @@ def test_a_gradient_that_was_never_made_fails() -> None:
 def test_an_output_that_is_not_finite_fails(strange: float) -> None:
     reference = Observed(torch.ones(4))
     found = accuracy.judge(
-        Observed(torch.tensor([1.0, 1.0, strange, 1.0])), reference, reference, accuracy.tolerance(torch.float32)
+        Observed(torch.tensor([1.0, 1.0, strange, 1.0])),
+        reference,
+        reference,
+        accuracy.tolerance(torch.float32),
     )
     assert found.failures == ["outputs: inf, eager 0, allowed 4e-06"]
 
@@ -198,7 +222,9 @@ def test_the_reference_stays_wide_where_the_model_narrows_by_hand() -> None:
             self.linear = nn.Linear(32, 32)
 
         def forward(self, x: Tensor) -> Tensor:
-            return torch.softmax(self.linear(x).float(), dim=-1, dtype=torch.float32).to(torch.bfloat16)
+            return torch.softmax(self.linear(x).float(), dim=-1, dtype=torch.float32).to(
+                torch.bfloat16
+            )
 
     subject = prepared(workload=a_workload(Narrowing()), mode="inference")
     output = accuracy.observe_reference(subject, torch.float64, steps=1).output
@@ -226,7 +252,10 @@ def test_a_model_with_random_outputs_differs_between_two_runs() -> None:
 def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> None:
     subject = prepared(workload=a_workload(nn.Sequential(a_module(), nn.Dropout(0.5))))
     assert subject.has_dropout
-    first, second = (accuracy.observe(subject, eager_arm(subject, dropout=False), subject.batches, 2) for _ in range(2))
+    first, second = (
+        accuracy.observe(subject, eager_arm(subject, dropout=False), subject.batches, 2)
+        for _ in range(2)
+    )
     assert accuracy.two_runs_differ(first, second, torch.float32) == ""
 
 
@@ -235,5 +264,7 @@ def test_observing_leaves_weights_buffers_and_optimizer_as_they_were() -> None:
     before = {name: tensor.clone() for name, tensor in subject.module.state_dict().items()}
     arm = eager_arm(subject)
     first, second = (accuracy.observe(subject, arm, subject.batches, 3) for _ in range(2))
-    assert all(torch.equal(before[name], tensor) for name, tensor in subject.module.state_dict().items())
+    assert all(
+        torch.equal(before[name], tensor) for name, tensor in subject.module.state_dict().items()
+    )
     assert first.losses == second.losses

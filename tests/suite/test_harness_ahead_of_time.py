@@ -9,15 +9,24 @@ import pytest
 
 from benchmarks_suite.harness.ahead_of_time import has_own_runtime
 
-SOURCE = '#include <regex>\nbool digits(const char* text) { return std::regex_match(text, std::regex("[0-9]+")); }\n'
+SOURCE = (
+    "#include <regex>\nbool digits(const char* text) { return std::regex_match(text, "
+    'std::regex("[0-9]+")); }\n'
+)
 
 
-@pytest.mark.parametrize(("option", "own"), [("-shared-libgcc", False), ("-static-libstdc++", True)])
-def test_a_package_that_brings_the_cpp_runtime_along_is_known(tmp_path: Path, option: str, own: bool) -> None:
+@pytest.mark.parametrize(
+    ("option", "own"), [("-shared-libgcc", False), ("-static-libstdc++", True)]
+)
+def test_a_package_that_brings_the_cpp_runtime_along_is_known(
+    tmp_path: Path, option: str, own: bool
+) -> None:
     source, library = tmp_path / "model.cpp", tmp_path / "model.so"
     source.write_text(SOURCE)
     compiler = os.environ.get("CXX", "g++")
-    subprocess.run([compiler, "-shared", "-fPIC", option, str(source), "-o", str(library)], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", option, str(source), "-o", str(library)], check=True
+    )
     with zipfile.ZipFile(tmp_path / "model.pt2", "w") as package:
         package.write(library, "model/data/model.so")
         package.writestr("model/data/kernel.cubin", b"no library")

@@ -35,10 +35,14 @@ def written(path: Path, document: dict[str, Any]) -> str:
 def test_list_imports_no_torch() -> None:
     code = "import sys; from benchmarks_suite.__main__ import main; main(['list', '--json'])"
     code += "; assert 'torch' not in sys.modules"
-    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     catalog = json.loads(listed.stdout)
     assert catalog["benchmarks"][0]["name"] == "mlp.smoke.inference.float32.static.b64"
-    assert [config["position"] for config in catalog["configs"]] == list(range(len(catalog["configs"])))
+    assert [config["position"] for config in catalog["configs"]] == list(
+        range(len(catalog["configs"]))
+    )
     assert catalog["suite_version"]
 
 
@@ -75,7 +79,10 @@ def test_a_yes_or_no_is_nothing_else(capsys: Capture) -> None:
         (["run", "--benchmark", "gpt2", "--config", "eager"], "did you mean gpt2."),
         (["run", "job.json"], "give either JOB_FILE RESULT_FILE, or --benchmark"),
         (["run", "none.json", "result.json"], "cannot read the job file none.json: No such file"),
-        (["run", "--benchmark", "mlp.smoke", "--config", "eager"], "did you mean mlp.smoke.inference"),
+        (
+            ["run", "--benchmark", "mlp.smoke", "--config", "eager"],
+            "did you mean mlp.smoke.inference",
+        ),
         (
             ["run", "--benchmark", "mlp.smoke.inference.float32.static.b1", "--config", "eager"],
             "did you mean mlp.smoke",
@@ -83,7 +90,9 @@ def test_a_yes_or_no_is_nothing_else(capsys: Capture) -> None:
         (["compare", "none.json", "none.json"], "none.json cannot be read as a result"),
     ],
 )
-def test_wrong_input_is_told_and_ends_with_2(arguments: list[str], says: str, capsys: Capture) -> None:
+def test_wrong_input_is_told_and_ends_with_2(
+    arguments: list[str], says: str, capsys: Capture
+) -> None:
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
 
@@ -111,13 +120,18 @@ def test_compare_shows_what_changed_and_in_which_environment(
     after = copy.deepcopy(passed)
     after["metrics"]["cold_start_s"]["value"] *= 2
     after["environment"]["torch"]["version"] = "2.14.0"
-    assert main(["compare", written(tmp_path / "a.json", passed), written(tmp_path / "b.json", after)]) == 0
+    assert (
+        main(["compare", written(tmp_path / "a.json", passed), written(tmp_path / "b.json", after)])
+        == 0
+    )
     text = capsys.readouterr().out
     assert "torch.version: 2.13.0+cpu → 2.14.0" in text
     assert "+100.0 %" in text
 
 
-def test_compare_matches_the_cases_of_two_folders(tmp_path: Path, passed: dict[str, Any], capsys: Capture) -> None:
+def test_compare_matches_the_cases_of_two_folders(
+    tmp_path: Path, passed: dict[str, Any], capsys: Capture
+) -> None:
     eager = json.loads((GOLDEN / "result.eager.json").read_text())
     for folder in ("before", "after"):
         written(tmp_path / folder / "one" / "result.json", passed)
@@ -131,7 +145,9 @@ def test_compare_takes_the_median_of_a_folders_processes(
 ) -> None:
     for folder, seconds in (("before", (2.0, 1.0, 9.0)), ("after", (20.0, 10.0))):
         for number, value in enumerate(seconds):
-            passed["metrics"] = {"cold_start_s": {"value": value, "low": None, "high": None, "n": 1}}
+            passed["metrics"] = {
+                "cold_start_s": {"value": value, "low": None, "high": None, "n": 1}
+            }
             written(tmp_path / folder / str(number) / "result.json", passed)
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
     text = capsys.readouterr().out
@@ -139,19 +155,34 @@ def test_compare_takes_the_median_of_a_folders_processes(
     assert re.search(r"cold_start_s +2 +15 +\+650.0 % the processes are apart", text)
 
 
-def test_compare_refuses_a_folder_that_mixes_builds(tmp_path: Path, passed: dict[str, Any], capsys: Capture) -> None:
+def test_compare_refuses_a_folder_that_mixes_builds(
+    tmp_path: Path, passed: dict[str, Any], capsys: Capture
+) -> None:
     alone = written(tmp_path / "alone.json", passed)
     for name, variant in (("plain", {}), ("unfused", {"inductor": {"max_fusion_size": 1}})):
-        written(tmp_path / "both" / name / "result.json", {**passed, "job": {**passed["job"], "variant": variant}})
+        written(
+            tmp_path / "both" / name / "result.json",
+            {**passed, "job": {**passed["job"], "variant": variant}},
+        )
     assert main(["compare", alone, str(tmp_path / "both")]) == 2
     said = capsys.readouterr().err
-    assert 'in 2 builds: torch 2.13.0+cpu, torch 2.13.0+cpu with {"inductor": {"max_fusion_size": 1}}' in said
+    assert (
+        'in 2 builds: torch 2.13.0+cpu, torch 2.13.0+cpu with {"inductor": {"max_fusion_size": 1}}'
+        in said
+    )
     assert "a folder of its own" in said
 
 
-@pytest.mark.parametrize(("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)])
-def test_intervals_are_apart_only_where_both_have_one(other: tuple[float | None, float], apart: bool) -> None:
-    before, after = {"value": 1.1, "low": 1.0, "high": 1.2}, {"value": 1.35, "low": other[0], "high": other[1]}
+@pytest.mark.parametrize(
+    ("other", "apart"), [((1.3, 1.4), True), ((1.15, 1.4), False), ((None, 1.4), False)]
+)
+def test_intervals_are_apart_only_where_both_have_one(
+    other: tuple[float | None, float], apart: bool
+) -> None:
+    before, after = (
+        {"value": 1.1, "low": 1.0, "high": 1.2},
+        {"value": 1.35, "low": other[0], "high": other[1]},
+    )
     assert compare.intervals_apart(before, after) is apart
 
 
@@ -159,12 +190,16 @@ def test_noise_tells_the_spread_between_and_within_processes(passed: dict[str, A
     results = []
     for speedup in (1.0, 1.1, 1.2):
         result = copy.deepcopy(passed)
-        result["metrics"] = {"speedup": {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}}
+        result["metrics"] = {
+            "speedup": {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}
+        }
         results.append(result)
     found = noise.spreads(results)["speedup"]
     assert found["between_percent"] == pytest.approx(100 * 0.1 / 1.1)
     assert found["within_percent"] == pytest.approx(2)
-    assert "the same each time" in noise.rendered(results[0]["job"], noise.spreads(results), results)
+    assert "the same each time" in noise.rendered(
+        results[0]["job"], noise.spreads(results), results
+    )
 
 
 def test_noise_tells_when_the_generated_code_is_not_stable(passed: dict[str, Any]) -> None:
@@ -173,8 +208,12 @@ def test_noise_tells_when_the_generated_code_is_not_stable(passed: dict[str, Any
     assert "2 different ones: unstable" in noise.rendered(passed["job"], {}, [passed, other])
 
 
-def test_a_full_disk_leaves_no_half_result_and_is_told(tmp_path: Path, passed: dict[str, Any]) -> None:
-    """The limit on file sizes stands in for the disk's: the system refuses the write in the same place."""
+def test_a_full_disk_leaves_no_half_result_and_is_told(
+    tmp_path: Path, passed: dict[str, Any]
+) -> None:
+    """The limit on file sizes stands in for the disk's: the system refuses the write in the same
+    place.
+    """
     code = (
         "import json, resource, signal, sys\n"
         "from pathlib import Path\n"
@@ -187,10 +226,19 @@ def test_a_full_disk_leaves_no_half_result_and_is_told(tmp_path: Path, passed: d
     )
     for limit, exit_code in ((50_000, 0), (100, 1)):
         target = tmp_path / str(limit) / "result.json"
-        arguments = [sys.executable, "-c", code, str(GOLDEN / "result.pass.json"), str(target), str(limit)]
+        arguments = [
+            sys.executable,
+            "-c",
+            code,
+            str(GOLDEN / "result.pass.json"),
+            str(target),
+            str(limit),
+        ]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         assert done.returncode == exit_code, done.stderr
         assert "could not be written" in done.stderr
-        assert [path.name for path in target.parent.iterdir()] == (["result.json"] if exit_code == 0 else [])
+        assert [path.name for path in target.parent.iterdir()] == (
+            ["result.json"] if exit_code == 0 else []
+        )
     kept = json.loads((tmp_path / "50000" / "result.json").read_text())
     assert (kept["status"], kept["stage"]) == ("fail_to_run", "write")

@@ -1,4 +1,6 @@
-"""Each config compiles what its row says; what cannot be had here is unsupported, with the reason."""
+"""Each config compiles what its row says; what cannot be had here is unsupported, with the
+reason.
+"""
 
 import dataclasses
 from typing import Any
@@ -57,13 +59,18 @@ def test_modular_compiles_each_part() -> None:
     config = dataclasses.replace(CONFIGS["modular"], part_modes=(None, None))
     steps_of(
         config,
-        prepared(a_workload(parts, call=call, parts={"encoder": "encoder", "decoder": "decoder"}), mode="inference"),
+        prepared(
+            a_workload(parts, call=call, parts={"encoder": "encoder", "decoder": "decoder"}),
+            mode="inference",
+        ),
     )
     assert len(COUNTED) == 2
 
 
 def test_a_disabled_block_breaks_the_graph_around_it() -> None:
-    steps_of(CONFIGS["inductor_disabled_block"], prepared(a_workload(ThreeLayers()), mode="inference"))
+    steps_of(
+        CONFIGS["inductor_disabled_block"], prepared(a_workload(ThreeLayers()), mode="inference")
+    )
     names = [str(node.target) for graph in COUNTED for node in graph.graph.nodes]
     assert len([name for name in names if "linear" in name]) == 2
 
@@ -80,7 +87,10 @@ def test_eager_is_not_touched_by_what_the_other_arm_compiles() -> None:
     steps_of(CONFIGS["regional"], subject)
     twin = subject.twin()
     assert not any("forward" in vars(child) for child in twin.modules())
-    assert all(one is other for one, other in zip(twin.parameters(), subject.module.parameters(), strict=True))
+    assert all(
+        one is other
+        for one, other in zip(twin.parameters(), subject.module.parameters(), strict=True)
+    )
 
 
 @pytest.mark.parametrize("name", ["inductor", "inductor_train_step"])
@@ -89,7 +99,10 @@ def test_training_changes_the_weights(name: str) -> None:
     before = [parameter.detach().clone() for parameter in subject.module.parameters()]
     losses = [float(loss) for loss in steps_of(CONFIGS[name], subject, steps=5)]
     assert losses[-1] < losses[0]
-    assert all(not torch.equal(one, other) for one, other in zip(before, subject.module.parameters(), strict=True))
+    assert all(
+        not torch.equal(one, other)
+        for one, other in zip(before, subject.module.parameters(), strict=True)
+    )
 
 
 def test_foreach_map_adam_takes_the_steps_of_torchs_adam() -> None:
@@ -125,15 +138,21 @@ def test_what_cannot_be_had_is_unsupported(name: str, mode: str, says: str) -> N
         compiling.check_supported(prepared(mode=mode), CONFIGS[name])
 
 
-@pytest.mark.parametrize(("inputs", "outputs", "fits"), [(64, 48, True), (8192, 10, False), (10, 64, False)])
-def test_float8_leaves_out_what_its_matmuls_cannot_take(inputs: int, outputs: int, fits: bool) -> None:
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "fits"), [(64, 48, True), (8192, 10, False), (10, 64, False)]
+)
+def test_float8_leaves_out_what_its_matmuls_cannot_take(
+    inputs: int, outputs: int, fits: bool
+) -> None:
     assert compiling.fits_float8(torch.nn.Linear(inputs, outputs), "head") is fits
     assert not compiling.fits_float8(torch.nn.Embedding(inputs, outputs), "table")
 
 
 def test_a_config_newer_than_this_torch_is_unsupported() -> None:
     with pytest.raises(Unsupported, match=r"needs torch 9\.9 or newer"):
-        compiling.check_supported(prepared(mode="inference"), dataclasses.replace(CONFIGS["inductor"], since=(9, 9)))
+        compiling.check_supported(
+            prepared(mode="inference"), dataclasses.replace(CONFIGS["inductor"], since=(9, 9))
+        )
 
 
 def test_a_setting_that_this_torch_lacks_is_unsupported() -> None:
@@ -162,7 +181,9 @@ def test_a_gpu_that_is_not_there_is_unsupported() -> None:
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=lambda config: config.name)
-def test_every_setting_of_every_config_exists_in_this_torch(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_setting_of_every_config_exists_in_this_torch(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for area in ("inductor", "dynamo", "functorch"):
         for path in getattr(config, area):
             owner: Any = __import__("importlib").import_module(torch_versions._AREAS[area])

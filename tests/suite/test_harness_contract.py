@@ -12,7 +12,10 @@ from jsonschema import Draft202012Validator
 from benchmarks_suite.harness import contract
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
-DOCUMENTS = [(path, "job.v1" if path.name.startswith("job") else "result.v1") for path in sorted(GOLDEN.glob("*.json"))]
+DOCUMENTS = [
+    (path, "job.v1" if path.name.startswith("job") else "result.v1")
+    for path in sorted(GOLDEN.glob("*.json"))
+]
 STRANGE = [
     None,
     True,
@@ -49,12 +52,20 @@ def accepted(document: Any, schema: str) -> bool:
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every path in a document; of long lists only the first item."""
     yield at
-    for key in value if isinstance(value, dict) else range(min(len(value), 1)) if isinstance(value, list) else ():
+    for key in (
+        value
+        if isinstance(value, dict)
+        else range(min(len(value), 1))
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(value[key], (*at, key))
 
 
 def mutants(document: Any) -> Iterator[Any]:
-    """The document with each place removed, replaced by strange values, or given a field too many."""
+    """The document with each place removed, replaced by strange values, or given a field too
+    many.
+    """
     for *parents, last in filter(None, places(document)):
         for strange in [*STRANGE, "remove", "add"]:
             mutant = copy.deepcopy(document)
@@ -71,7 +82,9 @@ def mutants(document: Any) -> Iterator[Any]:
 
 
 def shortened(value: Any) -> Any:
-    """The document with two of each list and of each of its larger objects: the rest says nothing new."""
+    """The document with two of each list and of each of its larger objects: the rest says nothing
+    new.
+    """
     if isinstance(value, list):
         return [shortened(item) for item in value[:2]]
     if isinstance(value, dict):
@@ -80,22 +93,33 @@ def shortened(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(("path", "schema"), DOCUMENTS, ids=lambda value: getattr(value, "name", value))
+@pytest.mark.parametrize(
+    ("path", "schema"), DOCUMENTS, ids=lambda value: getattr(value, "name", value)
+)
 def test_golden_files_keep_the_contract(path: Path, schema: str) -> None:
     document = read(path)
     Draft202012Validator(contract.schema(schema)).validate(document)
     contract.check(document, schema)
 
 
-@pytest.mark.parametrize("name", ["job.pass.json", "job.minimal.json", "result.pass.json", "result.unsupported.json"])
+@pytest.mark.parametrize(
+    "name", ["job.pass.json", "job.minimal.json", "result.pass.json", "result.unsupported.json"]
+)
 def test_checker_and_jsonschema_agree_on_every_mutant(name: str) -> None:
     schema = "job.v1" if name.startswith("job") else "result.v1"
     validator = Draft202012Validator(contract.schema(schema))
     document = read(GOLDEN / name)
     if schema == "result.v1":
-        document = {key: value if key in ("job", "benchmark") else shortened(value) for key, value in document.items()}
+        document = {
+            key: value if key in ("job", "benchmark") else shortened(value)
+            for key, value in document.items()
+        }
         del document["job"]["measure"]
-    disagreements = [mutant for mutant in mutants(document) if accepted(mutant, schema) != validator.is_valid(mutant)]
+    disagreements = [
+        mutant
+        for mutant in mutants(document)
+        if accepted(mutant, schema) != validator.is_valid(mutant)
+    ]
     assert [mutant for mutant in disagreements if '\\n"' not in json.dumps(mutant)] == []
 
 
@@ -109,14 +133,17 @@ def test_error_names_the_field_and_what_is_allowed() -> None:
     document["measure"]["starts"] = ["cold", "lukewarm"]
     with pytest.raises(
         contract.ContractError,
-        match=r"measure\.starts\[1\]: must be cold or warm or restored or cold_again, not \"lukewarm\"",
+        match=r"measure\.starts\[1\]: must be cold or warm or restored or cold_again, not "
+        r"\"lukewarm\"",
     ):
         contract.check(document, "job.v1")
 
 
 def test_unknown_field_is_told_with_the_known_ones() -> None:
     document = read(GOLDEN / "job.minimal.json") | {"benchmrk": "mlp"}
-    with pytest.raises(contract.ContractError, match="benchmrk: is not a field; the fields are attempt, benchmark"):
+    with pytest.raises(
+        contract.ContractError, match="benchmrk: is not a field; the fields are attempt, benchmark"
+    ):
         contract.check(document, "job.v1")
 
 

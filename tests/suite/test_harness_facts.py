@@ -1,4 +1,6 @@
-"""What is told about compiler, code, memory, machine: each from the real thing where it can be had without a GPU."""
+"""What is told about compiler, code, memory, machine: each from the real thing where it can be had
+without a GPU.
+"""
 
 import json
 import os
@@ -14,7 +16,15 @@ from torch import Tensor
 from torch.testing._internal.two_tensor import TwoTensor
 
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.harness import arms, caches, environment, nvml, preload, report, torch_versions
+from benchmarks_suite.harness import (
+    arms,
+    caches,
+    environment,
+    nvml,
+    preload,
+    report,
+    torch_versions,
+)
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job, parse
@@ -56,7 +66,9 @@ def test_a_graph_break_is_told_with_its_place_and_a_recompile_with_its_guard() -
         "    twice(torch.ones(size))\n"
         "print(json.dumps(start.facts([])))\n"
     )
-    assert [(each["location"], each["count"]) for each in found["graph_breaks"]] == [("<string>:7 in twice", 2)]
+    assert [(each["location"], each["count"]) for each in found["graph_breaks"]] == [
+        ("<string>:7 in twice", 2)
+    ]
     assert found["counters"]["stats.unique_graphs"] == 4
     assert "size mismatch" in found["recompiles"][0]["reason"]
     assert found["recompiles"][0]["function"].startswith("twice (<string>:4)")
@@ -89,7 +101,9 @@ def test_of_a_tensor_that_wraps_others_only_what_lies_here_counts() -> None:
 
 def test_the_workspace_of_the_untimed_matmul_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     given_back: list[str] = []
-    monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: given_back.append("all"), raising=False)
+    monkeypatch.setattr(
+        torch._C, "_cuda_clearCublasWorkspaces", lambda: given_back.append("all"), raising=False
+    )
     torch_versions.forget_matmul_workspace()
     assert given_back == ["all"]
 
@@ -99,7 +113,9 @@ def test_a_base_that_no_job_used_for_long_goes_and_one_in_use_stays(
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
     long_ago = time.time() - (caches.UNUSED_DAYS + 1) * 24 * 3600
-    unused, used = (caches.Base(caches.cache_home() / f"toolchain-{name}") for name in ("unused", "used"))
+    unused, used = (
+        caches.Base(caches.cache_home() / f"toolchain-{name}") for name in ("unused", "used")
+    )
     for base in (unused, used):
         base.folder.mkdir()
         (base.folder / "toolchain.json").touch()
@@ -109,45 +125,65 @@ def test_a_base_that_no_job_used_for_long_goes_and_one_in_use_stays(
     assert (unused.folder.exists(), used.is_made) == (False, True)
 
 
-def test_each_wrapper_has_a_base_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_wrapper_has_a_base_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
     wrappers = {name: preload.wrapper(parse(MINIMAL | {"config": name})) for name in CONFIGS}
     assert {name for name, wrapper in wrappers.items() if wrapper != "python"} == {
         "inductor_cpp_wrapper",
         "aot_inductor",
     }
-    assert preload.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}})) == "cpp"
+    assert (
+        preload.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}})) == "cpp"
+    )
     assert len({caches.place("cpu", {}, wrapper) for wrapper in wrappers.values()}) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wrapper", ["python", "cpp", "aot"])
-def test_a_base_holds_every_header_that_its_configs_precompile(wrapper: str, tmp_path: Path) -> None:
+def test_a_base_holds_every_header_that_its_configs_precompile(
+    wrapper: str, tmp_path: Path
+) -> None:
     """Else the first cold start of a config on a machine pays for them, and no later one."""
     config = {"python": "inductor", "cpp": "inductor_cpp_wrapper", "aot": "aot_inductor"}[wrapper]
     variables = {"COMPILEWATCH_CACHE": str(tmp_path)}
     script = f"from benchmarks_suite.harness import caches; caches.base('cpu', {wrapper!r})"
     subprocess.run([sys.executable, "-c", script], env=os.environ | variables, check=True)
     before = set(tmp_path.rglob("*.gch"))
-    run(tmp_path, "benchmarks_suite", benchmark=MLP, config=config, environment=variables, measure={"starts": ["cold"]})
+    run(
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=MLP,
+        config=config,
+        environment=variables,
+        measure={"starts": ["cold"]},
+    )
     assert before
     assert set(tmp_path.rglob("*.gch")) == before
 
 
-def test_a_check_of_the_compilers_that_crashes_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_the_compilers_that_crashes_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     crashing = tmp_path / "python"
     crashing.write_text("#!/bin/sh\necho a warning >&2\nkill -SEGV $$\n")
     crashing.chmod(0o755)
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.executable", str(crashing))
-    with pytest.raises(caches.ToolchainError, match=r"^the compilers' check was ended by SIGSEGV\na warning$"):
+    with pytest.raises(
+        caches.ToolchainError, match=r"^the compilers' check was ended by SIGSEGV\na warning$"
+    ):
         caches.base("cpu")
 
 
 def test_a_busy_machine_is_marked() -> None:
     """More busy processes than CPUs: someone must wait."""
     spin = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
-    spinners = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(2 * len(os.sched_getaffinity(0)))]
+    spinners = [
+        subprocess.Popen([sys.executable, "-c", spin])
+        for _ in range(2 * len(os.sched_getaffinity(0)))
+    ]
     try:
         time.sleep(0.5)
         with Watch(None) as watch:
@@ -165,8 +201,17 @@ def test_gpu_readings_become_marks_and_metrics() -> None:
         nvml.Reading(80.0, 600.0, 1980.0, 70.0, (), 1),
         nvml.Reading(100.0, 700.0, 1500.0, 90.0, ("power cap",), 2),
     ]
-    assert [kind for kind, _ in watch.marks()] == ["gpu_throttled", "gpu_hot", "gpu_shared", "clock_changed"]
-    assert watch.gpu_metrics() == {"gpu_clock_mhz": 1740.0, "gpu_power_w": 650.0, "gpu_utilization_percent": 90.0}
+    assert [kind for kind, _ in watch.marks()] == [
+        "gpu_throttled",
+        "gpu_hot",
+        "gpu_shared",
+        "clock_changed",
+    ]
+    assert watch.gpu_metrics() == {
+        "gpu_clock_mhz": 1740.0,
+        "gpu_power_w": 650.0,
+        "gpu_utilization_percent": 90.0,
+    }
 
 
 def test_a_device_that_tells_nothing_leaves_no_metric() -> None:
@@ -179,11 +224,18 @@ def test_equal_machines_have_equal_fingerprints_whatever_their_names(job: Job) -
     document = environment.describe(job)
     other = json.loads(json.dumps(document))
     other["machine"] |= {"host": "another", "device_id": "GPU-2"}
-    assert environment.fingerprint({k: v for k, v in other.items() if k != "fingerprint"}) == document["fingerprint"]
+    assert (
+        environment.fingerprint({k: v for k, v in other.items() if k != "fingerprint"})
+        == document["fingerprint"]
+    )
 
 
-@pytest.mark.parametrize(("section", "key"), [("torch", "version"), ("machine", "cpu"), ("settings", "threads")])
-def test_another_torch_machine_or_setting_is_another_fingerprint(job: Job, section: str, key: str) -> None:
+@pytest.mark.parametrize(
+    ("section", "key"), [("torch", "version"), ("machine", "cpu"), ("settings", "threads")]
+)
+def test_another_torch_machine_or_setting_is_another_fingerprint(
+    job: Job, section: str, key: str
+) -> None:
     document = environment.describe(job)
     document.pop("fingerprint")
     before = environment.fingerprint(document)
@@ -239,7 +291,9 @@ def test_dropout_is_found_wherever_a_model_keeps_it() -> None:
 
 
 @pytest.mark.parametrize(("again", "marks"), [("b", []), ("c", ["fingerprint_unstable"])])
-def test_code_that_differs_between_two_cold_starts_is_marked_unstable(job: Job, again: str, marks: list[str]) -> None:
+def test_code_that_differs_between_two_cold_starts_is_marked_unstable(
+    job: Job, again: str, marks: list[str]
+) -> None:
     result = Result(job)
     result.sections["compile"] = {"fingerprints": {"wrapper": "a", "kernels": "b", "ptx": None}}
     second = {"wrapper": "a", "kernels": again, "ptx": None}

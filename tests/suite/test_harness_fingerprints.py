@@ -9,11 +9,15 @@ from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 
 
 def fingerprints_of(folder: Path, name: str, kernel: str) -> dict[str, str | None]:
-    """Of a wrapper and a kernel that appear in ``folder``; ``name`` is in every place where a compiler puts one."""
+    """Of a wrapper and a kernel that appear in ``folder``; ``name`` is in every place where a
+    compiler puts one.
+    """
     folder.mkdir()
     code = GeneratedCode(folder)
     path = f"/tmp/{name}/c{'a' * 51}.py"
-    (folder / f"{name}.py").write_text(f"# AOT ID: ['{name}']\npath = '{path}'\ndef call(args):\n    return 1\n")
+    (folder / f"{name}.py").write_text(
+        f"# AOT ID: ['{name}']\npath = '{path}'\ndef call(args):\n    return 1\n"
+    )
     (folder / f"{name}.cpp").write_text(kernel)
     return code.fingerprints()
 
@@ -29,7 +33,12 @@ def test_code_is_told_by_what_it_says_not_by_its_names(tmp_path: Path) -> None:
 
 def test_what_was_there_before_is_not_generated_code(tmp_path: Path) -> None:
     (tmp_path / "old.cpp").write_text("void probe() {}")
-    assert GeneratedCode(tmp_path).fingerprints() == {"wrapper": None, "kernels": None, "ptx": None, "cubin": None}
+    assert GeneratedCode(tmp_path).fingerprints() == {
+        "wrapper": None,
+        "kernels": None,
+        "ptx": None,
+        "cubin": None,
+    }
 
 
 def test_a_directive_of_cpp_is_code_and_no_comment(tmp_path: Path) -> None:
@@ -56,7 +65,9 @@ compile(ASTSource(kernel, types, {(2,): 256}), target=GPUTarget("cuda", 90, 32))
 
 
 def binaries_of(folder: Path, factor: int) -> dict[str, str | None]:
-    """Fingerprints of a kernel that Triton compiled, for a GPU that need not be there, from a file in ``folder``."""
+    """Fingerprints of a kernel that Triton compiled, for a GPU that need not be there, from a file
+    in ``folder``.
+    """
     folder.mkdir()
     code, source = GeneratedCode(folder), folder / "kernel.py"
     source.write_text(TRITON_KERNEL.replace("FACTOR", str(factor)))
@@ -68,7 +79,8 @@ def binaries_of(folder: Path, factor: int) -> dict[str, str | None]:
 def test_a_kernel_is_the_same_binary_wherever_its_source_lay(tmp_path: Path) -> None:
     """Else no two starts would have equal ones: each has caches in a folder of its own."""
     one, two, other = (
-        binaries_of(tmp_path / name, factor) for name, factor in (("one", 2), ("another_folder", 2), ("other", 3))
+        binaries_of(tmp_path / name, factor)
+        for name, factor in (("one", 2), ("another_folder", 2), ("other", 3))
     )
     assert one["ptx"] is not None
     assert one["cubin"] is not None
@@ -78,4 +90,6 @@ def test_a_kernel_is_the_same_binary_wherever_its_source_lay(tmp_path: Path) -> 
 
 
 def test_debug_lines_of_ptx_are_noise() -> None:
-    assert normalized('.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n') == normalized("add.f32 %f1;\n")
+    assert normalized('.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n') == normalized(
+        "add.f32 %f1;\n"
+    )

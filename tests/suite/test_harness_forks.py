@@ -1,4 +1,6 @@
-"""Forked children: as fresh as a new process, apart from each other, ended with what they started."""
+"""Forked children: as fresh as a new process, apart from each other, ended with what they
+started.
+"""
 
 import json
 import multiprocessing.util
@@ -94,18 +96,31 @@ def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) 
         ),
         ("import subprocess; subprocess.Popen(['sleep', '1'])", "started 1 process,"),
         (
-            "import multiprocessing as m, time; m.get_context('fork').Process(target=int).start(); time.sleep(0.5)",
+            (
+                "import multiprocessing as m, time; "
+                "m.get_context('fork').Process(target=int).start(); time.sleep(0.5)"
+            ),
             "",  # its own child, which has ended and was not waited for
         ),
         ("import os; os.environ['COMPILEWATCH_PROCESSES'] = 'fresh'", "asks for fresh"),
         ("import torch; torch.cuda.is_initialized = lambda: True", "initialized CUDA"),
-        ("import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1))", "compiled something"),
+        (
+            "import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1))",
+            "compiled something",
+        ),
     ],
 )
 def test_a_process_that_did_more_than_import_is_not_forked(done_before: str, reason: str) -> None:
-    script = f"from benchmarks_suite.harness import forks\n{done_before}\nprint(forks.why_unfit(), flush=True)"
+    script = (
+        "from benchmarks_suite.harness import "
+        f"forks\n{done_before}\nprint(forks.why_unfit(), flush=True)"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", script], env=os.environ | FIXED, check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        env=os.environ | FIXED,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     told = done.stdout
     assert reason in told
@@ -115,7 +130,9 @@ def test_a_process_that_did_more_than_import_is_not_forked(done_before: str, rea
 def test_a_process_with_random_hashes_is_not_forked() -> None:
     script = "from benchmarks_suite.harness import forks; print(forks.why_unfit())"
     environment = os.environ | {"PYTHONHASHSEED": "random"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, check=True, capture_output=True, text=True
+    )
     assert "hashes are random" in done.stdout
 
 
@@ -134,7 +151,9 @@ print(forks.why_unfit())
     case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
     document = {"schema": "job.v1", "job_id": "test", "attempt": 1, **case}
     command = [sys.executable, "-c", script, json.dumps(document)]
-    done = subprocess.run(command, env=os.environ | FIXED, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env=os.environ | FIXED, check=True, capture_output=True, text=True
+    )
     assert done.stdout == "\n"
 
 
@@ -160,7 +179,9 @@ preload._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
 def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
     """Asking CUDA or NVML would open the device, and the process could not be forked any more."""
     script = f"{DRIVER_ASKED}\n{imports}\nassert torch.cuda.is_available is asked"
-    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | {"TRITON_INTERPRET": ""})
+    subprocess.run(
+        [sys.executable, "-c", script], check=True, env=os.environ | {"TRITON_INTERPRET": ""}
+    )
 
 
 def test_who_asks_at_import_learns_of_the_gpu_by_its_drivers_file() -> None:
@@ -183,6 +204,8 @@ for _ in range(2):
     forks.run(draw, 60)
 draw()
 """
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
     first, second, own = done.stdout.splitlines()
     assert first == second == own

@@ -33,7 +33,9 @@ def test_integers_reach_both_ends_and_no_further() -> None:
     assert set(generator.integers(3, 6, (500,), 1).tolist()) == {3, 4, 5}
 
 
-def test_a_large_tensor_is_filled_alike_in_one_chunk_and_in_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_tensor_is_filled_alike_in_one_chunk_and_in_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole, chunked = torch.empty(1000), torch.empty(1000)
     generator.fill_normal(whole, 5, 1.0)
     monkeypatch.setitem(generator._CHUNK, "cpu", 7)
@@ -66,12 +68,19 @@ def test_gains_of_norms_stay_one_and_zero_biases_do_not_stay_zero() -> None:
 
 @pytest.mark.parametrize(
     "draw",
-    [lambda: torch.randint(9, (4,)), lambda: torch.randint(0, 9, size=(4,)), lambda: torch.randint(high=9, size=(4,))],
+    [
+        lambda: torch.randint(9, (4,)),
+        lambda: torch.randint(0, 9, size=(4,)),
+        lambda: torch.randint(high=9, size=(4,)),
+    ],
 )
 def test_every_way_to_call_randint_gives_our_numbers(draw: object) -> None:
     with generator.own_draws("inputs", 0):
         drawn = draw()  # type: ignore[operator]
-    assert drawn.tolist() == generator.integers(0, 9, (4,), generator.key("draw", "inputs", 0, 1)).tolist()
+    assert (
+        drawn.tolist()
+        == generator.integers(0, 9, (4,), generator.key("draw", "inputs", 0, 1)).tolist()
+    )
 
 
 def test_draws_do_not_depend_on_torchs_seed() -> None:
@@ -79,7 +88,9 @@ def test_draws_do_not_depend_on_torchs_seed() -> None:
     for seed in (1, 2):
         torch.manual_seed(seed)
         with generator.own_draws("inputs", 0):
-            drawn.append((torch.randn(2, 3), torch.rand((4,)), torch.randperm(5), torch.empty(3).normal_()))
+            drawn.append(
+                (torch.randn(2, 3), torch.rand((4,)), torch.randperm(5), torch.empty(3).normal_())
+            )
     assert all(torch.equal(one, other) for one, other in zip(*drawn, strict=True))
 
 
@@ -106,8 +117,12 @@ def test_no_matrix_keeps_what_was_in_it_so_that_none_need_be_copied_to_the_devic
 
 
 @pytest.mark.gpu
-def test_a_module_whose_matrices_only_got_room_on_the_gpu_has_the_same_weights_as_on_the_cpu() -> None:
-    on_cpu, on_gpu = (nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Embedding(30, 64)) for _ in range(2))
+def test_a_module_whose_matrices_only_got_room_on_the_gpu_has_the_same_weights_as_on_the_cpu() -> (
+    None
+):
+    on_cpu, on_gpu = (
+        nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Embedding(30, 64)) for _ in range(2)
+    )
     make_room(on_gpu, torch.device("cuda"))
     for module in (on_cpu, on_gpu.to("cuda")):
         generator.fill_weights(module, seed=0)
@@ -120,6 +135,13 @@ def test_inputs_that_the_gpu_draws_are_those_that_the_cpu_draws() -> None:
     drawn = []
     for device in ("cpu", "cuda"):
         with generator.own_draws("inputs", 1, device=device):
-            drawn.append([torch.randn(1000, 3), torch.rand(1000), torch.randint(3, 90, (1000,)), torch.randperm(1000)])
+            drawn.append(
+                [
+                    torch.randn(1000, 3),
+                    torch.rand(1000),
+                    torch.randint(3, 90, (1000,)),
+                    torch.randperm(1000),
+                ]
+            )
     for on_cpu, on_gpu in zip(*drawn, strict=True):
         assert torch.equal(on_cpu, on_gpu)

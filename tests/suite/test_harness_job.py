@@ -32,7 +32,10 @@ def test_a_whole_number_written_as_a_fraction_is_an_integer() -> None:
 
 
 def test_an_unknown_benchmark_is_told_with_the_nearest_one() -> None:
-    with pytest.raises(job.JobError, match=r"benchmark: .* did you mean mlp\.smoke\.inference\.float32\.static\.b64"):
+    with pytest.raises(
+        job.JobError,
+        match=r"benchmark: .* did you mean mlp\.smoke\.inference\.float32\.static\.b64",
+    ):
         job.parse(MINIMAL | {"benchmark": "mlp.smoke.inference.float32.static.b65"})
 
 
@@ -52,7 +55,11 @@ def test_a_variable_that_the_variant_may_not_set_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("{", "is not JSON"), ("[]", "document: must be object"), ('{"schema": NaN}', "NaN is not JSON")],
+    [
+        ("{", "is not JSON"),
+        ("[]", "document: must be object"),
+        ('{"schema": NaN}', "NaN is not JSON"),
+    ],
 )
 def test_a_file_that_is_no_job_is_told(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "job.json"

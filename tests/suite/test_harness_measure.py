@@ -1,4 +1,6 @@
-"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark does wrong."""
+"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark
+does wrong.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -11,16 +13,24 @@ from tests.builders.tiny_suite import name_of
 
 def tiny(tmp_path: Path, model: str, **fields: Any) -> dict[str, Any]:
     return run(
-        tmp_path, "tests.builders.tiny_suite", benchmark=name_of(model, fields.pop("mode", "inference")), **fields
+        tmp_path,
+        "tests.builders.tiny_suite",
+        benchmark=name_of(model, fields.pop("mode", "inference")),
+        **fields,
     )
 
 
 def test_a_case_that_works_has_a_speedup_and_both_drifts(tmp_path: Path) -> None:
     result = tiny(tmp_path, "fine", mode="training")
     assert (result["status"], result["stage"]) == ("pass", "sampling")
-    assert {"speedup", "latency_ms", "drift", "eager_drift", "drift_gradients", "drift_loss"} <= result[
-        "metrics"
-    ].keys()
+    assert {
+        "speedup",
+        "latency_ms",
+        "drift",
+        "eager_drift",
+        "drift_gradients",
+        "drift_loss",
+    } <= result["metrics"].keys()
     assert set(result["samples"]) == {"eager", "compiled"}
     assert result["absent"]["cold_start_s"] == "no cold start was asked for (measure.starts)"
     assert result["metrics"].keys() & result["absent"].keys() == set()
@@ -34,7 +44,9 @@ def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["heavy", "heavy_wrapped"])
-def test_eagers_memory_leaves_out_the_copies_of_the_weights_that_the_suite_keeps(tmp_path: Path, model: str) -> None:
+def test_eagers_memory_leaves_out_the_copies_of_the_weights_that_the_suite_keeps(
+    tmp_path: Path, model: str
+) -> None:
     peak_gb = tiny(tmp_path, model, config="eager")["metrics"]["peak_memory_gb"]["value"]
     assert peak_gb == pytest.approx(0.04, abs=0.02)
 
@@ -82,7 +94,9 @@ def test_nan_that_eager_gives_too_is_the_benchmarks_own_failure(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("model", ["nan_when_compiled", "wrong_when_compiled"])
-def test_a_compiled_arm_that_computes_something_else_fails_accuracy(tmp_path: Path, model: str) -> None:
+def test_a_compiled_arm_that_computes_something_else_fails_accuracy(
+    tmp_path: Path, model: str
+) -> None:
     result = tiny(tmp_path, model)
     assert result["status"] == "fail_accuracy"
     assert "outputs" in result["message"]
@@ -97,9 +111,13 @@ def test_what_a_workload_lacks_is_unsupported(tmp_path: Path) -> None:
 
 
 def test_a_start_that_does_not_end_is_a_timeout_with_a_result(tmp_path: Path) -> None:
-    """Of the time limit 15 s are kept for what follows: the start has one second, and GPT-2 takes several."""
+    """Of the time limit 15 s are kept for what follows: the start has one second, and GPT-2 takes
+    several.
+    """
     gpt2, cold = "gpt2.smoke.inference.float32.static.b2", {"starts": ["cold"]}
-    result = run(tmp_path, "benchmarks_suite", benchmark=gpt2, config="inductor", timeout_s=16, measure=cold)
+    result = run(
+        tmp_path, "benchmarks_suite", benchmark=gpt2, config="inductor", timeout_s=16, measure=cold
+    )
     assert (result["status"], result["stage"]) == ("timeout", "compile")
     assert "raise timeout_s" in result["message"]
 
@@ -127,7 +145,11 @@ def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
 def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
     """torch's own nn.Sequential, with a graph break inside: dynamo skips it whole."""
     result = run(
-        tmp_path, "benchmarks_suite", benchmark=MLP, config="inductor_disabled_block", measure={"starts": ["cold"]}
+        tmp_path,
+        "benchmarks_suite",
+        benchmark=MLP,
+        config="inductor_disabled_block",
+        measure={"starts": ["cold"]},
     )
     assert result["metrics"]["unique_graphs"]["value"] == 0
     assert result["message"].startswith("Nothing was compiled")
@@ -135,7 +157,9 @@ def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
 
 def test_a_warm_start_that_is_asked_for_alone_follows_a_cold_one(tmp_path: Path) -> None:
     """Else its caches would be empty, and it would be cold by another name."""
-    assert list(run(tmp_path, "benchmarks_suite", benchmark=MLP, measure={"starts": ["warm"]})["starts"]) == [
+    assert list(
+        run(tmp_path, "benchmarks_suite", benchmark=MLP, measure={"starts": ["warm"]})["starts"]
+    ) == [
         "cold",
         "warm",
     ]
@@ -155,11 +179,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def started(folder: Path) -> dict[str, Any]:
     """A result with every kind of start, in `folder`."""
-    return compiled(folder, ["cold", "warm", "restored", "cold_again"], COMPILEWATCH_PROCESSES="forked")
+    return compiled(
+        folder, ["cold", "warm", "restored", "cold_again"], COMPILEWATCH_PROCESSES="forked"
+    )
 
 
 @pytest.mark.compiles
-def test_a_cold_start_tells_time_phases_memory_and_code(folder: Path, started: dict[str, Any]) -> None:
+def test_a_cold_start_tells_time_phases_memory_and_code(
+    folder: Path, started: dict[str, Any]
+) -> None:
     result, starts = started, started["starts"]
     metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
     assert result["status"] == "pass"
@@ -170,7 +198,8 @@ def test_a_cold_start_tells_time_phases_memory_and_code(folder: Path, started: d
     assert metrics["compile_peak_memory_gb"] >= metrics["peak_memory_gb"] > 0
     assert (metrics["graph_breaks"], metrics["recompiles"], metrics["unique_graphs"]) == (0, 0, 1)
     assert result["compile"]["fingerprints"]["kernels"]
-    for kind in ("cold", "cold_again"):  # by the CPU's time: that of the wall depends on what else runs here
+    # By the CPU's time: that of the wall depends on what else runs here
+    for kind in ("cold", "cold_again"):
         assert starts[kind]["cpu_s"] > starts["warm"]["cpu_s"]
     assert "fingerprint_unstable" not in [mark["kind"] for mark in result["marks"]]
     assert (folder / "out" / "artifacts" / "generated-code.tar.xz").stat().st_size > 0
@@ -178,8 +207,13 @@ def test_a_cold_start_tells_time_phases_memory_and_code(folder: Path, started: d
 
 @pytest.mark.compiles
 def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path, started: dict[str, Any]) -> None:
-    """The same graphs, cache misses and hits, code and memory: nothing that was known before is used."""
-    forked, fresh = started, compiled(tmp_path, ["cold", "warm", "restored"], COMPILEWATCH_PROCESSES="fresh")
+    """The same graphs, cache misses and hits, code and memory: nothing that was known before is
+    used.
+    """
+    forked, fresh = (
+        started,
+        compiled(tmp_path, ["cold", "warm", "restored"], COMPILEWATCH_PROCESSES="fresh"),
+    )
     assert {start["process"] for start in forked["starts"].values()} == {"forked"}
     assert {start["process"] for start in fresh["starts"].values()} == {"fresh"}
     assert forked["compile"]["counters"] == fresh["compile"]["counters"]

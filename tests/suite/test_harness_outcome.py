@@ -1,5 +1,5 @@
-"""From an exception to a status word with advice. The exceptions are raised by torch itself wherever it can
-be had here.
+"""From an exception to a status word with advice. The exceptions are raised by torch itself
+wherever it can be had here.
 """
 
 import importlib
@@ -32,7 +32,10 @@ def test_memory_that_the_cpu_does_not_have() -> None:
 
 
 def test_memory_that_the_gpu_does_not_have() -> None:
-    assert outcome_of(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")).status == "oom"
+    assert (
+        outcome_of(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")).status
+        == "oom"
+    )
 
 
 def test_a_missing_compiler_names_the_package() -> None:
@@ -46,7 +49,10 @@ def test_a_check_of_the_compilers_that_fails_is_not_the_benchmarks_fault() -> No
     assert found.status == "fail_to_compile"
     assert "the benchmark was not reached" in found.message
     assert "SIGSEGV" in found.message
-    assert "apt-get install g++" in outcome_of(ToolchainError("No working C++ compiler found in CXX")).message
+    assert (
+        "apt-get install g++"
+        in outcome_of(ToolchainError("No working C++ compiler found in CXX")).message
+    )
 
 
 def test_an_assertion_of_generated_code_is_told_as_the_compilers() -> None:
@@ -106,7 +112,9 @@ def test_memory_that_runs_out_inside_the_compiler_is_still_memory() -> None:
 
 
 def test_a_recompile_where_none_may_be() -> None:
-    assert outcome_of(FailOnRecompileLimitHit("recompile_limit reached")).status == "fail_to_compile"
+    assert (
+        outcome_of(FailOnRecompileLimitHit("recompile_limit reached")).status == "fail_to_compile"
+    )
 
 
 def test_anything_else_is_the_benchmarks_own() -> None:
@@ -127,5 +135,8 @@ def test_a_recompile_under_the_stance_that_forbids_it_is_told_as_the_check_that_
 
 
 def test_a_message_names_no_folder_of_this_machine() -> None:
-    error = ValueError("in '/home/me/.venv/lib/python3.11/site-packages/lib/x.py', /srv/a/benchmarks_suite/configs.py")
+    error = ValueError(
+        "in '/home/me/.venv/lib/python3.11/site-packages/lib/x.py', "
+        "/srv/a/benchmarks_suite/configs.py"
+    )
     assert outcome_of(error).message.endswith("in 'lib/x.py', benchmarks_suite/configs.py")

@@ -24,11 +24,18 @@ def _outliers(draw: random.Random) -> float:
     return draw.gauss() + (30 if draw.random() < 0.02 else 0) - (30 if draw.random() < 0.02 else 0)
 
 
-NOISES: dict[str, Noise] = {"gauss": random.Random.gauss, "t3": _t3, "two modes": _two_modes, "outliers": _outliers}
+NOISES: dict[str, Noise] = {
+    "gauss": random.Random.gauss,
+    "t3": _t3,
+    "two modes": _two_modes,
+    "outliers": _outliers,
+}
 
 
 def stopped_interval(noise: Noise, draw: random.Random, target: float, most: int = 400) -> Interval:
-    """Samples until the half width is at most ``target``, looking as often as timing.sample does."""
+    """Samples until the half width is at most ``target``, looking as often as timing.sample
+    does.
+    """
     values: list[float] = []
     look_at = 20
     while len(values) < most:
@@ -43,7 +50,9 @@ def stopped_interval(noise: Noise, draw: random.Random, target: float, most: int
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("target", [0.8, 0.3])
-def test_the_interval_covers_the_median_although_sampling_stops_when_it_is_narrow(noise: str, target: float) -> None:
+def test_the_interval_covers_the_median_although_sampling_stops_when_it_is_narrow(
+    noise: str, target: float
+) -> None:
     draw = random.Random(f"{noise}{target}")
     intervals = [stopped_interval(NOISES[noise], draw, target) for _ in range(400)]
     covered = sum(interval.low <= 0 <= interval.high for interval in intervals) / len(intervals)
@@ -51,7 +60,9 @@ def test_the_interval_covers_the_median_although_sampling_stops_when_it_is_narro
 
 
 def test_a_fixed_sample_interval_would_not_cover_under_that_stopping() -> None:
-    """Why a confidence sequence: the usual binomial interval, looked at as often, misses the median too often."""
+    """Why a confidence sequence: the usual binomial interval, looked at as often, misses the median
+    too often.
+    """
     draw = random.Random(1)
     missed = 0
     for _ in range(200):
@@ -91,16 +102,22 @@ def test_an_interval_without_ends_stays_without_ends() -> None:
 @pytest.mark.parametrize(("n", "share"), [(200, 0.9), (1000, 0.99)])
 def test_the_percentile_interval_covers_the_percentile(n: int, share: float) -> None:
     draw = random.Random(n)
-    intervals = [statistics.percentile_interval([draw.random() for _ in range(n)], share) for _ in range(300)]
+    intervals = [
+        statistics.percentile_interval([draw.random() for _ in range(n)], share) for _ in range(300)
+    ]
     assert sum(interval.low <= share <= interval.high for interval in intervals) / 300 >= 0.92
 
 
 def test_too_few_values_above_a_percentile_leave_it_open() -> None:
-    assert statistics.percentile_interval([float(value) for value in range(20)], 0.99).high == math.inf
+    assert (
+        statistics.percentile_interval([float(value) for value in range(20)], 0.99).high == math.inf
+    )
 
 
 def test_break_even_is_where_the_saved_time_has_paid_for_the_start() -> None:
-    steps = statistics.break_even(cold_start_s=10.0, compiled_ms=10.0, saved_ms=Interval(5.0, 4.0, 6.0, 100))
+    steps = statistics.break_even(
+        cold_start_s=10.0, compiled_ms=10.0, saved_ms=Interval(5.0, 4.0, 6.0, 100)
+    )
     assert steps is not None
     assert steps.value == pytest.approx(9990 / 5)
     assert [steps.low, steps.high] == pytest.approx([9990 / 6, 9990 / 4])

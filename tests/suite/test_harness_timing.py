@@ -1,4 +1,6 @@
-"""Sampling: the arms in balanced random order, an end by target or budget, whole passes over the batches."""
+"""Sampling: the arms in balanced random order, an end by target or budget, whole passes over the
+batches.
+"""
 
 import random
 import time
@@ -32,7 +34,10 @@ def interleaved(count: int, seed: int = 0) -> list[str]:
 def test_every_two_pairs_have_one_of_each_order() -> None:
     names = interleaved(400)
     blocks = [tuple(names[start : start + 4]) for start in range(0, 400, 4)]
-    assert set(blocks) == {("eager", "compiled", "compiled", "eager"), ("compiled", "eager", "eager", "compiled")}
+    assert set(blocks) == {
+        ("eager", "compiled", "compiled", "eager"),
+        ("compiled", "eager", "eager", "compiled"),
+    }
 
 
 def test_the_order_is_drawn_by_the_seed() -> None:
@@ -41,7 +46,11 @@ def test_the_order_is_drawn_by_the_seed() -> None:
 
 def test_sampling_stops_when_the_speedup_is_known_well_enough() -> None:
     taken, stop = timing.sample(
-        a_stopwatch(), [an_arm("eager", 2), an_arm("compiled", 1)], budget_s=20, target_percent=15, seed=0
+        a_stopwatch(),
+        [an_arm("eager", 2), an_arm("compiled", 1)],
+        budget_s=20,
+        target_percent=15,
+        seed=0,
     )
     assert stop.stopped_by == "target"
     assert stop.half_width_percent <= 15
@@ -51,7 +60,11 @@ def test_sampling_stops_when_the_speedup_is_known_well_enough() -> None:
 def test_sampling_stops_when_the_budget_is_spent() -> None:
     started = time.perf_counter()
     taken, stop = timing.sample(
-        a_stopwatch(), [an_arm("eager"), an_arm("compiled")], budget_s=0.3, target_percent=1e-6, seed=0
+        a_stopwatch(),
+        [an_arm("eager"), an_arm("compiled")],
+        budget_s=0.3,
+        target_percent=1e-6,
+        seed=0,
     )
     assert stop.stopped_by == "budget"
     assert time.perf_counter() - started < 2
@@ -59,14 +72,18 @@ def test_sampling_stops_when_the_budget_is_spent() -> None:
 
 
 def test_an_arm_alone_is_sampled_until_its_median_is_known() -> None:
-    taken, stop = timing.sample(a_stopwatch(), [an_arm("eager", 1)], budget_s=10, target_percent=20, seed=0)
+    taken, stop = timing.sample(
+        a_stopwatch(), [an_arm("eager", 1)], budget_s=10, target_percent=20, seed=0
+    )
     assert (list(taken), stop.stopped_by) == (["eager"], "target")
     assert stop.method.startswith("median of the samples")
 
 
 def test_positions_tell_the_sequence_in_which_samples_were_taken() -> None:
     taken, _ = timing.sample(a_stopwatch(), [an_arm("eager"), an_arm("compiled")], 0.1, 50, seed=0)
-    assert sorted(taken["eager"].order + taken["compiled"].order) == list(range(2 * len(taken["eager"].ms)))
+    assert sorted(taken["eager"].order + taken["compiled"].order) == list(
+        range(2 * len(taken["eager"].ms))
+    )
 
 
 def test_a_sample_is_long_against_the_timers_grain() -> None:
@@ -75,7 +92,9 @@ def test_a_sample_is_long_against_the_timers_grain() -> None:
 
 
 def test_a_sample_of_the_slower_arm_has_fewer_steps() -> None:
-    taken, _ = timing.sample(a_stopwatch(), [an_arm("eager", 1), an_arm("compiled", 0.05)], 0.1, 50, seed=0)
+    taken, _ = timing.sample(
+        a_stopwatch(), [an_arm("eager", 1), an_arm("compiled", 0.05)], 0.1, 50, seed=0
+    )
     assert taken["eager"].inner == 1 < taken["compiled"].inner
 
 
@@ -86,7 +105,9 @@ def test_a_sample_is_made_of_whole_passes_over_the_batches() -> None:
 
 def test_batches_are_used_in_turn() -> None:
     seen: list[Any] = []
-    arm = Arm("eager", torch.nn.Identity(), lambda batch: seen.append(batch["x"]), None, lambda: None)
+    arm = Arm(
+        "eager", torch.nn.Identity(), lambda batch: seen.append(batch["x"]), None, lambda: None
+    )
     a_stopwatch([{"x": 0}, {"x": 1}, {"x": 2}]).time(arm, 5, first=4)
     assert seen == [1, 2, 0, 1, 2]
 
@@ -112,7 +133,8 @@ def test_cpu_time_is_not_wall_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps_ms", "steady"), [([900.0, 1, 1, 1], 0.9), ([900.0, 1, 50, 1, 1, 1, 1, 1], 0.951), ([1.0, 1, 1, 1], 0)]
+    ("steps_ms", "steady"),
+    [([900.0, 1, 1, 1], 0.9), ([900.0, 1, 50, 1, 1, 1, 1, 1], 0.951), ([1.0, 1, 1, 1], 0)],
 )
 def test_steady_is_after_the_last_slow_step(steps_ms: list[float], steady: float) -> None:
     from benchmarks_suite.harness.start import steady_after_s

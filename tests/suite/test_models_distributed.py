@@ -26,22 +26,39 @@ SMOKE = {
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
-    """One training step of each workload on two ranks with different batches: what the ranks printed."""
+    """One training step of each workload on two ranks with different batches: what the ranks
+    printed.
+    """
     logs = f"--log-dir={tmp_path_factory.mktemp('torchrun')}"
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", logs]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node=2",
+        logs,
+    ]
     command = [*torchrun, "-m", "tests.suite.one_rank", *(line.name for line in SMOKE.values())]
     output = subprocess.check_output(command, text=True, timeout=500, cwd=ROOT)
-    return [dict(field.split("=") for field in line.split()) for line in output.splitlines() if "model=" in line]
+    return [
+        dict(field.split("=") for field in line.split())
+        for line in output.splitlines()
+        if "model=" in line
+    ]
 
 
 @pytest.mark.parametrize("model", SMOKE)
-def test_two_ranks_with_different_batches_get_the_same_gradients(model: str, ranks: list[dict[str, str]]) -> None:
+def test_two_ranks_with_different_batches_get_the_same_gradients(
+    model: str, ranks: list[dict[str, str]]
+) -> None:
     first, second = (rank for rank in ranks if rank["model"] == model)
     assert first["gradients"] == second["gradients"]
 
 
 @pytest.mark.parametrize("model", SMOKE)
-def test_ddp_keeps_all_parameters_on_each_rank_and_fsdp_a_part(model: str, ranks: list[dict[str, str]]) -> None:
+def test_ddp_keeps_all_parameters_on_each_rank_and_fsdp_a_part(
+    model: str, ranks: list[dict[str, str]]
+) -> None:
     count = sum(parameter.numel() for parameter in load(SMOKE[model]).module.parameters())
     kept = [int(rank["parameters"]) for rank in ranks if rank["model"] == model]
     assert kept == [count, count] if model.startswith("ddp") else sum(kept) == count
@@ -54,11 +71,24 @@ def test_alone_in_its_process_a_distributed_workload_is_unsupported() -> None:
 
 
 def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
-    endless = {"config": "dynamo_only", "measure": {"budget_s": 3600, "target_percent": 1e-9, "starts": []}}
-    document = {"schema": "job.v1", "job_id": "test", "attempt": 1, "benchmark": SMOKE["ddp_mlp"].name, **endless}
+    endless = {
+        "config": "dynamo_only",
+        "measure": {"budget_s": 3600, "target_percent": 1e-9, "starts": []},
+    }
+    document = {
+        "schema": "job.v1",
+        "job_id": "test",
+        "attempt": 1,
+        "benchmark": SMOKE["ddp_mlp"].name,
+        **endless,
+    }
     job, spec, log = jobs.parse(document), tmp_path / "spec.json", tmp_path / "log"
-    spec.write_text(json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()}))
-    command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(tmp_path / "answer.json"))
+    spec.write_text(
+        json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()})
+    )
+    command = several.command(
+        job, "benchmarks_suite.harness.rank", str(spec), str(tmp_path / "answer.json")
+    )
     with log.open("w") as stderr, subprocess.Popen(command, cwd=ROOT, stderr=stderr) as torchrun:
         while "phase: sampling" not in log.read_text():
             time.sleep(0.2)

@@ -1,4 +1,6 @@
-"""Every smoke workload runs on a CPU: forward, backward, the same twice, and as its registry line says."""
+"""Every smoke workload runs on a CPU: forward, backward, the same twice, and as its registry line
+says.
+"""
 
 import subprocess
 import sys
@@ -53,7 +55,9 @@ def run(benchmark: Benchmark, workload: Workload, batch: Inputs) -> Any:
 
 
 def named(model: str, mode: str, shapes: str = "static") -> Benchmark:
-    return next(line for line in SMOKE if (line.model, line.mode, line.shapes) == (model, mode, shapes))
+    return next(
+        line for line in SMOKE if (line.model, line.mode, line.shapes) == (model, mode, shapes)
+    )
 
 
 @pytest.mark.parametrize("benchmark", SMOKE, ids=lambda benchmark: benchmark.name)
@@ -96,7 +100,10 @@ def test_decoding_one_token_after_a_prefill_agrees_with_the_whole_text_at_once(m
     ids = batch_of(named(model, "inference"), whole)["input_ids"]
     with torch.no_grad():
         for position in range(8):
-            step = {"input_ids": ids[:, position : position + 1], "position": torch.tensor([position])}
+            step = {
+                "input_ids": ids[:, position : position + 1],
+                "position": torch.tensor([position]),
+            }
             logits = decode.call(decode.module, step)
         expected = whole.call(whole.module, {"input_ids": ids[:, :8]}).logits[:, -1:]
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
@@ -137,7 +144,9 @@ def test_the_sliding_window_sees_its_window_and_nothing_else() -> None:
     query, key, value = module.project(x).unflatten(-1, (6, 8)).transpose(1, 2).chunk(3, dim=1)
     distance = torch.arange(512)[:, None] - torch.arange(512)[None, :]
     visible = (distance >= 0) & (distance < 128)
-    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=visible
+    )
     torch.testing.assert_close(module(x), module.back(expected.transpose(1, 2).flatten(2)))
 
 
@@ -181,7 +190,9 @@ def test_the_hand_written_kernels_agree_with_plain_torch_in_tritons_interpreter(
     assert compared == [name for name in BENCHMARKS if "_triton.smoke" in name]
 
 
-def test_without_a_gpu_and_an_interpreter_a_triton_kernel_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_and_an_interpreter_a_triton_kernel_is_unsupported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("TRITON_INTERPRET", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(Unsupported, match="TRITON_INTERPRET=1"):

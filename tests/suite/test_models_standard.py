@@ -13,14 +13,16 @@ from torch._subclasses import FakeTensorMode
 from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
 from benchmarks_suite.workload import Workload
 
-PUBLISHED = {  # millions of parameters; shape of the output for a batch of one in the first mode that is listed
+# Millions of parameters; shape of the output for a batch of one in the first mode that is listed
+PUBLISHED = {
     "gpt2": (124.4, (1, 1024, 50257)),
     "llama": (1235.8, (1, 1, 128256)),
     "qwen3": (596.0, (1, 1024, 151936)),
     "granite_moe": (1334.6, (1, 1024, 49155)),
     "sd_unet": (859.5, (1, 4, 64, 64)),
     "sdxl_unet": (2567.5, (1, 4, 128, 128)),
-    "dit": (749.8, (1, 8, 32, 32)),  # 675 in the paper, where all blocks share their label embedding
+    # 675 in the paper, where all blocks share their label embedding
+    "dit": (749.8, (1, 8, 32, 32)),
     "resnet50": (25.56, (1, 1000)),
     "vit_b16": (86.6, (1, 1000)),
     "convnext": (28.6, (1, 1000)),
@@ -31,7 +33,11 @@ PUBLISHED = {  # millions of parameters; shape of the output for a batch of one 
 
 def standard(model: str) -> Benchmark:
     lines = BENCHMARKS.values()
-    found = next(line for line in lines if (line.model, line.size, line.shapes) == (model, "standard", "static"))
+    found = next(
+        line
+        for line in lines
+        if (line.model, line.size, line.shapes) == (model, "standard", "static")
+    )
     return replace(found, batch_size=1)
 
 
@@ -51,7 +57,8 @@ def test_a_standard_model_takes_its_inputs_to_the_published_shape(model: str) ->
     workload = loaded(model)
     module = workload.module.to(torch.bfloat16).eval()
     batch = {name: on_meta(value) for name, value in workload.inputs(0, torch.Generator()).items()}
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):  # fake: libraries read no values while they trace
+    # Fake: libraries read no values while they trace
+    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
         output = workload.output(workload.call(module, batch))
     assert tuple(output.shape) == PUBLISHED[model][1]
 
@@ -73,9 +80,12 @@ def resident_gb() -> float:
 
 
 def test_what_is_computed_while_a_model_is_built_holds_its_right_values() -> None:
-    """Rotary frequencies are a buffer; a norm's gain is a constant; both are no weights to be drawn."""
+    """Rotary frequencies are a buffer; a norm's gain is a constant; both are no weights to be
+    drawn.
+    """
     module: Any = load(standard("llama")).module
     model = module.model.model
     assert model.rotary_emb.inv_freq[0] == 1
-    assert model.rotary_emb.inv_freq[-1] == pytest.approx(5e5 ** (-62 / 64) / 32)  # the lowest is slowed 32 times
+    # The lowest is slowed 32 times
+    assert model.rotary_emb.inv_freq[-1] == pytest.approx(5e5 ** (-62 / 64) / 32)
     assert (model.norm.weight == 1).all()

@@ -1,4 +1,6 @@
-"""Own models: files, folders and installed packages add benchmarks; docs/own-models.md works as it is written."""
+"""Own models: files, folders and installed packages add benchmarks; docs/own-models.md works as it
+is written.
+"""
 
 import json
 import os
@@ -24,7 +26,9 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "own-models.md").read_text()
 EXAMPLE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 NAME = "forecaster.own.inference.float32.static.b32"
-LINEAR = "import torch\ndef benchmark_linear():\n    return torch.nn.Linear(4, 4), torch.randn(1, 4)\n"
+LINEAR = (
+    "import torch\ndef benchmark_linear():\n    return torch.nn.Linear(4, 4), torch.randn(1, 4)\n"
+)
 
 
 def written(path: Path, text: str) -> str:
@@ -38,7 +42,12 @@ def source_of(tmp_path: Path, text: str) -> own.Source:
 
 
 def job_of(path: str, name: str, config: str = "eager", **more: Any) -> job.Job:
-    asked = {"benchmark": name, "config": config, "sources": [path], "measure": {"budget_s": 0.2, "single_steps": 0}}
+    asked = {
+        "benchmark": name,
+        "config": config,
+        "sources": [path],
+        "measure": {"budget_s": 0.2, "single_steps": 0},
+    }
     return job.parse({"schema": "job.v1", "job_id": "j", "attempt": 1, **asked, **more})
 
 
@@ -48,11 +57,19 @@ def test_the_tutorials_commands_run(tmp_path: Path) -> None:
     commands = re.findall(r"^python (-m benchmarks_suite .*)$", PAGE, re.MULTILINE)
     said = [
         subprocess.run(
-            [sys.executable, *command.split(), *(["--budget-s", "0.5"] if " run " in command else [])],
-            capture_output=True, text=True, check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+            [
+                sys.executable,
+                *command.split(),
+                *(["--budget-s", "0.5"] if " run " in command else []),
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         ).stdout
         for command in commands
-    ]  # fmt: skip
+    ]
     assert "2 own benchmarks" in said[0]
     assert f"{NAME}  inductor: pass" in said[1]
 
@@ -75,13 +92,23 @@ def test_inputs_are_drawn_alike_in_every_release(tmp_path: Path) -> None:
 
 def test_nothing_of_a_file_runs_to_find_out_what_it_offers(tmp_path: Path) -> None:
     source = source_of(tmp_path, "raise SystemExit\ndef benchmark_one(batch_size=(1, 2)): ...")
-    assert [each.name for each in source.benchmarks] == [f"one.own.inference.float32.static.b{n}" for n in (1, 2)]
+    assert [each.name for each in source.benchmarks] == [
+        f"one.own.inference.float32.static.b{n}" for n in (1, 2)
+    ]
 
 
 def test_the_files_names_say_what_holds_for_all_of_its_functions(tmp_path: Path) -> None:
-    text = "FAMILY = 'llm'\nITEM = 'tokens'\nCONFIGS = 'regional'\nVERSION = 3\ndef benchmark_one(): ..."
+    text = (
+        "FAMILY = 'llm'\nITEM = 'tokens'\nCONFIGS = 'regional'\nVERSION = 3\ndef "
+        "benchmark_one(): ..."
+    )
     found = source_of(tmp_path, text).benchmarks[0]
-    assert (found.family, found.item, found.default_configs, found.version) == ("llm", "tokens", ("regional",), 3)
+    assert (found.family, found.item, found.default_configs, found.version) == (
+        "llm",
+        "tokens",
+        ("regional",),
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +116,10 @@ def test_the_files_names_say_what_holds_for_all_of_its_functions(tmp_path: Path)
     [
         ("def broken(", "line 1: '(' was never closed"),
         ("", "defines no function benchmark_NAME"),
-        ("def benchmark_one(width): ...", "line 1: benchmark_one: its parameter width needs a default"),
+        (
+            "def benchmark_one(width): ...",
+            "line 1: benchmark_one: its parameter width needs a default",
+        ),
         ("def benchmark_One(): ...", "write its name in lower-case letters"),
         ("def benchmark_gpt2(): ...", "the suite has a model gpt2 itself"),
         ("def benchmark_one(mode='train'): ...", "mode must be one of inference, training"),
@@ -114,7 +144,9 @@ def test_a_folder_gives_its_files_and_leaves_helpers_alone(tmp_path: Path) -> No
     written(tmp_path / "deep" / "a.py", LINEAR)
     written(tmp_path / "helper.py", "WIDTH = 4")
     written(tmp_path / ".git" / "hook.py", LINEAR)
-    assert [source.module for source in own.of_paths([str(tmp_path)])] == [str(tmp_path / "deep" / "a.py")]
+    assert [source.module for source in own.of_paths([str(tmp_path)])] == [
+        str(tmp_path / "deep" / "a.py")
+    ]
 
 
 def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
@@ -130,7 +162,9 @@ def test_of_two_with_one_name_the_first_counts_and_the_other_is_told(tmp_path: P
     assert f"is left out: {paths[0]} has one of that name" in second.problems[0]
 
 
-def test_list_shows_the_traceback_of_what_cannot_be_imported_beside_the_others(tmp_path: Path, capsys: Capture) -> None:
+def test_list_shows_the_traceback_of_what_cannot_be_imported_beside_the_others(
+    tmp_path: Path, capsys: Capture
+) -> None:
     broken = written(tmp_path / "broken.py", "import no_such_thing\ndef benchmark_broken(): ...")
     fine = written(tmp_path / "fine.py", LINEAR)
     assert main(["list", "--json", "--from", broken, "--from", fine]) == 0
@@ -143,7 +177,9 @@ def test_list_shows_the_traceback_of_what_cannot_be_imported_beside_the_others(t
 
 def test_an_import_that_ends_the_process_is_told(tmp_path: Path) -> None:
     path = written(tmp_path / "ends.py", "import os\nos._exit(3)")
-    assert own.problem_of_import(path) == "its import ended the process with exit code 3, and no word"
+    assert (
+        own.problem_of_import(path) == "its import ended the process with exit code 3, and no word"
+    )
 
 
 def test_a_job_of_what_cannot_be_imported_fails_with_the_traceback(tmp_path: Path) -> None:
@@ -161,7 +197,11 @@ def test_an_unknown_name_is_told_with_what_is_wrong_in_the_files(tmp_path: Path)
 
 def test_the_repositorys_revision_is_the_version(tmp_path: Path) -> None:
     repository = {"url": "https://example.org/models.git", "commit": "a" * 40, "revision": 7}
-    found = job_of(written(tmp_path / "a.py", LINEAR), "linear.own.inference.float32.static.b1", repository=repository)
+    found = job_of(
+        written(tmp_path / "a.py", LINEAR),
+        "linear.own.inference.float32.static.b1",
+        repository=repository,
+    )
     assert found.benchmark.version == 7
 
 
@@ -175,8 +215,14 @@ def test_an_installed_package_adds_benchmarks_without_being_imported_to_find_the
 ) -> None:
     written(tmp_path / "my_package" / "__init__.py", "")
     written(tmp_path / "my_package" / "benchmarks.py", LINEAR)
-    points = "[compilewatch.benchmarks]\nmine = my_package.benchmarks\ngone = no_such_package.benchmarks\n"
-    written(tmp_path / "my_package-1.dist-info" / "METADATA", "Metadata-Version: 2.1\nName: my-package\nVersion: 1\n")
+    points = (
+        "[compilewatch.benchmarks]\nmine = my_package.benchmarks\ngone = "
+        "no_such_package.benchmarks\n"
+    )
+    written(
+        tmp_path / "my_package-1.dist-info" / "METADATA",
+        "Metadata-Version: 2.1\nName: my-package\nVersion: 1\n",
+    )
     written(tmp_path / "my_package-1.dist-info" / "entry_points.txt", points)
     monkeypatch.syspath_prepend(str(tmp_path))
     sources = {source.module: source for source in own.installed()}
@@ -186,14 +232,21 @@ def test_an_installed_package_adds_benchmarks_without_being_imported_to_find_the
 
 
 @pytest.mark.parametrize("returned", ["None", "(1, 2)", "(torch.nn.Linear(4, 4),)"])
-def test_a_function_that_returns_something_else_is_told_what_to_return(tmp_path: Path, returned: str) -> None:
+def test_a_function_that_returns_something_else_is_told_what_to_return(
+    tmp_path: Path, returned: str
+) -> None:
     source = source_of(tmp_path, f"import torch\ndef benchmark_odd(): return {returned}")
     with pytest.raises(TypeError, match="return a module and its inputs"):
         registry.load(source.benchmarks[0])
 
 
 @pytest.mark.parametrize(
-    ("inputs", "of"), [("(x, x)", "lambda a, b: a + b"), ("{'a': x}", "lambda a: (a > 0, [a])"), ("x", "lambda a: a")]
+    ("inputs", "of"),
+    [
+        ("(x, x)", "lambda a, b: a + b"),
+        ("{'a': x}", "lambda a: (a > 0, [a])"),
+        ("x", "lambda a: a"),
+    ],
 )
 def test_inputs_come_alone_in_a_tuple_or_by_name(tmp_path: Path, inputs: str, of: str) -> None:
     text = f"""
@@ -210,7 +263,9 @@ def benchmark_given():
 
 
 def test_batches_of_varying_shapes_come_from_a_function_of_their_number(tmp_path: Path) -> None:
-    text = LINEAR.replace("():", "(shapes='dynamic'):").replace("torch.randn(1, 4)", "lambda n: torch.randn(1 + n, 4)")
+    text = LINEAR.replace("():", "(shapes='dynamic'):").replace(
+        "torch.randn(1, 4)", "lambda n: torch.randn(1 + n, 4)"
+    )
     workload = registry.load(source_of(tmp_path, text).benchmarks[0])
     assert [len(workload.inputs(number, torch.Generator())["0"]) for number in (0, 3)] == [1, 4]
 

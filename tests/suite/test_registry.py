@@ -1,4 +1,6 @@
-"""The registry can be read without torch, and its default run is the smoke run that `make up` starts with."""
+"""The registry can be read without torch, and its default run is the smoke run that `make up`
+starts with.
+"""
 
 import re
 import subprocess
@@ -12,7 +14,17 @@ from benchmarks_suite import models
 from benchmarks_suite.configs import CONFIGS
 from benchmarks_suite.registry import BENCHMARKS, Benchmark
 
-FAMILIES = {"llm", "diffusion", "vision", "multimodal", "toy", "attention", "kernels", "distributed", "machine"}
+FAMILIES = {
+    "llm",
+    "diffusion",
+    "vision",
+    "multimodal",
+    "toy",
+    "attention",
+    "kernels",
+    "distributed",
+    "machine",
+}
 ITEMS = {"samples", "tokens", "images"}
 
 
@@ -73,7 +85,9 @@ def test_a_default_run_names_known_configs_and_always_inductor(size: str) -> Non
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
 def test_a_default_run_measures_the_machine_itself_in_eager(size: str) -> None:
-    assert {line.default_configs for line in default_run(size) if line.family == "machine"} == {("eager",)}
+    assert {line.default_configs for line in default_run(size) if line.family == "machine"} == {
+        ("eager",)
+    }
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])

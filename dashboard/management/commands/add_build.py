@@ -9,12 +9,15 @@ from dashboard.services.builds import BuildError, add_build
 
 class Command(BaseCommand):
     help = (
-        "Add torch builds by version, as the package index describes them. A worker installs one when a job needs it."
+        "Add torch builds by version, as the package index describes them. A worker installs "
+        "one when a job needs it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("version", nargs="+", help="a version of torch, as 2.13.0")
-        parser.add_argument("--index-url", default="", help="index that has it (PACKAGE_INDEX_URL, else pip's own)")
+        parser.add_argument(
+            "--index-url", default="", help="index that has it (PACKAGE_INDEX_URL, else pip's own)"
+        )
 
     def handle(self, **options: Any) -> None:
         problems = []

@@ -1,4 +1,6 @@
-"""manage.py add_variant: a known build with environment variables or Inductor settings, to be measured beside it."""
+"""manage.py add_variant: a known build with environment variables or Inductor settings, to be
+measured beside it.
+"""
 
 from typing import Any
 
@@ -11,23 +13,43 @@ from dashboard.services.runs import find_build
 
 
 class Command(BaseCommand):
-    help = "Add a variant of a build: the same PyTorch with other environment variables or Inductor settings."
+    help = (
+        "Add a variant of a build: the same PyTorch with other environment variables or "
+        "Inductor settings."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("base", help="label of the build, as 2.13.0+cpu")
-        parser.add_argument("name", help="name of the variant: lower-case letters, digits and . _ -")
-        parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable; repeatable")
         parser.add_argument(
-            "--inductor", action="append", default=[], metavar="KEY=JSON",
+            "name", help="name of the variant: lower-case letters, digits and . _ -"
+        )
+        parser.add_argument(
+            "--env",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="a variable; repeatable",
+        )
+        parser.add_argument(
+            "--inductor",
+            action="append",
+            default=[],
+            metavar="KEY=JSON",
             help="an attribute of torch._inductor.config; repeatable",
-        )  # fmt: skip
+        )
 
-    def handle(self, *, base: str, name: str, env: list[str], inductor: list[str], **_: Any) -> None:
+    def handle(
+        self, *, base: str, name: str, env: list[str], inductor: list[str], **_: Any
+    ) -> None:
         try:
             settings = {key: orjson.loads(value) for key, value in map(split, inductor)}
-            made = add_variant(base=find_build(base), name=name, env=dict(map(split, env)), inductor=settings)
+            made = add_variant(
+                base=find_build(base), name=name, env=dict(map(split, env)), inductor=settings
+            )
         except orjson.JSONDecodeError as error:
-            raise CommandError(f'--inductor takes KEY=JSON, as max_fusion_size=1 or some_text="a": {error}') from None
+            raise CommandError(
+                f'--inductor takes KEY=JSON, as max_fusion_size=1 or some_text="a": {error}'
+            ) from None
         except PlanError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(made.label)

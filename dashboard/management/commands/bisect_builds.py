@@ -1,4 +1,6 @@
-"""manage.py bisect_builds 2.11.0 2.15.0: find the neighbouring builds between which one case changed."""
+"""manage.py bisect_builds 2.11.0 2.15.0: find the neighbouring builds between which one case
+changed.
+"""
 
 import time
 from argparse import ArgumentParser
@@ -23,11 +25,19 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("base", help="the older build, by version or label")
         parser.add_argument("new", help="the newer build")
-        parser.add_argument("--machine", default="", help="key of a machine, as cpu-2c (the only one)")
+        parser.add_argument(
+            "--machine", default="", help="key of a machine, as cpu-2c (the only one)"
+        )
         parser.add_argument("--benchmark", required=True, help="the case's benchmark")
         parser.add_argument("--config", default="inductor", help="the case's config (inductor)")
-        parser.add_argument("--metric", default="latency_ms", help="what changed (latency_ms); `passed`: it fails now")
-        parser.add_argument("--follow", action="store_true", help="print each step until the search ends")
+        parser.add_argument(
+            "--metric",
+            default="latency_ms",
+            help="what changed (latency_ms); `passed`: it fails now",
+        )
+        parser.add_argument(
+            "--follow", action="store_true", help="print each step until the search ends"
+        )
 
     def handle(self, **options: Any) -> None:
         asked = {name: options[name] for name in ("base", "new", "benchmark", "config", "metric")}
@@ -40,14 +50,20 @@ class Command(BaseCommand):
             self.follow(bisection)
 
     def follow(self, bisection: Bisection) -> None:
-        """Print each step, advancing the search where the beat task has not. Ctrl-C leaves it running."""
+        """Print each step, advancing the search where the beat task has not. Ctrl-C leaves it
+        running.
+        """
         told = 0
         while bisection.state == Bisection.State.RUNNING:
             time.sleep(LOOK_EVERY_S)
             bisection = advance(bisection_id=bisection.pk) or Bisection.objects.get(pk=bisection.pk)
             for step in bisection.steps[told:]:
                 measured = plural(step["repeats"], "process", "processes")
-                self.stdout.write(f"{step['build']}: {step['verdict'].replace('_', ' ')}, {measured}")
+                self.stdout.write(
+                    f"{step['build']}: {step['verdict'].replace('_', ' ')}, {measured}"
+                )
             told = len(bisection.steps)
             self.stdout.flush()
-        self.stdout.write(f"{bisection.state}: {bisection.message} {commit_range(bisection)}".rstrip())
+        self.stdout.write(
+            f"{bisection.state}: {bisection.message} {commit_range(bisection)}".rstrip()
+        )

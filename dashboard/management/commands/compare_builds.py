@@ -11,7 +11,13 @@ from django.utils import timezone
 from dashboard.models import Comparison
 from dashboard.plan import PlanError, Selection
 from dashboard.selectors import comparisons
-from dashboard.services.comparisons import REPEATS, ensure_build, expected_s, only_machine, start_comparison
+from dashboard.services.comparisons import (
+    REPEATS,
+    ensure_build,
+    expected_s,
+    only_machine,
+    start_comparison,
+)
 from dashboard.upgrade import READ, Report, report
 from dashboard.wording import duration, plural
 
@@ -19,18 +25,35 @@ LOOK_EVERY_S = 2.0
 
 
 class Command(BaseCommand):
-    help = "Measure two torch builds in turn on one machine: install both, A B A B, and an upgrade report."
+    help = (
+        "Measure two torch builds in turn on one machine: install both, A B A B, and an "
+        "upgrade report."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("base", help="a version or label of a build, as 2.11.0; added from the index if unknown")
+        parser.add_argument(
+            "base", help="a version or label of a build, as 2.11.0; added from the index if unknown"
+        )
         parser.add_argument("new", help="another one, as 2.13.0")
-        parser.add_argument("--machine", default="", help="key of a machine, as cpu-2c (the only one)")
-        parser.add_argument("--family", action="append", default=[], help="a family; may be given again")
-        parser.add_argument("--benchmark", action="append", default=[], help="a benchmark; may be given again")
-        parser.add_argument("--config", action="append", default=[], help="a config; may be given again")
-        parser.add_argument("--repeats", type=int, default=REPEATS, help=f"processes per case and build ({REPEATS})")
+        parser.add_argument(
+            "--machine", default="", help="key of a machine, as cpu-2c (the only one)"
+        )
+        parser.add_argument(
+            "--family", action="append", default=[], help="a family; may be given again"
+        )
+        parser.add_argument(
+            "--benchmark", action="append", default=[], help="a benchmark; may be given again"
+        )
+        parser.add_argument(
+            "--config", action="append", default=[], help="a config; may be given again"
+        )
+        parser.add_argument(
+            "--repeats", type=int, default=REPEATS, help=f"processes per case and build ({REPEATS})"
+        )
         parser.add_argument("--label", default="", help="the report's title")
-        parser.add_argument("--follow", action="store_true", help="print progress, and the answer at the end")
+        parser.add_argument(
+            "--follow", action="store_true", help="print progress, and the answer at the end"
+        )
 
     def handle(self, **options: Any) -> None:
         try:
@@ -48,16 +71,22 @@ class Command(BaseCommand):
         cost = expected_s(machine=machine.key, selection=asked, repeats=options["repeats"])
         self.stdout.write(f"{base} and {new} on {machine}: about {duration(cost)}")
         return start_comparison(
-            base=base, new=new, machine=machine.key, selection=asked,
-            repeats=options["repeats"], label=options["label"],
-        )  # fmt: skip
+            base=base,
+            new=new,
+            machine=machine.key,
+            selection=asked,
+            repeats=options["repeats"],
+            label=options["label"],
+        )
 
     def follow(self, comparison: Comparison) -> None:
         """Print progress until the runs have ended, then the answer. Ctrl-C leaves them running."""
         told = ""
         while True:
             progress = comparisons.progress(comparison, timezone.now())
-            left = f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
+            left = (
+                f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
+            )
             counts = progress.counts
             line = f"{counts.ended} of {plural(counts.total, 'job')}, {counts.failed} not passed"
             if line != told:
@@ -71,7 +100,10 @@ class Command(BaseCommand):
         self.answer(report(base, new))
         if bridge := comparisons.bridge(comparison, new):
             sentence = report(*bridge[:2], any_libraries=True).overall.answer.sentence
-            self.stdout.write(f"  with its own libraries, {bridge[2]}, {comparison.new} against the above: {sentence}")
+            self.stdout.write(
+                f"  with its own libraries, {bridge[2]}, {comparison.new} against the above: "
+                f"{sentence}"
+            )
 
     def answer(self, found: Report) -> None:
         self.stdout.write(f"\n{found.overall.answer.word}. {found.overall.answer.sentence}")

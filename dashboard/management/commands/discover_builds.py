@@ -8,14 +8,23 @@ from dashboard.services.builds import discover_builds
 
 
 class Command(BaseCommand):
-    help = "Add every torch release that the package index has and that one of the workers can install."
+    help = (
+        "Add every torch release that the package index has and that one of the workers can "
+        "install."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--index-url", default="", help="index of releases (PACKAGE_INDEX_URL, else pip's own)")
-        parser.add_argument("--nightly-index-url", default="", help="index of nightlies (NIGHTLY_INDEX_URL)")
+        parser.add_argument(
+            "--index-url", default="", help="index of releases (PACKAGE_INDEX_URL, else pip's own)"
+        )
+        parser.add_argument(
+            "--nightly-index-url", default="", help="index of nightlies (NIGHTLY_INDEX_URL)"
+        )
 
     def handle(self, **options: Any) -> None:
-        found = discover_builds(index=options["index_url"], nightly_index=options["nightly_index_url"])
+        found = discover_builds(
+            index=options["index_url"], nightly_index=options["nightly_index_url"]
+        )
         self.stdout.write("\n".join(map(str, found.added)) or "nothing new")
         if found.problems:
             raise CommandError("\n".join(found.problems))

@@ -11,7 +11,10 @@ from dashboard.selectors.progress import ended_since, lines
 
 
 class Command(BaseCommand):
-    help = "Print a line whenever a job ends, and how far its run is, until stopped. `make up` runs it."
+    help = (
+        "Print a line whenever a job ends, and how far its run is, until stopped. `make up` "
+        "runs it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--every", type=float, default=2.0, help="seconds between two looks")

@@ -1,4 +1,6 @@
-"""manage.py import_results: take in result files from machines that reach nothing, and other tools' files."""
+"""manage.py import_results: take in result files from machines that reach nothing, and other tools'
+files.
+"""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
@@ -16,21 +18,43 @@ from dashboard.wording import plural
 
 
 class Command(BaseCommand):
-    help = "Take in result files, ours and other tools'; what is here already is left out, so that it can be run again."
+    help = (
+        "Take in result files, ours and other tools'; what is here already is left out, so "
+        "that it can be run again."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("paths", nargs="+", type=Path, help="files (.json, .jsonl, .csv, .gz), folders, .tar.gz")
-        parser.add_argument("--machine", default="", help="key of the machine; else from the GPU's or CPU's name")
-        parser.add_argument("--track", default="import", help="key of the track of their series (import)")
-        parser.add_argument("--label", default="", help="shown with the runs")
-        parser.add_argument("--build", default="", help="label of the build, where a file does not name it")
-        parser.add_argument("--at", type=moment, help="when it was measured, where a file does not say")
-        parser.add_argument("--config", default="", help="the config, where a file of another tool names none")
         parser.add_argument(
-            "--metric", type=metric, action="append", default=[], metavar="THEIRS=OURS*FACTOR",
-            help="which of our metrics one of theirs is, as 'Fwd Time (us)=latency_ms*0.001'; repeatable",
-        )  # fmt: skip
-        parser.add_argument("--dry-run", action="store_true", help="check and count, change nothing")
+            "paths", nargs="+", type=Path, help="files (.json, .jsonl, .csv, .gz), folders, .tar.gz"
+        )
+        parser.add_argument(
+            "--machine", default="", help="key of the machine; else from the GPU's or CPU's name"
+        )
+        parser.add_argument(
+            "--track", default="import", help="key of the track of their series (import)"
+        )
+        parser.add_argument("--label", default="", help="shown with the runs")
+        parser.add_argument(
+            "--build", default="", help="label of the build, where a file does not name it"
+        )
+        parser.add_argument(
+            "--at", type=moment, help="when it was measured, where a file does not say"
+        )
+        parser.add_argument(
+            "--config", default="", help="the config, where a file of another tool names none"
+        )
+        parser.add_argument(
+            "--metric",
+            type=metric,
+            action="append",
+            default=[],
+            metavar="THEIRS=OURS*FACTOR",
+            help="which of our metrics one of theirs is, as 'Fwd Time (us)=latency_ms*0.001'; "
+            "repeatable",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="check and count, change nothing"
+        )
 
     def handle(self, **options: Any) -> None:
         missing = [str(path) for path in options["paths"] if not path.exists()]
@@ -39,7 +63,12 @@ class Command(BaseCommand):
         try:
             report = import_results(
                 sources=(source for path in options["paths"] for source in sources_in(path)),
-                hints=Hints(options["build"], options["at"], config=options["config"], metrics=dict(options["metric"])),
+                hints=Hints(
+                    options["build"],
+                    options["at"],
+                    config=options["config"],
+                    metrics=dict(options["metric"]),
+                ),
                 **{key: options[key] for key in ("machine", "track", "label", "dry_run")},
             )
         except Unreadable as error:
@@ -49,7 +78,9 @@ class Command(BaseCommand):
         for name, reason in report.refused:
             self.stderr.write(f"{name}: refused: {reason}")
         verb = "would be added" if options["dry_run"] else "added"
-        self.stdout.write(f"{report.added} {verb}, {report.known} here already, {len(report.refused)} refused")
+        self.stdout.write(
+            f"{report.added} {verb}, {report.known} here already, {len(report.refused)} refused"
+        )
         if report.refused and not report.added and not report.known:
             raise CommandError("Nothing could be taken in: the reasons are above.")
 

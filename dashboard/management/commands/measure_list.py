@@ -1,4 +1,6 @@
-"""manage.py measure_list: a list of jobs through the queue and the workers, and their result files."""
+"""manage.py measure_list: a list of jobs through the queue and the workers, and their result
+files.
+"""
 
 import json
 import time
@@ -24,17 +26,32 @@ OVER = "Cancelled: the minutes that were given to its list (--minutes) were over
 
 class Command(BaseCommand):
     help = (
-        "Measure a list of jobs (as of `benchmarks_suite batch`) and write each result file into a folder as soon as "
-        "its job ends. A line whose result is there is not measured again, so that it can be run again."
+        "Measure a list of jobs (as of `benchmarks_suite batch`) and write each result file "
+        "into a folder as soon as "
+        "its job ends. A line whose result is there is not measured again, so that it can be "
+        "run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("list", type=Path, help="JSON Lines: one job a line, ordered by value")
-        parser.add_argument("out", type=Path, help="folder of the result files, which import_results takes in")
-        parser.add_argument("--machine", default="", help="key of the machine; else that of the only worker")
-        parser.add_argument("--track", default="local", help="key of the track of their series (local)")
-        parser.add_argument("--build", default="", help="label of the build; else the one at which the track stands")
-        parser.add_argument("--minutes", type=float, default=float("inf"), help="cancel what is left after this long")
+        parser.add_argument(
+            "out", type=Path, help="folder of the result files, which import_results takes in"
+        )
+        parser.add_argument(
+            "--machine", default="", help="key of the machine; else that of the only worker"
+        )
+        parser.add_argument(
+            "--track", default="local", help="key of the track of their series (local)"
+        )
+        parser.add_argument(
+            "--build", default="", help="label of the build; else the one at which the track stands"
+        )
+        parser.add_argument(
+            "--minutes",
+            type=float,
+            default=float("inf"),
+            help="cancel what is left after this long",
+        )
 
     def handle(self, **options: Any) -> None:
         deadline = time.monotonic() + options["minutes"] * 60
@@ -44,7 +61,9 @@ class Command(BaseCommand):
             lines = [line for line in read(options["list"]) if not path_of(line, out).exists()]
             machine = options["machine"] or the_machine(deadline)
             build = options["build"] or standing_at(options["track"])
-            jobs = trigger_list(lines=lines, machine=machine, track=options["track"], build=build, label="List")
+            jobs = trigger_list(
+                lines=lines, machine=machine, track=options["track"], build=build, label="List"
+            )
         except PlanError as error:
             raise CommandError(str(error)) from None
         written = self.follow(list(zip(lines, jobs, strict=True)), out, deadline)
@@ -60,12 +79,16 @@ class Command(BaseCommand):
                 cancel([job for _, job in waiting])
             time.sleep(LOOK_EVERY_S)
             active = set(Job.objects.filter(state__in=ACTIVE).values_list("pk", flat=True))
-            written += sum(self.keep(line, job, out) for line, job in waiting if job.pk not in active)
+            written += sum(
+                self.keep(line, job, out) for line, job in waiting if job.pk not in active
+            )
             waiting = [(line, job) for line, job in waiting if job.pk in active]
         return written
 
     def keep(self, line: Line, job: Job, out: Path) -> bool:
-        """Write the result file of a job that ended, or tell why it has none; whether there was one."""
+        """Write the result file of a job that ended, or tell why it has none; whether there was
+        one.
+        """
         document = result_file(job.pk)
         if document is None:
             job.refresh_from_db()
@@ -90,14 +113,22 @@ def path_of(line: Line, out: Path) -> Path:
 
 
 def the_machine(deadline: float) -> str:
-    """The key of the machine whose worker has said hello. Raises CommandError where none has, or several have."""
+    """The key of the machine whose worker has said hello. Raises CommandError where none has, or
+    several have.
+    """
     give_up = min(deadline, time.monotonic() + WORKER_PATIENCE_S)
-    while not (known := Machine.objects.filter(workers__boot_id__gt="").distinct().values_list("key", flat=True)):
+    while not (
+        known := Machine.objects.filter(workers__boot_id__gt="")
+        .distinct()
+        .values_list("key", flat=True)
+    ):
         if time.monotonic() > give_up:
             raise CommandError("No worker has said hello: start one, and look at its log.")
         time.sleep(LOOK_EVERY_S)
     if len(known) > 1:
-        raise CommandError(f"There are workers on several machines: name one with --machine ({', '.join(known)}).")
+        raise CommandError(
+            f"There are workers on several machines: name one with --machine ({', '.join(known)})."
+        )
     return known[0]
 
 

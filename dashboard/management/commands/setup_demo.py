@@ -21,7 +21,10 @@ HISTORY = "_history"  # how the name of a folder ends whose results are played i
 
 
 class Command(BaseCommand):
-    help = "Make the admin account, take in recorded results and play recorded histories, where they are missing."
+    help = (
+        "Make the admin account, take in recorded results and play recorded histories, where "
+        "they are missing."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -31,7 +34,10 @@ class Command(BaseCommand):
             help=f"as of import_results; a folder named …{HISTORY} is played, with alerts",
         )
         parser.add_argument(
-            "--catalog", type=Path, required=True, help="output of `python -m benchmarks_suite list --json`"
+            "--catalog",
+            type=Path,
+            required=True,
+            help="output of `python -m benchmarks_suite list --json`",
         )
         parser.add_argument("--json", action="store_true", help="print what was made as JSON")
 
@@ -49,9 +55,13 @@ class Command(BaseCommand):
 
 def _take_in(paths: list[Path]) -> int:
     """How many results are new."""
-    report = import_results(sources=(source for path in paths for source in sources_in(path)), label="Recorded")
+    report = import_results(
+        sources=(source for path in paths for source in sources_in(path)), label="Recorded"
+    )
     if report.refused:
-        raise CommandError("\n".join(f"{name}: refused: {reason}" for name, reason in report.refused))
+        raise CommandError(
+            "\n".join(f"{name}: refused: {reason}" for name, reason in report.refused)
+        )
     return report.added
 
 

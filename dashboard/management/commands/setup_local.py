@@ -16,17 +16,30 @@ from dashboard.services.local_setup import setup_local
 
 
 class Command(BaseCommand):
-    help = "Make the local machine, track, worker, account, nightly schedule and first run, where they are missing."
+    help = (
+        "Make the local machine, track, worker, account, nightly schedule and first run, "
+        "where they are missing."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--catalog", type=Path, required=True, help="output of `python -m benchmarks_suite list --json`"
+            "--catalog",
+            type=Path,
+            required=True,
+            help="output of `python -m benchmarks_suite list --json`",
         )
         parser.add_argument(
-            "--build", type=Path, required=True, help="JSON of the installed torch: label, version, ..."
+            "--build",
+            type=Path,
+            required=True,
+            help="JSON of the installed torch: label, version, ...",
         )
-        parser.add_argument("--device", default=os.environ.get("WORKER_DEVICE", "cpu"), help="cpu or cuda:0")
-        parser.add_argument("--without-runs", action="store_true", help="make no schedule and plan no first run")
+        parser.add_argument(
+            "--device", default=os.environ.get("WORKER_DEVICE", "cpu"), help="cpu or cuda:0"
+        )
+        parser.add_argument(
+            "--without-runs", action="store_true", help="make no schedule and plan no first run"
+        )
         parser.add_argument("--json", action="store_true", help="print what was made as JSON")
 
     def handle(self, **options: Any) -> None:
@@ -43,7 +56,9 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(asdict(made)))
         else:
-            self.stdout.write("\n".join(f"{name}: {value or 'as it was'}" for name, value in asdict(made).items()))
+            self.stdout.write(
+                "\n".join(f"{name}: {value or 'as it was'}" for name, value in asdict(made).items())
+            )
 
 
 def read_json(path: Path) -> dict[str, Any]:

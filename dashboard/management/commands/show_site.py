@@ -1,4 +1,6 @@
-"""manage.py show_site: the builds, machines and tracks that are here, by the names that other commands take."""
+"""manage.py show_site: the builds, machines and tracks that are here, by the names that other
+commands take.
+"""
 
 from typing import Any
 
@@ -8,7 +10,10 @@ from dashboard.models import Machine, TorchBuild, Track
 
 
 class Command(BaseCommand):
-    help = "Print the torch builds, machines and tracks that are known, by the names that other commands take."
+    help = (
+        "Print the torch builds, machines and tracks that are known, by the names that other "
+        "commands take."
+    )
 
     def handle(self, **_: Any) -> None:
         names = {

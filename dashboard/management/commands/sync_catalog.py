@@ -10,7 +10,10 @@ from dashboard.services.fleet import CatalogError, sync_catalog
 
 
 class Command(BaseCommand):
-    help = "Add and update benchmarks and configs from `python -m benchmarks_suite list --json`; retire the others."
+    help = (
+        "Add and update benchmarks and configs from `python -m benchmarks_suite list "
+        "--json`; retire the others."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("catalog", type=Path, help="file with the list")
@@ -21,4 +24,6 @@ class Command(BaseCommand):
             sync_catalog(catalog=catalog, retire=True)
         except CatalogError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"{len(catalog['benchmarks'])} benchmarks, {len(catalog['configs'])} configs")
+        self.stdout.write(
+            f"{len(catalog['benchmarks'])} benchmarks, {len(catalog['configs'])} configs"
+        )

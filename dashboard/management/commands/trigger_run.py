@@ -11,18 +11,33 @@ from dashboard.wording import plural
 
 
 class Command(BaseCommand):
-    help = "Trigger a run: of the machine's default selection, or of the families and benchmarks named."
+    help = (
+        "Trigger a run: of the machine's default selection, or of the families and "
+        "benchmarks named."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--build", required=True, help="label of a torch build, as 2.13.0+cpu")
         parser.add_argument("--machine", required=True, help="key of a machine, as cpu-2c")
         parser.add_argument("--track", default="local", help="key of a track (local)")
-        parser.add_argument("--family", action="append", default=[], help="a family; may be given again")
-        parser.add_argument("--benchmark", action="append", default=[], help="a benchmark; may be given again")
-        parser.add_argument("--config", action="append", default=[], help="a config; may be given again")
+        parser.add_argument(
+            "--family", action="append", default=[], help="a family; may be given again"
+        )
+        parser.add_argument(
+            "--benchmark", action="append", default=[], help="a benchmark; may be given again"
+        )
+        parser.add_argument(
+            "--config", action="append", default=[], help="a config; may be given again"
+        )
         parser.add_argument("--label", default="", help="shown with the run")
-        parser.add_argument("--scheduled", action="store_true", help="count it as a scheduled run: detection judges it")
-        parser.add_argument("--dry-run", action="store_true", help="print the jobs and plan nothing")
+        parser.add_argument(
+            "--scheduled",
+            action="store_true",
+            help="count it as a scheduled run: detection judges it",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="print the jobs and plan nothing"
+        )
 
     def handle(self, **options: Any) -> None:
         try:
