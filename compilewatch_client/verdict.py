@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from compilewatch_client.local import LocalError
-from dashboard import gating
-from dashboard.metrics import METRICS
-from dashboard.plan import PlanError, require_known
-from dashboard.result_format import Refused, ResultDocument, parse_json, parse_result
-from dashboard.result_sides import side
+from dashboard.catalog.core.plan import PlanError, require_known
+from dashboard.comparisons.core import gate as gating
+from dashboard.comparisons.core.sides import side
+from dashboard.language.metrics import METRICS
+from dashboard.language.contracts import Refused
+from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
 
 
 def judge(base: Sequence[Path], new: Sequence[Path], metrics: Sequence[str] = ()) -> dict[str, Any]:

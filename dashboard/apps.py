@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
-from dashboard.logs import configure_structlog
+from dashboard.site.logs import configure_structlog
 
 
 class DashboardConfig(AppConfig):
@@ -21,8 +21,8 @@ def make_what_every_site_has(**_: object) -> None:
     """Every migrated site has the reaper and the partitions' task in its scheduler, and the four
     roles.
     """
-    from dashboard.services.roles import ensure_roles
-    from dashboard.services.schedules import ensure_system_tasks
+    from dashboard.accounts.services.roles import ensure_roles
+    from dashboard.runs.services.schedules import ensure_system_tasks
 
     ensure_system_tasks()
     ensure_roles()

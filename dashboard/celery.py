@@ -35,9 +35,9 @@ app.conf.update(
     task_queue_max_priority=9,
     task_default_queue="dashboard",
     timezone=settings.TIME_ZONE,
-    beat_scheduler="dashboard.alive:Scheduler",
+    beat_scheduler="dashboard.site.liveness:Scheduler",
     worker_hijack_root_logger=False,
-    imports=["dashboard.tasks", "dashboard.alive", "dashboard.log_context"],
+    imports=["dashboard.tasks", "dashboard.site.liveness", "dashboard.site.log_context"],
 )
 
 

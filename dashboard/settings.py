@@ -19,8 +19,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.templatetags.static import static
 from tzlocal import get_localzone_name
 
-from dashboard import admin_look, artifact_store
-from dashboard.logs import logging_config
+from dashboard.results.core import artifact_store
+from dashboard.site import admin_look
+from dashboard.site.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATABASE_TIMEOUT_S = 5  # for a new connection; `?connect_timeout=` in DATABASE_URL says otherwise
@@ -143,14 +144,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",  # with random padding against BREACH
-    "dashboard.log_context.RequestContext",
+    "dashboard.site.log_context.RequestContext",
     "dashboard.middleware.ContentSecurityPolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     *([] if PUBLIC_READ else ["django.contrib.auth.middleware.LoginRequiredMiddleware"]),
-    "dashboard.audit.AuditTrail",
+    "dashboard.accounts.audit.AuditTrail",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -167,6 +168,15 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "libraries": {
+                "advisor": "dashboard.advisor.templatetags.advisor",
+                "cells": "dashboard.trends.templatetags.cells",
+                "comparisons": "dashboard.comparisons.templatetags.comparisons",
+                "compilewatch": "dashboard.ui.templatetags.compilewatch",
+                "figures": "dashboard.overview.templatetags.figures",
+                "numbers": "dashboard.ui.templatetags.numbers",
+                "runs": "dashboard.runs.templatetags.runs",
+            },
         },
     }
 ]
@@ -177,7 +187,7 @@ OIDC_ISSUER = env.str("OIDC_ISSUER", default="").rstrip("/")  # empty: no single
 AUTHENTICATION_BACKENDS = [
     # First: it refuses who is locked out before a password is looked at
     "axes.backends.AxesStandaloneBackend",
-    *(["dashboard.single_sign_on.SingleSignOn"] if OIDC_ISSUER else []),
+    *(["dashboard.accounts.single_sign_on.SingleSignOn"] if OIDC_ISSUER else []),
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_FAILURE_LIMIT = 10  # wrong passwords for one account from one address
@@ -185,8 +195,8 @@ AXES_FAILURE_LIMIT = 10  # wrong passwords for one account from one address
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "locked_out.html"
-AXES_ENABLE_ADMIN = False  # dashboard.admin.audit shows its tables
+AXES_LOCKOUT_TEMPLATE = "accounts/locked_out.html"
+AXES_ENABLE_ADMIN = False  # dashboard.accounts.admin.audit shows its tables
 AXES_VERBOSE = False
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -212,7 +222,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS: list[Path] = []  # the app's own folder dashboard/static is found by its app
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "dashboard.staticfiles.PackageFileFinder",
+    "dashboard.site.staticfiles.PackageFileFinder",
 ]
 PACKAGE_FILES = {  # URL: package, its file
     "plotly/plotly.min.js": ("plotly", "package_data/plotly.min.js"),
@@ -223,7 +233,7 @@ PACKAGE_FILES = {  # URL: package, its file
 }
 # Compressing takes half a minute and gains nothing on one's own machine: `make up` turns it off.
 HASHED_STATIC = (
-    "dashboard.staticfiles.HashedStaticFiles"
+    "dashboard.site.staticfiles.HashedStaticFiles"
     if env.bool("COMPRESS_STATIC", default=True)
     else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
 )
@@ -368,5 +378,5 @@ UNFOLD = {
     "SHOW_HISTORY": True,
     "COLORS": admin_look.COLORS,
     "SIDEBAR": {"show_search": True, "navigation": admin_look.navigation},
-    "DASHBOARD_CALLBACK": "dashboard.admin.index.context",
+    "DASHBOARD_CALLBACK": "dashboard.site.admin.index.context",
 }

@@ -5,21 +5,13 @@ from datetime import UTC, datetime
 import psutil
 from django.utils import timezone
 
+from dashboard.alerts.services import concluding, confirming, detecting, silence
+from dashboard.catalog.services import builds
 from dashboard.celery import app
-from dashboard.services import (
-    bisections,
-    builds,
-    concluding,
-    confirming,
-    detecting,
-    dispatch,
-    leases,
-    partitions,
-    retention,
-    schedules,
-    silence,
-    telling,
-)
+from dashboard.comparisons.services import bisections
+from dashboard.notifications.services import deliveries
+from dashboard.results.services import retention
+from dashboard.runs.services import dispatch, leases, partitions, schedules
 
 
 @app.task
@@ -79,13 +71,13 @@ def trigger_schedule(schedule_id: int) -> None:
 def tell() -> None:
     """Ask the rules for new events, make the digests that are due, and have what waits sent."""
     now = timezone.now()
-    telling.consider(now=now)
-    telling.make_digests(now=now)
-    for delivery in telling.due(now=now):
+    deliveries.consider(now=now)
+    deliveries.make_digests(now=now)
+    for delivery in deliveries.due(now=now):
         send_delivery.apply_async((delivery,), expires=15)  # the next round asks again
 
 
 @app.task
 def send_delivery(delivery_id: int) -> None:
     """Send one message."""
-    telling.send(delivery_id=delivery_id, now=timezone.now())
+    deliveries.send(delivery_id=delivery_id, now=timezone.now())

@@ -1,19 +1,34 @@
-"""Every address of the site: the admin, the API, two health checks, the metrics, and the pages."""
+"""Every address of the site: the admin, the API, two health checks, the metrics, and the pages.
+
+Every state of a page is in its address, so that a link shows what its sender saw.
+"""
 
 from django.contrib import admin
 from django.urls import include, path
 
-from dashboard.api.health import healthz, readyz
-from dashboard.api.metrics import metrics
-from dashboard.api.root import api_urls
+from dashboard.results.admin.importing import import_page
+from dashboard.site.api.health import healthz, readyz
+from dashboard.site.api.metrics import metrics
+from dashboard.site.api.root import api_urls
 
 urlpatterns = [
+    path("admin/import-results/", admin.site.admin_view(import_page), name="import_results"),
     path("admin/", admin.site.urls),
     path("api/v1/", api_urls()),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
     path("metrics", metrics, name="metrics"),
-    path("", include("dashboard.views.urls")),
+    path("", include("dashboard.overview.pages.urls")),
+    path("", include("dashboard.trends.pages.urls")),
+    path("", include("dashboard.comparisons.pages.urls")),
+    path("", include("dashboard.advisor.pages.urls")),
+    path("", include("dashboard.runs.pages.urls")),
+    path("", include("dashboard.results.pages.urls")),
+    # Before the alerts: theirs end with `<slug:name>`
+    path("", include("dashboard.notifications.pages.urls")),
+    path("", include("dashboard.alerts.pages.urls")),
+    path("", include("dashboard.accounts.pages.urls")),
+    path("", include("dashboard.site.pages.urls")),
 ]
 
-handler500 = "dashboard.views.failures.failed"
+handler500 = "dashboard.ui.pages.failures.failed"

@@ -22,8 +22,8 @@ import django  # noqa: E402
 from django.core.management import get_commands, load_command_class  # noqa: E402
 
 from benchmarks_suite import commands, configs  # noqa: E402
-from dashboard.glossary import WORDS  # noqa: E402
-from dashboard.metrics import METRICS, Metric  # noqa: E402
+from dashboard.language.glossary import WORDS  # noqa: E402
+from dashboard.language.metrics import METRICS, Metric  # noqa: E402
 
 MADE = "\nThis page is written by `python docs/reference.py`.\n"
 COMMON = {

@@ -21,9 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks_suite.commands.batch import measurement_s  # noqa: E402
 from benchmarks_suite.harness import recorded  # noqa: E402
-from dashboard.comparing import compare_latency  # noqa: E402
-from dashboard.result_format import parse_result  # noqa: E402
-from dashboard.result_sides import side  # noqa: E402
+from dashboard.comparisons.core.matching import compare_latency  # noqa: E402
+from dashboard.comparisons.core.sides import side  # noqa: E402
+from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 RECORDED = ROOT / "tests" / "data"
 Document = dict[str, Any]

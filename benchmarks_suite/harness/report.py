@@ -1,5 +1,5 @@
 """From what was seen to metrics, sections and reasons of absence. Keys are those of
-dashboard/metrics.py.
+dashboard/language/metrics.py.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Result:
         high: float | None = None,
         n: int = 1,
     ) -> None:
-        """A metric (a key of dashboard/metrics.py) with its 95 % interval, made from ``n``
+        """A metric (a key of dashboard/language/metrics.py) with its 95 % interval, made from ``n``
         samples.
         """
         if not math.isfinite(value):

@@ -8,7 +8,7 @@ from typing import get_args
 from compilewatch_client import screen
 from compilewatch_client.commands.asking import client, declare_site
 from compilewatch_client.documents import Act, Bisection, Schedule
-from dashboard.wording import plural
+from dashboard.language.wording import plural
 
 OK, NOT_FOUND = 0, 1
 LISTS = ("changes",)  # fields that take several values, separated by commas

@@ -6,7 +6,7 @@ from compilewatch_client import screen
 from compilewatch_client.client import Client
 from compilewatch_client.commands.asking import client, declare_selection, declare_site, selected
 from compilewatch_client.documents import Run
-from dashboard.wording import plural
+from dashboard.language.wording import plural
 
 OK, NOT_PASSED = 0, 1
 

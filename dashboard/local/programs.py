@@ -60,7 +60,7 @@ def _web(port: int) -> tuple[str, ...]:
         "-m",
         "gunicorn",
         "--config",
-        "python:dashboard.web_server",
+        "python:dashboard.site.web_server",
         "--bind",
         f"127.0.0.1:{port}",
         "--graceful-timeout",

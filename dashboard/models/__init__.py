@@ -18,6 +18,7 @@ from dashboard.models.alerts import (
 from dashboard.models.audit import Change
 from dashboard.models.catalog import Benchmark, Config, Machine, ModelRepository, TorchBuild, Track
 from dashboard.models.fleet import Worker
+from dashboard.models.notifications import Channel, Delivery, Rule
 from dashboard.models.people import SavedView
 from dashboard.models.results import (
     Artifact,
@@ -30,7 +31,6 @@ from dashboard.models.results import (
     Series,
 )
 from dashboard.models.runs import Job, JobState, Purpose, Run, RunState, Schedule, Status
-from dashboard.models.telling import Channel, Delivery, Rule
 from dashboard.models.versions import (
     Bisection,
     BuildLevel,

@@ -95,7 +95,7 @@ class Series(models.Model):
         "dashboard.Machine", on_delete=models.PROTECT, related_name="series"
     )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="series")
-    metric = models.CharField(max_length=60)  # key of a row of dashboard/metrics.py
+    metric = models.CharField(max_length=60)  # key of a row of dashboard/language/metrics.py
     # rollup: the newest datum by planned_at, the one before it, and how many there are
     count = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(null=True)

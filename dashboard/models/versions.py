@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from dashboard.wording import question
+from dashboard.language.wording import question
 
 
 class Requirements(models.Model):
@@ -154,7 +154,7 @@ class BuildLevel(models.Model):
     at ingest.
 
     A row for each benchmark version, set of model libraries and device. Statistics of data that
-    passed: dashboard/ratios.py says what they mean. services/levels.py writes it.
+    passed: dashboard/comparisons/core/ratios.py says what they mean. services/levels.py writes it.
     """
 
     pk = models.CompositePrimaryKey(

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.urls import URLPattern, URLResolver, get_resolver
 from ninja.constants import NOT_SET
 
-from dashboard.api.root import api
+from dashboard.site.api.root import api
 
 API_PAGES = ("api:openapi-json", "api:openapi-view", "api:api-root")
 NOBODYS = str(UUID(int=0))  # there is no such row

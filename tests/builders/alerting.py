@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
+from dashboard.alerts.services import detecting
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -18,11 +19,11 @@ from dashboard.models import (
     RunState,
     Series,
 )
-from dashboard.result_format import parse_result
-from dashboard.services import detecting, landing
-from dashboard.services.fleet import sync_catalog
-from dashboard.services.partitions import ensure_partitions
-from dashboard.services.run_state import refresh_runs
+from dashboard.results.core.result_format import parse_result
+from dashboard.results.services import store
+from dashboard.runs.services.fleet import sync_catalog
+from dashboard.runs.services.partitions import ensure_partitions
+from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import site
 
 FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run an hour from here on
@@ -110,12 +111,12 @@ def _measure(
             if measured_here is None
             else parse_result(site.result(job, measured_here, **result))
         )
-        landings.append(landing.Landing(job, f"{job.pk}", job.status, None, document))
+        landings.append(store.Landing(job, f"{job.pk}", job.status, None, document))
     jobs = [landed.job for landed in landings]
     Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
     ensure_partitions(moments=[job.planned_at for job in jobs])
     with transaction.atomic():
-        landing.land(landings)
+        store.land(landings)
     return jobs
 
 
@@ -143,7 +144,7 @@ def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
     job.save()
     document = None if values is None else parse_result(site.result(job, values, **result))
     with transaction.atomic():
-        landing.land([landing.Landing(job, f"{job.pk}", job.status, None, document)])
+        store.land([store.Landing(job, f"{job.pk}", job.status, None, document)])
         refresh_runs(run_ids=[job.run_id])
 
 

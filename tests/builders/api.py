@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.accounts.services import api_tokens
 from dashboard.models import Scope
-from dashboard.services import api_tokens
 
 API = "/api/v1/"
 

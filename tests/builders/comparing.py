@@ -1,10 +1,10 @@
 """A comparison and a search on the machine cpu-2c, and results for their jobs."""
 
+from dashboard.catalog.core.plan import Selection
+from dashboard.comparisons.services.bisections import start_bisection
+from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.models import Bisection, Comparison, Job, JobState, Worker
-from dashboard.plan import Selection
-from dashboard.services.bisections import start_bisection
-from dashboard.services.comparisons import start_comparison
-from dashboard.services.ingest import ingest
+from dashboard.results.services.ingest import ingest
 from tests.builders import site
 
 BASE, NEW = "2.11.0+cpu", "2.13.0+cpu"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
+from dashboard.alerts.services import concluding, detecting
 from dashboard.models import AlertGroup, Job, Purpose, Worker
-from dashboard.services import concluding, detecting
 from tests.builders import site
 from tests.builders.alerting import land, measured, noise
 

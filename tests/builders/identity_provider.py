@@ -46,7 +46,7 @@ class Provider:
             "OIDC_ROLE": "viewer",
             "AUTHENTICATION_BACKENDS": [
                 "axes.backends.AxesStandaloneBackend",
-                "dashboard.single_sign_on.SingleSignOn",
+                "dashboard.accounts.single_sign_on.SingleSignOn",
                 "django.contrib.auth.backends.ModelBackend",
             ],
         }

@@ -13,6 +13,8 @@ import numpy as np
 from django.core.management import call_command
 from django.utils import timezone
 
+from dashboard.demo.services.generated import KEY, generate_history
+from dashboard.demo.services.generated_alerts import generate_alerts
 from dashboard.models import (
     Datum,
     Environment,
@@ -28,9 +30,7 @@ from dashboard.models import (
     Track,
     Worker,
 )
-from dashboard.services.generated import KEY, generate_history
-from dashboard.services.generated_alerts import generate_alerts
-from dashboard.services.landing import roll_up
+from dashboard.results.services.store import roll_up
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
 WHY_IT_FAILED = (

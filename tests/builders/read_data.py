@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.charts import Line
-from dashboard.selectors.rollup import Case, Newest
+from dashboard.results.selectors.rollup import Case, Newest
+from dashboard.ui.charts import Line
 
 DAY_MS = 86_400_000
 

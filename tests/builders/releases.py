@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from dashboard.services.imports import Source, import_results
+from dashboard.results.services.imports import Source, import_results
 from tests.builders.site import describe
 
 BASE, NEW = "2.11.0+cu130", "2.13.0+cu130"

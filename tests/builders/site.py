@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.models import Benchmark, Job, JobState, Machine, Run, TorchBuild, Track, Worker
-from dashboard.services import fleet, leases
-from dashboard.services.runs import trigger_run
+from dashboard.runs.services import fleet, leases
+from dashboard.runs.services.runs import trigger_run
 
 BOOT = "boot-1"
 MLP = "mlp.smoke.inference.float32.static.b64"

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from dashboard.alerts.services import triage
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Channel, Delivery, Rule
-from dashboard.notify.message import Address, Message
-from dashboard.services import triage
+from dashboard.notifications.transports.message import Address, Message
 from tests.builders import alerting
 
 NOW = timezone.now()

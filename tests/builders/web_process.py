@@ -43,7 +43,7 @@ class WebProcess:
             "-m",
             "gunicorn",
             "--config",
-            "python:dashboard.web_server",
+            "python:dashboard.site.web_server",
             "--bind",
             bind,
         ]

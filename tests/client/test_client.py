@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from compilewatch_client import ApiError, Client, NotConfigured, Unreachable
-from dashboard.services.schedules import ensure_nightly
+from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import alerting, comparing, releases, site
 from tests.builders.local_site import free_port
 

@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 
 from compilewatch_client import screen
+from dashboard.comparisons.services.bisections import advance_all
 from dashboard.models import Bisection, Comparison, Job, Run
-from dashboard.services.bisections import advance_all
-from dashboard.services.schedules import ensure_nightly
+from dashboard.runs.services.schedules import ensure_nightly
 from tests.builders import alerting, comparing, site
 from tests.client.conftest import Command
 

@@ -14,6 +14,7 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections
 from django.db.models import Count, QuerySet
 
+from dashboard.catalog.services.builds import add_variant
 from dashboard.models import (
     Alert,
     AlertEvent,
@@ -37,9 +38,8 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.services.builds import add_variant
-from dashboard.services.run_state import ACTIVE
-from dashboard.services.runs import cancel_run, trigger_run
+from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.services.runs import cancel_run, trigger_run
 from tests.builders.chaos_suite import SPOILED
 from tests.builders.receivers import Mailbox, Receiver
 

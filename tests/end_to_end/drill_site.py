@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
+from dashboard.catalog.services.builds import add_variant
 from dashboard.models import (
     AlertGroup,
     AlertState,
@@ -22,9 +23,8 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.services.builds import add_variant
-from dashboard.services.run_state import is_over
-from dashboard.services.runs import cancel_run, trigger_run
+from dashboard.runs.services.run_state import is_over
+from dashboard.runs.services.runs import cancel_run, trigger_run
 
 if TYPE_CHECKING:
     from tests.end_to_end.drill_injections import Injection

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.attribution import Code, Facts, Moved, attribute
-from dashboard.confirming import FEWEST, MOST, Outcome
-from dashboard.metrics import METRICS
-from dashboard.selectors.documents import between
-from dashboard.selectors.facts import CONTROLS, PHASES, moved
+from dashboard.alerts.core.attribution import Code, Facts, Moved, attribute
+from dashboard.alerts.core.confirmation import FEWEST, MOST, Outcome
+from dashboard.alerts.selectors.facts import CONTROLS, PHASES, moved
+from dashboard.language.metrics import METRICS
+from dashboard.results.core.environments import environment_differences
 from tests.end_to_end.gpu_drill_pairs import Document, looked, state, value
 
 
@@ -85,7 +85,7 @@ def _facts(
         confirmed=True,
         control=_moved(CONTROLS.get(metric, ""), "The eager control", base, new),
         code=_code(base, new),
-        differences=between(base[0]["environment"], new[0]["environment"]),
+        differences=environment_differences(base[0]["environment"], new[0]["environment"]),
         phases=[one for key in PHASES if (one := _moved(key, METRICS[key].label, base, new))],
         eager_passes="eager" not in new[-1].get("arms", {}) if metric == "passed" else None,
     )

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
-from dashboard.confirming import FEWEST, Outcome, Pair, look
+from dashboard.alerts.core.confirmation import FEWEST, Outcome, Pair, look
 from dashboard.detection import judge
-from dashboard.following import STATUS_METRIC, settings_of
-from dashboard.metrics import METRICS
+from dashboard.language.metrics import METRICS, STATUS_METRIC
+from dashboard.results.core.series_points import settings_of
 
 Document = Mapping[str, Any]
 State = Literal["confirmed", "undecided", "nothing"]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks_suite.harness import recorded
-from dashboard.confirming import FEWEST, MOST
+from dashboard.alerts.core.confirmation import FEWEST, MOST
 from tests.builders import site
 from tests.end_to_end.gpu_drill import (
     CONTROL,

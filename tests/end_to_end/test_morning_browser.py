@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from dashboard.demo.services.generated import KEY
 from dashboard.models import AlertGroup
-from dashboard.services.generated import KEY
-from dashboard.services.import_files import sources_in
-from dashboard.services.imports import import_results
+from dashboard.results.services.import_files import sources_in
+from dashboard.results.services.imports import import_results
 from tests.builders import pages
 from tests.builders.chromium import DESK, PHONE, drawn
 

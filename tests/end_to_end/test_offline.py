@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from dashboard.services.import_files import sources_in
-from dashboard.services.imports import import_results
+from dashboard.results.services.import_files import sources_in
+from dashboard.results.services.imports import import_results
 from runner import portable
 from tests.builders.local_site import OURS, ROOT, free_port
 

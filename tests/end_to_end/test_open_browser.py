@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from dashboard.views.feed_keys import key_of
+from dashboard.ui.pages.feed_keys import key_of
 from tests.builders import alerting, site
 from tests.builders.chromium import drawn, faults, misfits
 from tests.builders.http_servers import Quiet, serving

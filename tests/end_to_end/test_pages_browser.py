@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.models import Job, JobState, Run, Status
-from dashboard.services.run_state import refresh_runs
+from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import pages
 from tests.builders.chromium import drawn, faults, misfits
 

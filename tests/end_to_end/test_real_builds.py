@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
+from dashboard.catalog.services.builds import add_build
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import InstalledEnvironment, Job, Machine, Run, Track, Worker
-from dashboard.services import fleet
-from dashboard.services.builds import add_build
-from dashboard.services.run_state import is_over
-from dashboard.services.runs import trigger_run
+from dashboard.runs.services import fleet
+from dashboard.runs.services.run_state import is_over
+from dashboard.runs.services.runs import trigger_run
 from tests.builders.worker import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(3600)]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, expect
 
+from dashboard.demo.services.generated import KEY
 from dashboard.models import Annotation, Datum, Job
-from dashboard.services.generated import KEY
 from tests.builders import pages
 from tests.builders.chromium import PHONE, drawn, faults, misfits
 

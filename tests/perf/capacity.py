@@ -96,7 +96,7 @@ def measure(name: str, count: int, work: Callable[[int], Any]) -> None:
 
 def deliveries(name: str, count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
     """A worker of this name, and its running jobs with what it will deliver for each."""
-    from dashboard.metrics import METRICS
+    from dashboard.language.metrics import METRICS
     from dashboard.models import Job, JobState
     from tests.builders import site
 
@@ -124,7 +124,7 @@ def arm_samples() -> dict[str, Any]:
 
 def take_in(name: str, count: int) -> list[bytes]:
     """Take in results of one case on one build; they as they travel."""
-    from dashboard.services.ingest import ingest
+    from dashboard.results.services.ingest import ingest
 
     worker, waiting = deliveries(name, count + 1)
     measure(
@@ -139,8 +139,8 @@ def past(count: int) -> None:
     """Bring so many older results of the case, a pinned build's, one each 17 hours."""
     from django.utils import timezone
 
-    from dashboard.metrics import METRICS
-    from dashboard.services.imports import Source, import_results
+    from dashboard.language.metrics import METRICS
+    from dashboard.results.services.imports import Source, import_results
     from tests.builders import site
 
     job, now = site.run(site.MLP, purpose="scheduled").jobs.get(), timezone.now()
@@ -179,7 +179,7 @@ def heartbeats(count: int) -> None:
     """The idle worker's call, through the whole of Django."""
     from django.test import Client
 
-    from dashboard.services.fleet import renew_token
+    from dashboard.runs.services.fleet import renew_token
     from tests.builders import site
 
     token = renew_token(worker=site.worker("idle"))
@@ -196,8 +196,8 @@ def claims(count: int) -> None:
     sent.
     """
     from dashboard.models import Job, JobState
-    from dashboard.services.dispatch import dispatch
-    from dashboard.services.leases import claim
+    from dashboard.runs.services.dispatch import dispatch
+    from dashboard.runs.services.leases import claim
     from tests.builders import site
 
     def line(length: int) -> None:

@@ -29,8 +29,8 @@ def sources(count: int) -> list[Any]:
     """Result documents of different jobs, as files bring them."""
     from django.utils import timezone
 
-    from dashboard.metrics import METRICS
-    from dashboard.services.imports import Source
+    from dashboard.language.metrics import METRICS
+    from dashboard.results.services.imports import Source
     from tests.builders import site
 
     job = site.run(site.MLP, purpose="scheduled").jobs.get()
@@ -102,7 +102,7 @@ def twin(table: str, foreign_keys: bool) -> str:
 
 
 def copied_into(table: str, names: Sequence[str], rows: Sequence[Any]) -> Cost:
-    from dashboard.services.copying import copy_rows
+    from dashboard.results.services.copying import copy_rows
 
     return cost(lambda: copy_rows(table, names, rows))
 
@@ -111,7 +111,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     logging.disable(logging.WARNING)
     with servers():
-        from dashboard.services.imports import import_results
+        from dashboard.results.services.imports import import_results
 
         waiting = sources(count)
         import_results(sources=waiting[:CASES])  # makes the series, and warms everything up

@@ -124,8 +124,8 @@ def prepare() -> str:
     from django.core.management import call_command
 
     from dashboard.models import Machine, Purpose, Run
-    from dashboard.services.fleet import add_worker
-    from dashboard.services.runs import cancel_run
+    from dashboard.runs.services.fleet import add_worker
+    from dashboard.runs.services.runs import cancel_run
 
     for run in Run.objects.filter(purpose=Purpose.MANUAL):
         cancel_run(run=run)  # the first run that `make up` triggers would measure beside the load
@@ -141,7 +141,7 @@ def plan() -> list[Any]:
     come.
     """
     from dashboard.models import Benchmark, Config, Job, JobState, Track
-    from dashboard.services.runs import trigger_run
+    from dashboard.runs.services.runs import trigger_run
 
     track = Track.objects.select_related("build").get(key="local")
     assert track.build
@@ -164,7 +164,7 @@ def plan() -> list[Any]:
 
 def measure(client: httpx.Client, job: Any) -> None:
     """One job of the worker that this process is: claim, heartbeat, result."""
-    from dashboard.metrics import METRICS
+    from dashboard.language.metrics import METRICS
     from tests.builders import site
 
     base = f"/api/v1/worker/jobs/{job.pk}"

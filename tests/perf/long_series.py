@@ -10,7 +10,7 @@ import numpy as np
 from django.db import connection
 
 from dashboard.models import Datum, Job, JobState, Run, RunState, Series, TorchBuild, Track
-from dashboard.services.partitions import ensure_partitions
+from dashboard.runs.services.partitions import ensure_partitions
 
 LONG = ((5_000, timedelta(hours=1)), (100_000, timedelta(minutes=5)))
 SPIKE = 99.0  # ms: the one outlier of a long series

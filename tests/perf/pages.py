@@ -41,7 +41,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.models import Datum, Job, Series, TorchBuild
-from dashboard.selectors import trend
+from dashboard.results.selectors import trend
 from tests.perf.long_series import LONG, SPIKE, write_series
 
 REPEATS = 15

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.services.builds import BuildError, add_build
+from dashboard.catalog.services.builds import BuildError, add_build
 
 
 class Command(BaseCommand):

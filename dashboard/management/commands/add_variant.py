@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.plan import PlanError
-from dashboard.services.builds import add_variant
-from dashboard.services.runs import find_build
+from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.selectors.lookups import find_build
+from dashboard.catalog.services.builds import add_variant
 
 
 class Command(BaseCommand):

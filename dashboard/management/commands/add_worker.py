@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.selectors.lookups import find_machine
 from dashboard.models import Machine, Worker
-from dashboard.plan import PlanError
-from dashboard.services.fleet import add_worker
-from dashboard.services.runs import find_machine
+from dashboard.runs.services.fleet import add_worker
 
 
 class Command(BaseCommand):

@@ -9,12 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.selectors.lookups import only_machine
+from dashboard.comparisons.selectors.bisections import commit_range
+from dashboard.comparisons.services.bisections import advance, start_bisection
+from dashboard.language.wording import plural
 from dashboard.models import Bisection
-from dashboard.plan import PlanError
-from dashboard.selectors.bisections import commit_range
-from dashboard.services.bisections import advance, start_bisection
-from dashboard.services.comparisons import only_machine
-from dashboard.wording import plural
 
 LOOK_EVERY_S = 2.0
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.language.wording import plural
 from dashboard.models import Run
-from dashboard.services.runs import cancel_run
-from dashboard.wording import plural
+from dashboard.runs.services.runs import cancel_run
 
 
 class Command(BaseCommand):

@@ -8,18 +8,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from dashboard.catalog.core.plan import PlanError, Selection
+from dashboard.catalog.selectors.lookups import only_machine
+from dashboard.catalog.services.builds import ensure_build
+from dashboard.comparisons.core.upgrade_answer import READ, Report, report
+from dashboard.comparisons.selectors import comparisons
+from dashboard.comparisons.services.comparisons import REPEATS, expected_s, start_comparison
+from dashboard.language.wording import duration, plural
 from dashboard.models import Comparison
-from dashboard.plan import PlanError, Selection
-from dashboard.selectors import comparisons
-from dashboard.services.comparisons import (
-    REPEATS,
-    ensure_build,
-    expected_s,
-    only_machine,
-    start_comparison,
-)
-from dashboard.upgrade import READ, Report, report
-from dashboard.wording import duration, plural
 
 LOOK_EVERY_S = 2.0
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.services.builds import discover_builds
+from dashboard.catalog.services.builds import discover_builds
 
 
 class Command(BaseCommand):

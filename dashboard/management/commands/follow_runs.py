@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import OperationalError, close_old_connections
 from django.utils import timezone
 
-from dashboard.selectors.progress import ended_since, lines
+from dashboard.runs.selectors.progress import ended_since, lines
 
 
 class Command(BaseCommand):

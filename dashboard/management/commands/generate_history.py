@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from dashboard.demo.services.generated import KEY, generate_history, remove_history
+from dashboard.demo.services.generated_alerts import generate_alerts
 from dashboard.models import Machine
-from dashboard.services.generated import KEY, generate_history, remove_history
-from dashboard.services.generated_alerts import generate_alerts
 
 
 class Command(BaseCommand):

@@ -11,10 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from dashboard.importing import OURS, Hints, named
-from dashboard.services.import_files import Unreadable, sources_in
-from dashboard.services.imports import Report, import_results
-from dashboard.wording import plural
+from dashboard.language.wording import plural
+from dashboard.results.formats import OURS, Hints, named
+from dashboard.results.services.import_files import Unreadable, sources_in
+from dashboard.results.services.imports import Report, import_results
 
 
 class Command(BaseCommand):

@@ -10,14 +10,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.job_lists import Line, parse
+from dashboard.catalog.core.plan import PlanError
+from dashboard.language.wording import plural
 from dashboard.models import Job, Machine, Run, Track
-from dashboard.plan import PlanError
-from dashboard.selectors.result_files import result_file
-from dashboard.services.lists import trigger_list
-from dashboard.services.run_state import ACTIVE
-from dashboard.services.runs import cancel_run
-from dashboard.wording import plural
+from dashboard.results.selectors.result_files import result_file
+from dashboard.runs.core.job_lists import Line, parse
+from dashboard.runs.services.lists import trigger_list
+from dashboard.runs.services.run_state import ACTIVE
+from dashboard.runs.services.runs import cancel_run
 
 WORKER_PATIENCE_S = 300  # its first import of torch from a cold disk takes minutes
 LOOK_EVERY_S = 0.5

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.alerts.core.replay import Replay, replay
 from dashboard.detection import VERSION
 from dashboard.models import Alert
-from dashboard.replay import Replay, replay
 
 SHOWN = 12  # points up to the one at which the detector was sure
 

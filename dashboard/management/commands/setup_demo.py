@@ -7,15 +7,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from dashboard.catalog.core.plan import PlanError
+from dashboard.demo.services.local_setup import ensure_admin
+from dashboard.demo.services.playing import play_history
+from dashboard.language.contracts import Refused
 from dashboard.management.commands.setup_local import read_json
-from dashboard.plan import PlanError
-from dashboard.result_format import Refused
-from dashboard.services.fleet import sync_catalog
-from dashboard.services.import_files import sources_in
-from dashboard.services.imports import import_results
-from dashboard.services.local_setup import ensure_admin
-from dashboard.services.partitions import ensure_coming_partitions
-from dashboard.services.playing import play_history
+from dashboard.results.services.import_files import sources_in
+from dashboard.results.services.imports import import_results
+from dashboard.runs.services.fleet import sync_catalog
+from dashboard.runs.services.partitions import ensure_coming_partitions
 
 HISTORY = "_history"  # how the name of a folder ends whose results are played in their order
 

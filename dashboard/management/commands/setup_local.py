@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.hardware import this_machine
-from dashboard.plan import PlanError
-from dashboard.services.fleet import CatalogError
-from dashboard.services.local_setup import setup_local
+from dashboard.catalog.core.hardware import this_machine
+from dashboard.catalog.core.plan import PlanError
+from dashboard.demo.services.local_setup import setup_local
+from dashboard.runs.services.fleet import CatalogError
 
 
 class Command(BaseCommand):

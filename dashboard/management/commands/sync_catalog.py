@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.management.commands.setup_local import read_json
-from dashboard.services.fleet import CatalogError, sync_catalog
+from dashboard.runs.services.fleet import CatalogError, sync_catalog
 
 
 class Command(BaseCommand):

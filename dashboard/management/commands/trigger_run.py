@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.catalog.core.plan import PlanError, Selection, budget
+from dashboard.language.wording import plural
 from dashboard.models import Purpose
-from dashboard.plan import PlanError, Selection, budget
-from dashboard.services.runs import plan_run, trigger_run
-from dashboard.wording import plural
+from dashboard.runs.services.runs import plan_run, trigger_run
 
 
 class Command(BaseCommand):

@@ -1,0 +1,86 @@
+"""Who may call the API: somebody with a token, somebody who is signed in, and for reading a public
+site anybody.
+"""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest
+from ninja.errors import HttpError
+from ninja.security import HttpBearer
+from ninja.utils import check_csrf
+
+from dashboard.accounts.services import api_tokens
+from dashboard.models import Scope
+
+Caller = User | AnonymousUser
+WHO_ASKS = (
+    "Who asks? Send a token as `Authorization: Bearer cw_…` (your account's page makes "
+    "one), or sign in."
+)
+DOES_NOT_COUNT = (
+    "No token that counts has this text: it may have ended, or was revoked. Make "
+    "another on your account's page."
+)
+
+
+class Access(HttpBearer):
+    """Lets a caller in who has the scope (of a token) and the permission (of the account behind
+    it).
+
+    A token never allows more than its owner may. Requests of a signed-in browser need Django's CSRF
+    token as forms do. The caller is then `request.auth`.
+    """
+
+    def __init__(self, scope: Scope = Scope.READ, permission: str = "") -> None:
+        super().__init__()
+        self.scope, self.permission = scope, permission
+
+    def __call__(self, request: HttpRequest) -> Caller:
+        caller = self._caller(request)
+        if self.permission and not caller.has_perm(self.permission):
+            raise HttpError(
+                403,
+                f"{caller} may not do this: it needs the permission {self.permission}. Ask an "
+                "admin.",
+            )
+        return caller
+
+    def authenticate(self, request: HttpRequest, token: str) -> User:
+        """The owner of the token."""
+        found = api_tokens.authenticate(token)
+        if found is None:
+            raise HttpError(401, DOES_NOT_COUNT)
+        if not found.allows(self.scope):
+            raise HttpError(
+                403, f"This token has not the scope {self.scope.value}: make one that has."
+            )
+        return found.owner
+
+    def _caller(self, request: HttpRequest) -> Caller:
+        kind, _, text = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() == self.openapi_scheme:
+            return self.authenticate(request, text.strip())
+        if request.user.is_authenticated:
+            if check_csrf(request):
+                raise HttpError(
+                    403,
+                    "The CSRF token is missing: send it as X-CSRFToken, or use a token of the API.",
+                )
+            return request.user
+        if settings.PUBLIC_READ and self.scope is Scope.READ:
+            return AnonymousUser()
+        raise HttpError(401, WHO_ASKS)
+
+
+def caller_of(request: HttpRequest) -> User:
+    """Who asks, where the permission that was needed proves that it is an account."""
+    return cast(User, request.auth)  # type: ignore[attr-defined]  # set by ninja
+
+
+READ = Access()
+ADD_RUN = Access(Scope.TRIGGER, "dashboard.add_run")
+CHANGE_RUN = Access(Scope.TRIGGER, "dashboard.change_run")
+TRIAGE = Access(Scope.TRIAGE, "dashboard.change_alertgroup")
+POST_RESULTS = Access(Scope.WRITE, "dashboard.add_result")

@@ -1,0 +1,62 @@
+"""Who changed what, who signed in, who tried to: only to be read, but for lifting a lock."""
+
+from axes.models import AccessAttempt, AccessLog
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from dashboard.models import Change
+from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+
+
+@admin.register(Change)
+class ChangeAdmin(ReadOnlyAdmin):
+    """Every request of a person that changed something, or tried to."""
+
+    list_display = ("at", "name", "with_token", "method", "path", "asked", "status", "address")
+    list_filter = ("at", "with_token", "status", "by")
+    search_fields = ("name", "path")
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(ReadOnlyAdmin):
+    """The admin's own log: which fields."""
+
+    list_display = ("action_time", "user", "content_type", "object_repr", "get_change_message")
+    list_filter = ("action_time", "user", "content_type")
+    list_select_related = ("user", "content_type")
+    search_fields = ("object_repr", "user__username")
+
+
+@admin.register(AccessLog)
+class AccessLogAdmin(ReadOnlyAdmin):
+    """Who signed in."""
+
+    list_display = ("attempt_time", "username", "ip_address", "path_info", "logout_time")
+    list_filter = ("attempt_time",)
+    search_fields = ("username", "ip_address")
+
+
+@admin.register(AccessAttempt)
+class AccessAttemptAdmin(ReadOnlyAdmin):
+    """Wrong passwords; those that reach the limit lock an account out for the address they came
+    from.
+    """
+
+    list_display = ("attempt_time", "username", "ip_address", "failures_since_start", "path_info")
+    list_filter = ("attempt_time",)
+    search_fields = ("username", "ip_address")
+    actions = ("lift",)
+
+    def has_lift_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm("axes.delete_accessattempt"))
+
+    @admin.action(description="Let in again", permissions=["lift"])
+    def lift(self, request: HttpRequest, chosen: QuerySet[AccessAttempt]) -> HttpResponse | None:
+        def apply(attempts: QuerySet[AccessAttempt]) -> str:
+            return f"{attempts.delete()[0]} forgotten."
+
+        return confirmed(
+            self, request, chosen, question="Forget these wrong passwords?", apply=apply
+        )

@@ -1,0 +1,79 @@
+"""Saved views: the menu in the head of every page, and a page that lists, renames and removes
+them.
+"""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from dashboard.accounts.selectors import saved_views
+from dashboard.accounts.services import saved_views as service
+from dashboard.models import SavedView
+
+
+def listing(request: HttpRequest) -> HttpResponse:
+    """All of them; htmx, which asks when the menu is opened, gets the menu with the page where it
+    was opened.
+    """
+    context = {"views": saved_views.of_user(request.user.pk)}
+    if request.headers.get("HX-Target") != "views":
+        return render(request, "accounts/saved_views.html", context)
+    opened_at = request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined]
+    return render(request, "accounts/_saved_views.html", {**context, "at": opened_at})
+
+
+@require_POST
+@login_required
+def save(request: HttpRequest) -> HttpResponse:
+    """Keep a page under a name."""
+    address = request.POST.get("address", "")
+    assert request.user.pk is not None
+    try:
+        view = service.save(
+            user_id=request.user.pk, name=request.POST.get("name", ""), address=address
+        )
+        messages.success(request, f"Saved as “{view.name}”: find it under Views.")
+    except service.NotPossible as refusal:
+        messages.error(request, str(refusal))
+    is_own = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
+    return redirect(address if is_own else "saved_views")
+
+
+@require_POST
+@login_required
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """Rename, remove, or make it where the person comes in: ``act``."""
+    view = get_object_or_404(SavedView, pk=pk, user=request.user.pk)
+    act = request.POST.get("act", "")
+    try:
+        if act == "rename":
+            service.rename(view=view, name=request.POST.get("name", ""))
+        elif act == "remove":
+            view.delete()
+        elif act in {"default", "no_default"}:
+            service.make_default(user_id=view.user_id, view=view if act == "default" else None)
+    except service.NotPossible as refusal:
+        messages.error(request, str(refusal))
+    return redirect("saved_views")
+
+
+class SignIn(LoginView):
+    """Takes people where they wanted to go; without such a wish to their default view."""
+
+    template_name = "accounts/sign_in.html"
+    redirect_authenticated_user = True
+
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """Empty where the overview alone was asked for: nobody chose it."""
+        wanted = super().get_redirect_url()
+        return "" if wanted == reverse("overview") else wanted
+
+    def get_default_redirect_url(self) -> str:
+        return (
+            saved_views.default_address(self.request.user.pk) or super().get_default_redirect_url()
+        )

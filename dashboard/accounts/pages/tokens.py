@@ -1,0 +1,72 @@
+"""A person's own API tokens: issue one, see it once, revoke it."""
+
+from datetime import timedelta
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from dashboard.accounts.services import api_tokens
+from dashboard.models import ApiToken, Scope
+
+DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
+
+
+@login_required
+@never_cache
+def listing(request: HttpRequest) -> HttpResponse:
+    """The person's tokens; after the form below, also the text of the new one, which is nowhere
+    kept.
+    """
+    issued = _issue(request) if request.method == "POST" else ""
+    now = timezone.now()
+    mine = ApiToken.objects.filter(owner=_person(request))
+    context = {
+        "tokens": [(token, _state(token, now >= token.expires_at)) for token in mine],
+        "issued": issued,
+        "scopes": Scope.choices,
+        "days": DAYS,
+    }
+    return render(request, "accounts/tokens.html", context)
+
+
+@require_POST
+@login_required
+def revoke(request: HttpRequest, pk: int) -> HttpResponse:
+    """End one of the person's own tokens."""
+    token = get_object_or_404(ApiToken, pk=pk, owner=_person(request))
+    api_tokens.revoke(tokens=ApiToken.objects.filter(pk=token.pk))
+    messages.success(request, f"The token “{token.name}” lets nobody in any more.")
+    return redirect("tokens")
+
+
+def _issue(request: HttpRequest) -> str:
+    """The text of the token that the form asks for; empty, with a message, where it cannot be."""
+    asked = request.POST
+    days = {str(one): one for one in DAYS}.get(asked.get("days", ""), 0)
+    try:
+        return api_tokens.issue(
+            owner=_person(request),
+            name=asked.get("name", ""),
+            scopes=asked.getlist("scope"),
+            expires_at=timezone.now() + timedelta(days=days),
+        )[1]
+    except api_tokens.NotPossible as refusal:
+        messages.error(request, str(refusal))
+        return ""
+
+
+def _state(token: ApiToken, is_over: bool) -> str:
+    if token.revoked_at:
+        return "revoked"
+    return "expired" if is_over else "active"
+
+
+def _person(request: HttpRequest) -> User:
+    return cast(User, request.user)

@@ -1,0 +1,23 @@
+"""The addresses of signing in and out, of tokens, and of saved views."""
+
+from django.conf import settings
+from django.contrib.auth.views import LogoutView
+from django.urls import path
+
+from dashboard.accounts import single_sign_on
+from dashboard.accounts.pages import saved_views, tokens
+
+urlpatterns = [
+    path("tokens/", tokens.listing, name="tokens"),
+    path("tokens/<int:pk>/revoke", tokens.revoke, name="token_revoke"),
+    path("views/", saved_views.listing, name="saved_views"),
+    path("views/save", saved_views.save, name="saved_view_save"),
+    path("views/<int:pk>", saved_views.change, name="saved_view"),
+    path(
+        "sign-in/",
+        saved_views.SignIn.as_view(extra_context={"single_sign_on": settings.OIDC_ISSUER}),
+        name="sign_in",
+    ),
+    *single_sign_on.urlpatterns(),
+    path("sign-out/", LogoutView.as_view(next_page="/"), name="sign_out"),
+]

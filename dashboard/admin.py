@@ -1,0 +1,26 @@
+"""The admin: Django looks for this module; each subject describes its own tables."""
+
+from dashboard.accounts.admin import accounts, audit, tokens
+from dashboard.alerts.admin import alerts
+from dashboard.catalog.admin import catalog
+from dashboard.comparisons.admin import versions
+from dashboard.notifications.admin import channels
+from dashboard.results.admin import jobs
+from dashboard.runs.admin import fleet, own_models, runs, schedules
+from dashboard.site.admin import beat
+
+__all__ = [
+    "accounts",
+    "alerts",
+    "audit",
+    "beat",
+    "catalog",
+    "channels",
+    "fleet",
+    "jobs",
+    "own_models",
+    "runs",
+    "schedules",
+    "tokens",
+    "versions",
+]

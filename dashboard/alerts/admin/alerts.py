@@ -1,0 +1,99 @@
+"""Alerts, mutes, invalid points and annotations, to look at; what people do with alerts they do on
+the alert's page.
+"""
+
+from django.contrib import admin, messages
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from dashboard.alerts.core.replay import replay
+from dashboard.models import Alert, AlertGroup, Annotation, InvalidPoint, Mute
+from dashboard.ui.admin.base import ReadOnlyAdmin
+
+_MOST_REPLAYED = 20
+
+
+def _again(alert: Alert) -> str:
+    """What today's detector decides of an alert, beside what was decided."""
+    if not alert.decision.get("points"):
+        return "it was not made by the detector, so there are no points to decide on."
+    found = replay(alert.decision)
+    told = found.today or "nothing with these points"
+    return f"was {found.stored}; today {told if found.differs else 'the same'}."
+
+
+@admin.register(AlertGroup)
+class AlertGroupAdmin(ReadOnlyAdmin):
+    list_display = (
+        "title",
+        "state",
+        "severity",
+        "cause",
+        "direction",
+        "series",
+        "machine",
+        "track",
+        "assignee",
+        "created_at",
+    )
+    list_filter = (
+        "state",
+        "severity",
+        "cause",
+        "direction",
+        "kind",
+        "machine",
+        "track",
+        "assignee",
+    )
+    list_select_related = ("machine", "track", "assignee")
+    search_fields = ("title", "events__text")
+    actions = ("decide_again",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AlertGroup]:
+        groups: QuerySet[AlertGroup] = super().get_queryset(request)
+        return groups.annotate(series_count=Count("alerts"))
+
+    @admin.action(description="Decide again with today's detector", permissions=["view"])
+    def decide_again(self, request: HttpRequest, chosen: QuerySet[AlertGroup]) -> None:
+        """Tell what today's detector makes of the stored points; nothing is changed."""
+        alerts = Alert.objects.filter(group__in=chosen.values("pk")).select_related(
+            "series__benchmark", "series__config"
+        )
+        for alert in alerts[:_MOST_REPLAYED]:
+            messages.info(
+                request,
+                f"Alert {alert.pk}, {alert.series.benchmark} in {alert.series.config}: "
+                f"{_again(alert)}",
+            )
+
+    @admin.display(description="Series", ordering="series_count")
+    def series(self, group: AlertGroup) -> int:
+        return int(group.series_count)  # type: ignore[attr-defined]  # annotated above
+
+
+@admin.register(Mute)
+class MuteAdmin(ReadOnlyAdmin):
+    list_display = ("series", "until", "reason", "by", "created_at")
+    list_filter = ("until", "by")
+    list_select_related = ("series", "by")
+    search_fields = ("reason", "series__benchmark__name")
+
+
+@admin.register(InvalidPoint)
+class InvalidPointAdmin(ReadOnlyAdmin):
+    list_display = ("series", "job", "reason", "by", "at")
+    list_filter = ("at", "by")
+    list_select_related = ("series", "job__benchmark", "job__config", "by")
+    search_fields = ("reason", "series__benchmark__name")
+
+
+@admin.register(Annotation)
+class AnnotationAdmin(ModelAdmin):
+    list_display = ("text", "benchmark", "at", "by")
+    list_filter = ("by",)
+    list_select_related = ("benchmark", "by")
+    search_fields = ("text", "benchmark__name")
+    autocomplete_fields = ("benchmark",)
+    readonly_fields = ("by",)

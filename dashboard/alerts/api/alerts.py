@@ -1,0 +1,184 @@
+"""Alerts, read with the inbox's filters."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest
+from ninja import Field, Query, Router, Schema
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import READ
+from dashboard.alerts.selectors import alert_page, alerts
+from dashboard.alerts.selectors.alerts import Told
+from dashboard.alerts.services import triage
+from dashboard.catalog.core.plan import require_known
+from dashboard.models import AlertGroup
+from dashboard.ui.api.paging import Pages
+from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.schemas import Answer, Paged
+
+router = Router(auth=READ, tags=["alerts"])
+
+
+class AlertFilter(Schema):
+    """As on the page: without a state the open ones, without a direction no improvements; `all` for
+    everything.
+    """
+
+    state: Name | None = None
+    severity: Name | None = None
+    cause: Name | None = None
+    direction: Name | None = None
+    kind: Name | None = None
+    machine: Name | None = None
+    track: Name | None = None
+    family: Name | None = None
+    assignee: Name | None = None
+
+
+class AlertOut(Paged):
+    """Every series that changed with the same likely cause. series: how many."""
+
+    id: int
+    title: str
+    kind: str
+    state: str
+    direction: str
+    severity: str
+    cause: str
+    machine: str | None = Field(None, alias="machine.key")
+    track: str | None = Field(None, alias="track.key")
+    base: str | None = Field(None, alias="base.label")
+    new: str | None = Field(None, alias="new.label")
+    assignee: str | None = Field(None, alias="assignee.username")
+    series: int
+    created_at: datetime
+    closed_at: datetime | None
+
+
+class Change(Schema):
+    """One series of the group. effect, low, high: new minus base, in unit (percent or difference).
+
+    level_before, level_after: the levels that effect lies between, in the metric's own unit; null
+    where they were not kept, and for a status.
+    """
+
+    id: int = Field(alias="alert.pk", description="What `split` takes.")
+    series: int = Field(alias="alert.series_id")
+    sentence: str
+    benchmark: str = Field(alias="alert.series.benchmark.name")
+    config: str = Field(alias="alert.series.config.name")
+    metric: str = Field(alias="alert.series.metric")
+    direction: str = Field(alias="alert.direction")
+    effect: float | None = Field(alias="alert.effect")
+    low: float | None = Field(alias="alert.low")
+    high: float | None = Field(alias="alert.high")
+    unit: str = Field(alias="alert.unit")
+    level_before: float | None = Field(None, alias="alert.levels.0")
+    level_after: float | None = Field(None, alias="alert.levels.1")
+    confirmation: str = Field(alias="alert.confirmation")
+    at: datetime = Field(alias="alert.planned_at")
+
+
+class Event(Answer):
+    at: datetime
+    by: str | None = Field(None, alias="by.username", description="Null: the system.")
+    action: str
+    state: str
+    text: str
+
+
+class Link(Schema):
+    url: str
+    title: str
+
+
+class Muted(Answer):
+    series: int = Field(alias="series_id")
+    until: datetime
+    reason: str
+    by: str | None = Field(None, alias="by.username")
+
+
+class LeftOut(Answer):
+    """A point that a person took out of detection."""
+
+    id: int = Field(alias="pk", description="What `bring-back` takes.")
+    series: int = Field(alias="series_id")
+    job: UUID = Field(alias="job_id")
+    reason: str
+    by: str | None = Field(None, alias="by.username")
+
+
+class AlertDetail(AlertOut):
+    """possible: the states that a person can move it to now."""
+
+    changes: list[Change]
+    evidence: list[dict[str, Any]]
+    events: list[Event]
+    links: list[Link]
+    mutes: list[Muted]
+    invalid_points: list[LeftOut]
+    commit_range: str
+    possible: list[str]
+
+    @staticmethod
+    def resolve_changes(group: AlertGroup) -> Sequence[Told]:
+        return alerts.alerts_of([group.pk])
+
+    @staticmethod
+    def resolve_events(group: AlertGroup) -> Sequence[Any]:
+        return list(group.events.select_related("by"))
+
+    @staticmethod
+    def resolve_links(group: AlertGroup) -> Sequence[Any]:
+        return list(group.links.all())
+
+    @staticmethod
+    def resolve_mutes(group: AlertGroup) -> Sequence[Any]:
+        return alert_page.mutes(_series(group))
+
+    @staticmethod
+    def resolve_invalid_points(group: AlertGroup) -> Sequence[Any]:
+        return alert_page.invalid_points(_series(group))
+
+    @staticmethod
+    def resolve_commit_range(group: AlertGroup) -> str:
+        return alert_page.commit_range(group)
+
+    @staticmethod
+    def resolve_possible(group: AlertGroup) -> Sequence[str]:
+        return triage.possible(group=group)
+
+
+@router.get("alerts", response=list[AlertOut])
+@paginate(Pages)
+def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertGroup]:
+    """Alert groups, the newest first."""
+    asked = {name: value for name, value in chosen.model_dump().items() if value}
+    _check(asked)
+    return alerts.with_counts(alerts.listing(asked))
+
+
+@router.get("alerts/{int:pk}", response=AlertDetail)
+def show(request: HttpRequest, pk: int) -> AlertGroup:
+    """One group with its series, the evidence for its cause, and its history."""
+    return detail(pk)
+
+
+def _check(asked: Mapping[str, str]) -> None:
+    """Raise PlanError for a filter's value that there is not, with what is near it."""
+    known = alerts.choices() if asked else {}
+    for name, value in asked.items():
+        require_known(name, [value], known[name])
+
+
+def detail(pk: int) -> AlertGroup:
+    return one(alert_page.groups().annotate(series=Count("alerts")), "alert", pk=pk)
+
+
+def _series(group: AlertGroup) -> list[int]:
+    return list(group.alerts.values_list("series_id", flat=True))

@@ -1,0 +1,144 @@
+"""The inbox of alerts, one alert laid out as an argument, and the figures of both."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from csp.decorators import csp_update
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+
+from dashboard.alerts.core import alert_charts
+from dashboard.alerts.selectors import alert_data, alert_page, alerts, verdicts
+from dashboard.alerts.selectors import code as code_selector
+from dashboard.alerts.selectors.alerts import Told
+from dashboard.alerts.services import triage
+from dashboard.models import AlertGroup, Confirmation
+from dashboard.ui import charts
+from dashboard.ui.pages import parameters
+from dashboard.ui.pages.feed_keys import key_of
+from dashboard.ui.pages.figures import figure_response
+
+_PAGE_SIZE = 50
+TRIAGE = "dashboard.change_alertgroup"  # the permission that every act of triage needs
+BULK_MOVES = ("acknowledged", "fixed", "wontfix", "invalid")
+KEYS = (
+    ("j, k", "down and up"),
+    ("x", "choose it, or not"),
+    ("Enter", "open it"),
+    ("a", "acknowledge what is chosen"),
+    ("f", "to the first filter"),
+    ("?", "show these keys"),
+)
+
+
+def listing(request: HttpRequest) -> HttpResponse:
+    """The inbox: open groups without improvements, unless the address asks for others."""
+    choices = alerts.choices()
+    chosen = parameters.filters(request, choices)
+    found = alerts.listing(chosen)
+    context = {
+        "page": parameters.page(request, alerts.with_counts(found), _PAGE_SIZE),
+        "tally": alerts.tally(found),
+        "filters": [(name, choices[name], chosen[name]) for name in alerts.FILTERS],
+        "is_filtered": any(chosen.values()),
+        "is_empty_site": not AlertGroup.objects.exists(),
+        "may_triage": request.user.has_perm(TRIAGE),
+        "moves": BULK_MOVES,
+        "keys": KEYS,
+        "feed": _feed(request, chosen),
+    }
+    return render(request, "alerts/list.html", context)
+
+
+def _feed(request: HttpRequest, chosen: dict[str, str]) -> str:
+    """The address of the feed of what the inbox shows, with the viewer's key where the site needs
+    one.
+    """
+    asked = {
+        name: value for name, value in [*chosen.items(), ("key", key_of(request.user))] if value
+    }
+    return reverse("alerts_feed") + (f"?{urlencode(asked)}" if asked else "")
+
+
+@csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """One group as an argument: what changed, how sure, since which build, whose fault, how to see
+    it oneself.
+    """
+    group = get_object_or_404(alert_page.groups(), pk=pk)
+    rows = alerts.alerts_of([pk])
+    main = _main(request, rows)
+    context: dict[str, Any] = {
+        "group": group,
+        "sides": alerts.sides(rows),
+        "rows": rows,
+        "main": main,
+        "events": list(group.events.select_related("by")),
+        "confirmation": getattr(group, "confirmation", None),
+        "may_triage": request.user.has_perm(TRIAGE),
+        "moves": triage.possible(group=group),
+        "can_measure_again": bool(rows) and group.state in triage.AGAIN,
+        "commit_range": alert_page.commit_range(group),
+    }
+    if main:
+        seen = alert_data.around(main.alert)
+        context |= {
+            "seen": seen,
+            "points": alert_page.points(seen),
+            "command": alert_page.reproduce(main.alert),
+        }
+    if context["may_triage"]:
+        context |= alert_page.for_triage(group, rows, context.get("seen"))
+    return render(request, "alerts/alert.html", context)
+
+
+def _main(request: HttpRequest, rows: list[Told]) -> Told | None:
+    """The alert that the page draws: the one of the address, else the first; None for a group
+    without a series.
+    """
+    asked = request.GET.get("alert", "")
+    return next((row for row in rows if str(row.alert.pk) == asked), rows[0] if rows else None)
+
+
+def change(request: HttpRequest, pk: int) -> HttpResponse:
+    """The figure of the change of one alert of the group."""
+    main = _main_or_404(request, pk)
+    seen = alert_data.around(main.alert)
+    if seen.line is None:
+        return figure_response({"data": [], "layout": {}})
+    return figure_response(
+        alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric)
+    )
+
+
+def pairs(request: HttpRequest, pk: int) -> HttpResponse:
+    """The figure of the processes that re-measured one alert of the group."""
+    main = _main_or_404(request, pk)
+    confirmation = get_object_or_404(Confirmation, group=pk)
+    figure: charts.Figure = alert_charts.pairs_figure(
+        alert_data.processes(confirmation, main.alert), main.metric
+    )
+    return figure_response(figure)
+
+
+def code(request: HttpRequest, pk: int) -> HttpResponse:
+    """How the generated code differs across the change of one alert of the group."""
+    main = _main_or_404(request, pk)
+    context = {"group": main.alert.group, "main": main, "code": code_selector.change_of(main.alert)}
+    return render(request, "alerts/code.html", context)
+
+
+def _main_or_404(request: HttpRequest, pk: int) -> Told:
+    main = _main(request, alerts.alerts_of([pk]))
+    if main is None:
+        raise Http404(f"Alert {pk} has no series to draw.")
+    return main
+
+
+def quality(request: HttpRequest) -> HttpResponse:
+    """What became of the alerts, by week and detector version."""
+    return render(
+        request, "alerts/quality.html", {"weeks": verdicts.weekly(), "states": verdicts.COUNTED}
+    )

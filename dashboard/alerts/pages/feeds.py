@@ -1,0 +1,94 @@
+"""The Atom feed of alerts, with the inbox's filters in its address."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.syndication.views import Feed
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import format_html, format_html_join
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import conditional_page
+
+from dashboard.alerts.selectors import alerts
+from dashboard.models import AlertGroup
+from dashboard.ui.badges import FRESH_S, badge_response
+from dashboard.ui.pages import parameters
+from dashboard.ui.pages.feed_keys import for_readers, may_read
+
+_MOST_ITEMS = 50
+
+
+class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
+    """The newest groups that fit the filters."""
+
+    feed_type = Atom1Feed
+    description = subtitle = "What changed in the models that are watched, and why"
+
+    def get_object(self, request: HttpRequest) -> Mapping[str, str]:
+        return parameters.filters(request, alerts.choices())
+
+    def title(self, chosen: Mapping[str, str]) -> str:
+        told = ", ".join(f"{name} {value}" for name, value in chosen.items() if value)
+        return f"Compilewatch alerts ({told})" if told else "Compilewatch alerts"
+
+    def link(self, chosen: Mapping[str, str]) -> str:
+        return reverse("alerts")
+
+    def items(self, chosen: Mapping[str, str]) -> list[AlertGroup]:
+        newest: list[AlertGroup] = list(
+            alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS]
+        )
+        rows = alerts.alerts_of([group.pk for group in newest])
+        for group in newest:
+            group.told = [row for row in rows if row.alert.group_id == group.pk]  # type: ignore[attr-defined]
+        return newest
+
+    def item_title(self, item: AlertGroup) -> str:
+        return item.title
+
+    def item_description(self, item: AlertGroup) -> str:
+        rows: list[alerts.Told] = item.told  # type: ignore[attr-defined]
+        state = format_html(
+            "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
+        )
+        lines = format_html_join("", "<li>{}</li>", ((row.sentence,) for row in rows))
+        return format_html("{}<ul>{}</ul>", state, lines) if rows else state
+
+    def item_pubdate(self, item: AlertGroup) -> datetime:
+        return item.created_at
+
+    def item_updateddate(self, item: AlertGroup) -> datetime:
+        moved: datetime | None = item.moved_at  # type: ignore[attr-defined]  # annotated above
+        return moved or item.created_at
+
+    def item_guid(self, item: AlertGroup) -> str:
+        return f"{settings.SITE_URL}{item.get_absolute_url()}"
+
+
+@login_not_required
+def feed(request: HttpRequest) -> HttpResponse:
+    """The feed for who may read the site: everybody, who is signed in, or who has a person's
+    key.
+    """
+    if may_read(request):
+        return AlertsFeed()(request)
+    return HttpResponse(
+        "This feed needs a key: sign in, open the alerts and copy the address of their feed.",
+        status=403,
+    )
+
+
+@for_readers
+@conditional_page
+@cache_control(max_age=FRESH_S)
+def alerts_badge(request: HttpRequest) -> HttpResponse:
+    """How many alerts are open, with the inbox's filters."""
+    count = alerts.listing(parameters.filters(request, alerts.choices())).count()
+    text = f"{count} open" if count else "none open"
+    label = request.GET.get("label", "")[:60] or "torch.compile alerts"
+    return badge_response(label, text, "bad" if count else "good")

@@ -1,0 +1,208 @@
+"""What people do with alerts: each act is one form, needs the permission, and calls one service.
+
+What is not possible comes back as a message on the page that asked.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, time, timedelta
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.decorators import permission_required
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
+from dashboard.alerts.services import triage
+from dashboard.alerts.services.measuring_again import measure_again
+from dashboard.alerts.services.triage import NotPossible
+from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
+
+Act = Callable[[AlertGroup, QueryDict, User], str]
+may_triage = permission_required(TRIAGE, raise_exception=True)
+
+
+def move(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    to = asked.get("to", "")
+    if to not in AlertState.values:
+        raise NotPossible(f"There is no state “{to}”: use the buttons of the page.")
+    triage.move(group=group, to=AlertState(to), by=by, why=asked.get("why", ""))
+    return f"It is {to} now."
+
+
+def again(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    measure_again(group=group, by=by, why=asked.get("why", ""), now=timezone.now())
+    return "It is measured again now; this page shows the new pairs as they come."
+
+
+def assign(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    name = by.username if asked.get("mine") else asked.get("to", "")
+    person = get_user_model().objects.filter(username=name, is_active=True).first()
+    if name and person is None:
+        raise NotPossible(f"There is no account “{name}” that can sign in.")
+    triage.assign(group=group, to=person, by=by)
+    return f"Assigned to {person or 'nobody'}."
+
+
+def note(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    triage.note(group=group, text=asked.get("text", ""), by=by)
+    return "The note is in the history."
+
+
+def link(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    made = triage.link_issue(
+        group=group, url=asked.get("url", ""), title=asked.get("title", ""), by=by
+    )
+    return f"Linked {made.url}."
+
+
+def nudge(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    build = _found(TorchBuild, asked.get("to"), "build")
+    triage.nudge(group=group, to=build, by=by, why=asked.get("why", ""))
+    return f"The change begins with {build} now."
+
+
+def split(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    chosen = group.alerts.filter(pk__in=_numbers(asked.getlist("alert")))
+    made = triage.split(alerts=chosen, by=by, why=asked.get("why", ""))
+    return f"Split off as alert {made.pk}."
+
+
+def merge(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    into = _found(AlertGroup, asked.get("into"), "alert")
+    triage.merge(group=group, into=into, by=by, why=asked.get("why", ""))
+    return f"Merged into alert {into.pk}."
+
+
+def invalidate(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    series, job = _series_of(group, asked), _found(Job, asked.get("job"), "job")
+    triage.mark_invalid(series=series, job=job, reason=asked.get("reason", ""), by=by)
+    return "The point is left out; the series is judged anew within a minute."
+
+
+def bring_back(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    found = InvalidPoint.objects.filter(series__alerts__group=group)
+    triage.bring_back(point=_found(InvalidPoint, asked.get("point"), "invalid point", among=found))
+    return "The point counts again; the series is judged anew within a minute."
+
+
+def mute(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    try:
+        day = parse_date(asked.get("until", ""))
+    except ValueError:
+        day = None
+    if day is None:
+        raise NotPossible("Say until which day, as 2026-12-31.")
+    until = timezone.make_aware(datetime.combine(day, time()) + timedelta(days=1))
+    triage.mute(series=_series_of(group, asked), until=until, reason=asked.get("reason", ""), by=by)
+    return f"The series raises no alert until the end of {day}."
+
+
+def unmute(group: AlertGroup, asked: QueryDict, by: User) -> str:
+    triage.unmute(series=_series_of(group, asked))
+    return "The series raises alerts again."
+
+
+ACTS: dict[str, Act] = {
+    "move": move,
+    "again": again,
+    "assign": assign,
+    "note": note,
+    "link": link,
+    "nudge": nudge,
+    "split": split,
+    "merge": merge,
+    "invalidate": invalidate,
+    "bring-back": bring_back,
+    "mute": mute,
+    "unmute": unmute,
+}
+
+
+@require_POST
+@may_triage
+def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
+    """One act on one group; afterwards its page again."""
+    if name not in ACTS:
+        raise Http404(f"There is no act “{name}”.")
+    group = get_object_or_404(AlertGroup, pk=pk)
+    try:
+        messages.success(request, ACTS[name](group, request.POST, cast(User, request.user)))
+    except NotPossible as refusal:
+        messages.error(request, str(refusal))
+    return redirect(group)
+
+
+@require_POST
+@may_triage
+def bulk(request: HttpRequest) -> HttpResponse:
+    """One act on every chosen group; afterwards the inbox as it was filtered."""
+    groups = list(
+        AlertGroup.objects.filter(pk__in=_numbers(request.POST.getlist("group"))).order_by("pk")
+    )
+    done, refused = _on_each(groups, request.POST, cast(User, request.user))
+    if not groups:
+        messages.error(request, "Choose alerts first: the boxes at the left, or the key x.")
+    if done:
+        messages.success(request, f"Done with {done} of {len(groups)}.")
+    for refusal in refused:
+        messages.error(request, refusal)
+    return redirect(_back(request))
+
+
+def _on_each(groups: list[AlertGroup], asked: QueryDict, by: User) -> tuple[int, list[str]]:
+    """How many groups the act was done to, and what was refused."""
+    refused = []
+    if asked.get("act") == "merge" and len(groups) < 2:
+        return 0, ["Choose two alerts or more to merge them."]
+    for group in groups:
+        try:
+            _bulk_act(group, groups[0], asked, by)
+        except NotPossible as refusal:
+            refused.append(str(refusal))
+    return len(groups) - len(refused), refused
+
+
+def _bulk_act(group: AlertGroup, oldest: AlertGroup, asked: QueryDict, by: User) -> None:
+    what, why = asked.get("act", ""), asked.get("why", "")
+    if what in BULK_MOVES:
+        triage.move(group=group, to=AlertState(what), by=by, why=why)
+    elif what == "mine":
+        triage.assign(group=group, to=by, by=by, why=why)
+    elif what != "merge":
+        raise NotPossible(f"There is no act “{what}”: use the buttons of the page.")
+    elif group != oldest:
+        triage.merge(group=group, into=oldest, by=by, why=why)
+
+
+def _back(request: HttpRequest) -> str:
+    """The address that the form came from, where it is one of ours."""
+    back = request.POST.get("back", "")
+    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/alerts/"
+
+
+def _numbers(texts: list[str]) -> list[int]:
+    return [int(text) for text in texts if text.isdecimal()]
+
+
+def _series_of(group: AlertGroup, asked: QueryDict) -> Series:
+    found = Series.objects.filter(alerts__group=group).distinct()
+    return cast(Series, _found(Series, asked.get("series"), "series of this alert", among=found))
+
+
+def _found(model: Any, key: str | None, what: str, among: Any = None) -> Any:
+    """The row with this key. Raises NotPossible where there is none."""
+    try:
+        found = (model.objects.all() if among is None else among).filter(pk=key or None).first()
+    except (ValueError, TypeError, ValidationError):
+        found = None
+    if found is None:
+        raise NotPossible(f"There is no such {what} any more: open the page again.")
+    return found

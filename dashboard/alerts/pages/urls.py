@@ -1,0 +1,18 @@
+"""The addresses of the alert pages, and of what other programs read."""
+
+from django.urls import path
+
+from dashboard.alerts.pages import alerts, feeds, triage
+
+urlpatterns = [
+    path("badge/alerts.svg", feeds.alerts_badge, name="alerts_badge"),
+    path("alerts/", alerts.listing, name="alerts"),
+    path("alerts/bulk", triage.bulk, name="alerts_bulk"),
+    path("alerts/feed/", feeds.feed, name="alerts_feed"),
+    path("alerts/quality/", alerts.quality, name="alert_quality"),
+    path("alerts/<int:pk>/", alerts.show, name="alert"),
+    path("alerts/<int:pk>/code/", alerts.code, name="alert_code"),
+    path("alerts/<int:pk>/change.json", alerts.change, name="alert_change"),
+    path("alerts/<int:pk>/pairs.json", alerts.pairs, name="alert_pairs"),
+    path("alerts/<int:pk>/<slug:name>", triage.act, name="alert_act"),
+]

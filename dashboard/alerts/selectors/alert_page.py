@@ -1,0 +1,132 @@
+"""What the page of one alert says beside its charts: points, builds nearby, what triage can choose
+from.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from dashboard.alerts.selectors.alert_data import AroundChange
+from dashboard.alerts.selectors.alerts import OPEN, Told
+from dashboard.catalog.core import commits
+from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
+from dashboard.runs.core.reproduce import command
+from dashboard.ui.charts import Line, first_seen
+
+_NEAR = 12  # points on either side of the change in the page's table
+_NEIGHBOURS = 3  # builds on either side that a change can be nudged to
+_MOST_OTHERS = 50
+
+
+def groups() -> QuerySet[AlertGroup]:
+    """Groups with what their page names."""
+    return AlertGroup.objects.select_related(
+        "machine", "track", "base", "new", "assignee", "confirmation"
+    ).prefetch_related("links")
+
+
+def commit_range(group: AlertGroup) -> str:
+    """The address of PyTorch's commits between the two builds; empty where there is none."""
+    return (
+        commits.between(group.base.git_sha, group.new.git_sha) if group.base and group.new else ""
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One point near the change, for the table beside the chart."""
+
+    at: datetime
+    build: str
+    value: float
+    low: float | None
+    high: float | None
+    job: str
+    is_new: bool
+    is_first: bool  # of the new level
+
+
+def points(seen: AroundChange) -> list[Row]:
+    """The points nearest to the change on both sides, in time order."""
+    line = seen.line
+    if line is None:
+        return []
+    first = int((line.at_ms < seen.step.at_ms).sum())
+    near = range(max(first - _NEAR, 0), min(first + _NEAR, len(line.value)))
+    return [_row(line, index, first) for index in near]
+
+
+def _row(line: Line, index: int, first: int) -> Row:
+    low, high = (
+        None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)
+    )
+    at, value = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC), float(line.value[index])
+    return Row(
+        at, line.build[index], value, low, high, line.job[index], index >= first, index == first
+    )
+
+
+def reproduce(alert: Alert) -> str:
+    """The command that repeats the job of the new level; empty where neither its result nor its
+    file is kept.
+    """
+    document = Result.objects.filter(job=alert.job_id).values_list("document", flat=True).first()
+    line = str((document or {}).get("reproduce", ""))
+    spec = alert.job.spec if alert.job else {}
+    return command(spec, line) if line or spec else ""
+
+
+def for_triage(
+    group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None
+) -> dict[str, Any]:
+    """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid
+    points.
+    """
+    series = {row.alert.series_id: row.alert.series for row in rows}
+    others = AlertGroup.objects.filter(
+        state__in=OPEN, machine=group.machine, track=group.track
+    ).exclude(pk=group.pk)
+    return {
+        "people": list(get_user_model().objects.filter(is_active=True).order_by("username")),
+        "others": list(others[:_MOST_OTHERS]),
+        "builds": neighbours(group, seen),
+        "series": list(series.values()),
+        "mutes": mutes(series),
+        "invalid": invalid_points(series),
+    }
+
+
+def mutes(series: Collection[int]) -> list[Mute]:
+    """What is silent now, of these series."""
+    return list(
+        Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by")
+    )
+
+
+def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
+    return list(InvalidPoint.objects.filter(series__in=series).select_related("by", "job"))
+
+
+def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:
+    """Builds that the series measured shortly before and after the one where the change is placed.
+    One query.
+    """
+    if seen is None or seen.line is None or group.new is None:
+        return []
+    labels = [label for _, label in first_seen([seen.line])]
+    if group.new.label not in labels:
+        return []
+    at = labels.index(group.new.label)
+    near = [
+        label
+        for label in labels[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1]
+        if label != group.new.label
+    ]
+    found = {build.label: build for build in TorchBuild.objects.filter(label__in=near)}
+    return [found[label] for label in near if label in found]

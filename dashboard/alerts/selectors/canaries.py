@@ -1,0 +1,34 @@
+"""What the machines themselves can do: the newest canary of each, from the rollup."""
+
+from dataclasses import dataclass
+
+from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.wording import Change, change, quiet
+from dashboard.models import Series
+
+CANARIES = ("matmul_ceiling_tflops", "bandwidth_ceiling_gb_s")
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """One ceiling of one machine, measured on one track. change: since the point before."""
+
+    series: Series
+    metric: Metric
+    change: Change | None
+
+
+def newest() -> list[Canary]:
+    """Every ceiling that was measured, by machine. One query."""
+    found = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
+    related = found.select_related("benchmark", "machine", "track")
+    return [
+        Canary(
+            one,
+            metric := METRICS[one.metric],
+            quiet(change(metric, one.previous_value, one.last_value), metric),
+        )
+        for one in related.order_by(
+            "machine__key", "benchmark__position", "benchmark__name", "metric", "track__key"
+        )
+    ]

@@ -1,0 +1,58 @@
+"""What is known around a change: the alert as grouping sees it, the series judged, the build
+before.
+"""
+
+from dashboard.alerts.core.grouping import Suspicion
+from dashboard.language.metrics import METRICS
+from dashboard.models import Alert, AlertGroup, Purpose, Run, Series, TorchBuild
+
+ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
+
+
+def suspicion_of(alert: Alert) -> Suspicion:
+    """The alert (with series, benchmark and config) as `dashboard.alerts.core.grouping` sees it."""
+    series = alert.series
+    words = alert.decision.get("words")
+    return Suspicion(
+        key=alert.pk,
+        model=series.benchmark.model,
+        mode=series.benchmark.mode,
+        benchmark=series.benchmark.name,
+        config=series.config.name,
+        metric=series.metric,
+        direction=alert.direction,  # type: ignore[arg-type]  # Direction's values are the words of grouping
+        effect=alert.effect,
+        low=alert.low,
+        high=alert.high,
+        unit=alert.unit,
+        false_alarm_share=alert.false_alarm_share,
+        words=(words[0], words[1]) if words else None,
+        cause=alert.decision.get("cause", "unknown"),
+    )
+
+
+def judged_series(group: AlertGroup) -> int:
+    """How many series of the group's machine and track are judged at all: the tests among which it
+    was found.
+    """
+    there = Series.objects.filter(
+        machine=group.machine_id, track=group.track_id, metric__in=ALERTING
+    )
+    return there.filter(count__gt=0).count()
+
+
+def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
+    """The build that the group's track measured on its machine before it first measured this
+    one.
+    """
+    runs = Run.objects.filter(
+        machine=group.machine_id, track=group.track_id, purpose=Purpose.SCHEDULED
+    )
+    first = runs.filter(build=build).order_by("created_at").first()
+    if first is None:
+        return None
+    before = (
+        runs.filter(created_at__lt=first.created_at).exclude(build=build).order_by("-created_at")
+    )
+    earlier = before.select_related("build").first()
+    return earlier.build if earlier else None

@@ -1,0 +1,40 @@
+"""Brings a group's title, direction, severity and builds up to date with its alerts."""
+
+from collections.abc import Iterable
+
+from django.utils import timezone
+
+from dashboard.alerts.core import grouping
+from dashboard.alerts.selectors.evidence import judged_series, suspicion_of
+from dashboard.models import Alert, AlertGroup, Kind
+
+
+def describe(*, groups: Iterable[AlertGroup]) -> None:
+    """Name the groups anew; silence, and a group without alerts, keep what they say."""
+    for group in groups:
+        alerts = list(
+            group.alerts.select_related("series__benchmark", "series__config").order_by(
+                "planned_at"
+            )
+        )
+        if alerts and group.kind != Kind.SILENCE:
+            _describe(group, alerts)
+
+
+def _describe(group: AlertGroup, alerts: list[Alert]) -> None:
+    suspicions = [suspicion_of(alert) for alert in alerts if alert.recovered_at is None]
+    suspicions = suspicions or [suspicion_of(alert) for alert in alerts]
+    passing = grouping.counted(suspicions, judged_series(group))
+    group.title = grouping.title(suspicions, since(group, alerts[0]))
+    group.direction = grouping.direction_of(suspicions)
+    group.severity = grouping.severity_of(suspicions, passing=bool(passing))
+    group.save(update_fields=["title", "direction", "severity"])
+
+
+def since(group: AlertGroup, first: Alert) -> str:
+    """The end of the title: since which build, or since when on which machine where the build
+    stayed.
+    """
+    if group.new is not None and group.new_id != group.base_id:
+        return f"since {group.new.label}"
+    return f"on {group.machine} since {timezone.localtime(first.planned_at):%d %b %H:%M}"

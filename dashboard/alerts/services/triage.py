@@ -1,0 +1,328 @@
+"""What people and the system do with alert groups: docs/architecture.md draws the states.
+
+Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
+`by=None` is the system. What is not possible raises NotPossible with a text for the person who
+asked. Every event passes through `_note_event`.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.core.validators import URLValidator
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.alerts.selectors import evidence
+from dashboard.alerts.services.describing import describe
+from dashboard.models import (
+    Alert,
+    AlertEvent,
+    AlertGroup,
+    AlertState,
+    InvalidPoint,
+    IssueLink,
+    Job,
+    Mute,
+    Series,
+    TorchBuild,
+)
+from dashboard.results.services import days, levels
+from dashboard.results.services.due import request
+
+Person = AbstractBaseUser | None
+
+_ENDS = (AlertState.FIXED, AlertState.WONTFIX, AlertState.INVALID)
+OPEN = (
+    AlertState.SUSPECTED,
+    AlertState.CONFIRMING,
+    AlertState.CONFIRMED,
+    AlertState.ACKNOWLEDGED,
+    AlertState.INCONCLUSIVE,
+)
+BY_PERSON: dict[AlertState, Collection[AlertState]] = {
+    AlertState.SUSPECTED: (AlertState.ACKNOWLEDGED, *_ENDS),
+    AlertState.CONFIRMING: (AlertState.ACKNOWLEDGED, *_ENDS),
+    AlertState.CONFIRMED: (AlertState.ACKNOWLEDGED, *_ENDS),
+    AlertState.INCONCLUSIVE: (AlertState.ACKNOWLEDGED, *_ENDS),
+    AlertState.ACKNOWLEDGED: _ENDS,
+    AlertState.NOT_REPRODUCED: (AlertState.ACKNOWLEDGED, AlertState.INVALID),
+    # reopened: a person says that it is not over
+    AlertState.FIXED: (AlertState.ACKNOWLEDGED,),
+    AlertState.WONTFIX: (AlertState.ACKNOWLEDGED,),
+    AlertState.INVALID: (AlertState.ACKNOWLEDGED,),
+    AlertState.RECOVERED: (AlertState.ACKNOWLEDGED,),
+}
+BY_SYSTEM: dict[AlertState, Collection[AlertState]] = {
+    AlertState.SUSPECTED: (
+        AlertState.CONFIRMING,
+        AlertState.INCONCLUSIVE,
+        AlertState.INVALID,
+        AlertState.RECOVERED,
+    ),
+    AlertState.CONFIRMING: (
+        AlertState.CONFIRMED,
+        AlertState.NOT_REPRODUCED,
+        AlertState.INCONCLUSIVE,
+        AlertState.INVALID,
+        AlertState.RECOVERED,
+    ),
+    AlertState.CONFIRMED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.ACKNOWLEDGED: (AlertState.NOT_REPRODUCED, AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.INCONCLUSIVE: (AlertState.SUSPECTED, AlertState.INVALID, AlertState.RECOVERED),
+    AlertState.INVALID: (AlertState.SUSPECTED,),  # a point that had been taken out is back
+}
+
+STAYS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)  # while it is measured again
+AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
+
+
+class NotPossible(ValueError):
+    """What was asked for cannot be done with this group now; the text says why, and what can."""
+
+
+def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
+    """The states that a person (or the system) can move the group to now, in the order of the
+    states.
+    """
+    found = (BY_PERSON if person else BY_SYSTEM).get(AlertState(group.state), ())
+    return tuple(state for state in AlertState if state in found)
+
+
+def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "") -> AlertEvent:
+    """Move the group to another state. Raises NotPossible. `group` is brought up to date."""
+    with transaction.atomic():
+        _lock(group)
+        if to not in possible(group=group, person=by is not None):
+            can = ", ".join(possible(group=group, person=by is not None)) or "nothing"
+            raise NotPossible(
+                f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}."
+            )
+        group.state = to
+        group.closed_at = None if to in OPEN else timezone.now()
+        group.save(update_fields=["state", "closed_at"])
+        return _note_event(group, "state", by, why)
+
+
+def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
+    """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises
+    NotPossible.
+    """
+    with transaction.atomic():
+        _lock(group)
+        if group.state not in AGAIN:
+            raise NotPossible(
+                f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again."
+            )
+        if group.state not in STAYS:
+            group.state, group.closed_at = AlertState.CONFIRMING, None
+            group.save(update_fields=["state", "closed_at"])
+        return _note_event(group, "measured again", by, text)
+
+
+def tell_opened(*, group: AlertGroup) -> AlertEvent:
+    """Say that the system opened a group, once it is described."""
+    return _note_event(group, "opened", None, group.title)
+
+
+def tell_cause(*, group: AlertGroup) -> AlertEvent:
+    """Say that the likely cause is another one now."""
+    return _note_event(group, "cause", None, group.get_cause_display())
+
+
+def tell(*, group: AlertGroup, text: str) -> AlertEvent:
+    """Say what the system saw without moving the group."""
+    return _note_event(group, "note", None, text)
+
+
+def assign(
+    *, group: AlertGroup, to: AbstractBaseUser | None, by: Person, why: str = ""
+) -> AlertEvent:
+    """Give the group to a person, or to nobody."""
+    with transaction.atomic():
+        _lock(group)
+        group.assignee_id = to.pk if to else None
+        group.save(update_fields=["assignee"])
+        name = to.get_username() if to else "nobody"
+        return _note_event(group, "assigned", by, f"to {name}{_because(why)}")
+
+
+def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
+    """Add a remark. Raises NotPossible for an empty one."""
+    if not text.strip():
+        raise NotPossible("The note is empty: write what others should know.")
+    with transaction.atomic():
+        _lock(group)
+        return _note_event(group, "note", by, text.strip())
+
+
+def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> IssueLink:
+    """Link an issue or pull request. Raises NotPossible for what is no http(s) address."""
+    try:
+        URLValidator(schemes=["http", "https"])(url)
+    except ValidationError:
+        raise NotPossible(
+            f"{url!r} is no address: paste the issue's whole link, as https://…"
+        ) from None
+    with transaction.atomic():
+        _lock(group)
+        link, made = IssueLink.objects.get_or_create(
+            group=group, url=url, defaults={"title": title}
+        )
+        if made:
+            _note_event(group, "linked", by, f"{title} {url}".strip())
+        return link
+
+
+def nudge(*, group: AlertGroup, to: TorchBuild, by: Person, why: str = "") -> AlertEvent:
+    """Say that the change began with another build of the track; base becomes the build measured
+    before it.
+
+    Raises NotPossible where the track has not measured that build on the machine.
+    """
+    with transaction.atomic():
+        _lock(group)
+        base = evidence.build_before(group=group, build=to)
+        if base is None:
+            raise NotPossible(
+                f"{to} is not among the builds that track {group.track} measured on "
+                f"{group.machine}."
+            )
+        before = f"{group.base} → {group.new}"
+        group.base, group.new = base, to
+        group.save(update_fields=["base", "new"])
+        group.alerts.update(base=base, new=to)
+        return _note_event(group, "nudged", by, f"from {before} to {base} → {to}{_because(why)}")
+
+
+def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
+    """Move some alerts of one group into a new group of the same state, builds and place.
+
+    Raises NotPossible: none, of several groups, or all of a group.
+    """
+    ids = [alert.pk for alert in alerts]
+    with transaction.atomic():
+        groups = _locked(
+            {group for (group,) in Alert.objects.filter(pk__in=ids).values_list("group")}
+        )
+        if len(groups) != 1:
+            raise NotPossible("Choose some alerts of one group to split them off.")
+        old = groups[0]
+        if old.alerts.exclude(pk__in=ids).count() == 0:
+            raise NotPossible("That is the whole group: choose some of its alerts, not all.")
+        new = AlertGroup.objects.get(pk=old.pk)
+        new.pk, new.title = None, f"{old.title} (split)"[:300]
+        new.save(force_insert=True)
+        Alert.objects.filter(pk__in=ids).update(group=new)
+        describe(groups=[old, new])
+        _note_event(old, "split", by, f"{len(ids)} into alert {new.pk}{_because(why)}")
+        _note_event(new, "split", by, f"off alert {old.pk}{_because(why)}")
+        return new
+
+
+def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> AlertGroup:
+    """Move all alerts of a group into another one; the emptied group is closed as invalid and says
+    where they are.
+
+    Raises NotPossible for a group into itself.
+    """
+    if group.pk == into.pk:
+        raise NotPossible("A group cannot be merged into itself: choose another one.")
+    with transaction.atomic():
+        locked = {one.pk: one for one in _locked([group.pk, into.pk])}
+        group.refresh_from_db()
+        into.refresh_from_db()
+        moved = Alert.objects.filter(group=locked[group.pk]).update(group=into)
+        group.state, group.closed_at = AlertState.INVALID, timezone.now()
+        group.save(update_fields=["state", "closed_at"])
+        describe(groups=[into])
+        _note_event(group, "merged", by, f"into alert {into.pk}{_because(why)}")
+        _note_event(into, "merged", by, f"{moved} from alert {group.pk}{_because(why)}")
+        return into
+
+
+def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> InvalidPoint:
+    """Take a job's datum out of a series' detection; the series is judged anew. Raises NotPossible.
+
+    Deleting is `bring_back`. Alerts that no longer stand without the point close as invalid, by the
+    system.
+    """
+    if not reason.strip():
+        raise NotPossible("Say why the point is invalid: others will ask.")
+    with transaction.atomic():
+        lock_series(series.pk)
+        if not series.data.filter(job=job).exists():
+            raise NotPossible(f"Job {job.pk} has no point in this series.")
+        point, _ = InvalidPoint.objects.get_or_create(
+            series=series,
+            job=job,
+            defaults={"reason": reason.strip(), "by_id": by.pk if by else None},
+        )
+        levels.roll_up(series=[series.pk], builds=[job.run.build_id])
+        request(series_ids=[series.pk])
+        days.roll_up(series=[series.pk], since=job.planned_at.astimezone(UTC).date())
+        return point
+
+
+def lock_series(pk: int) -> None:
+    """Keep landings out until the transaction ends: they add to the levels that it makes anew."""
+    Series.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+
+
+def bring_back(*, point: InvalidPoint) -> None:
+    """Undo `mark_invalid`; the series is judged anew."""
+    with transaction.atomic():
+        series, build, day = (
+            point.series_id,
+            point.job.run.build_id,
+            point.job.planned_at.astimezone(UTC).date(),
+        )
+        lock_series(series)
+        point.delete()
+        levels.roll_up(series=[series], builds=[build])
+        request(series_ids=[series])
+        days.roll_up(series=[series], since=day)
+
+
+def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:
+    """Let a series raise no alert until a moment. Raises NotPossible for a moment that has
+    passed.
+    """
+    if until <= timezone.now():
+        raise NotPossible("That moment has passed: choose a later one.")
+    return Mute.objects.create(
+        series=series, until=until, reason=reason, by_id=by.pk if by else None
+    )
+
+
+def unmute(*, series: Series) -> int:
+    """End the mutes of a series now; how many there were."""
+    now = timezone.now()
+    return series.mutes.filter(until__gt=now).update(until=now)
+
+
+def _lock(group: AlertGroup) -> None:
+    """Lock the group's row and bring `group` up to date."""
+    group.refresh_from_db(from_queryset=AlertGroup.objects.select_for_update(of=("self",)))
+
+
+def _locked(ids: Collection[int]) -> list[AlertGroup]:
+    return list(
+        AlertGroup.objects.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk")
+    )
+
+
+def _note_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertEvent:
+    return AlertEvent.objects.create(
+        group=group, action=action, by_id=by.pk if by else None, state=group.state, text=text
+    )
+
+
+def _or(states: Collection[AlertState]) -> str:
+    *most, last = (state.value.replace("_", " ") for state in states)
+    return f"{', '.join(most)} or {last}"
+
+
+def _because(why: str) -> str:
+    return f": {why.strip()}" if why.strip() else ""

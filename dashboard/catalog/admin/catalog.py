@@ -1,0 +1,166 @@
+"""What can be measured, with what, where. Benchmarks and configs come from the workers and are only
+shown.
+"""
+
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import Model, URLField
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from unfold.admin import ModelAdmin
+from unfold.decorators import action
+
+from dashboard.catalog.admin.builds import AddBuildForm, compare
+from dashboard.catalog.services.builds import discover_builds, indexes
+from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
+from dashboard.ui.admin.base import ReadOnlyAdmin
+
+CHANGEABLE = ("git_sha", "channel", "released_on", "index_url")  # of a build: where it comes from
+
+
+@admin.register(Benchmark)
+class BenchmarkAdmin(ReadOnlyAdmin):
+    list_display = (
+        "name",
+        "family",
+        "model",
+        "mode",
+        "dtype",
+        "shapes",
+        "batch_size",
+        "version",
+        "retired",
+    )
+    list_filter = ("retired", "family", "size", "mode", "dtype", "shapes")
+    search_fields = ("name",)
+
+
+@admin.register(Config)
+class ConfigAdmin(ReadOnlyAdmin):
+    list_display = ("name", "label", "about", "retired")
+    list_filter = ("retired",)
+    search_fields = ("name", "label", "about")
+
+
+@admin.register(Machine)
+class MachineAdmin(ModelAdmin):
+    list_display = ("key", "label", "device_kind", "default_size")
+    list_filter = ("device_kind", "default_size")
+    search_fields = ("key", "label")
+
+
+@admin.register(TorchBuild)
+class TorchBuildAdmin(ModelAdmin):
+    list_display = (
+        "label",
+        "version",
+        "channel",
+        "cuda",
+        "triton",
+        "released_on",
+        "adopted",
+        "settings",
+    )
+    list_filter = ("channel", "adopted")
+    search_fields = ("label", "git_sha")
+    actions = (compare,)
+    actions_list = ("discover",)
+    formfield_overrides: ClassVar = {URLField: {"assume_scheme": "https"}}
+    compressed_fields = True
+
+    def get_form(self, request: HttpRequest, obj: TorchBuild | None = None, **options: Any) -> Any:
+        return super().get_form(
+            request, obj, **(options if obj else {**options, "form": AddBuildForm})
+        )
+
+    def get_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
+        return (
+            [field.name for field in TorchBuild._meta.fields if field.name != "id"]
+            if obj
+            else AddBuildForm.ASKED
+        )
+
+    def get_readonly_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
+        """What was measured on a build stays true: only where it comes from may change."""
+        return (
+            [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
+            if obj
+            else ()
+        )
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {}
+
+    def save_model(self, request: HttpRequest, obj: TorchBuild, form: Any, change: bool) -> None:
+        if change:
+            obj.save(update_fields=form.changed_data)
+            return
+        obj.pk = form.added.pk
+        obj.refresh_from_db()
+
+    @admin.display(description="Variant")
+    def settings(self, build: TorchBuild) -> str:
+        told = {**build.variant.get("env", {}), **build.variant.get("inductor", {})}
+        return ", ".join(f"{name}={value}" for name, value in told.items())
+
+    @action(description="Look for new builds", url_path="discover", permissions=["add"])
+    def discover(self, request: HttpRequest) -> HttpResponse:
+        if request.method != "POST":
+            context = {
+                **self.admin_site.each_context(request),
+                "title": "Ask these package indexes for builds that are not known yet?",
+                "opts": self.model._meta,
+                "chosen": [urlsplit(address).netloc.rpartition("@")[2] for address in indexes()],
+            }
+            return TemplateResponse(request, "admin/confirm_action.html", context)
+        found = discover_builds()
+        for problem in found.problems:
+            messages.error(request, problem)
+        told = ", ".join(map(str, found.added)) or "nothing that was not known already"
+        messages.success(request, f"Found {told}.")
+        return redirect("admin:dashboard_torchbuild_changelist")
+
+
+class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """A track, and for one that does not move by itself the build where it stands."""
+
+    class Meta:
+        model = Track
+        fields = ("key", "label", "kind", "build")
+        help_texts = {
+            "kind": "stable and nightly follow the newest build of their channel; pinned never "
+            "moves: the control that "
+            "shows when the machine moved.",
+            "build": "Where it stands. stable and nightly find it themselves.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("kind") == Track.Kind.PINNED and not cleaned.get("build"):
+            self.add_error("build", "A pinned track needs the build that it is pinned to.")
+        return cleaned
+
+
+@admin.register(Track)
+class TrackAdmin(ModelAdmin):
+    form = TrackForm
+    list_display = ("key", "label", "kind", "build")
+    list_filter = ("kind",)
+    search_fields = ("key", "label")
+    autocomplete_fields = ("build",)
+
+
+@admin.register(Requirements)
+class RequirementsAdmin(ReadOnlyAdmin):
+    """Deleting one has the next job of its build resolve anew."""
+
+    list_display = ("build", "libraries", "platform", "created_at")
+    list_filter = ("platform",)
+    search_fields = ("build__label", "text")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(request.user.has_perm("dashboard.delete_requirements"))

@@ -1,0 +1,59 @@
+"""Which class of machine is this? Its key follows from its hardware, so that equal machines share
+their series.
+"""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from dashboard.language.wording import plural
+
+NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a row of Machine needs: key (cpu-2c, h200), a label for people, cpu or cuda, the size
+    that suits it.
+    """
+
+    key: str
+    label: str
+    device_kind: str
+    default_size: str
+
+
+def hardware(*, gpu: str | None, cpu: str, cores: int) -> Hardware:
+    """The class of a machine with this GPU (its marketing name), or with none."""
+    if gpu:
+        return Hardware(gpu_key(gpu), gpu, "cuda", "standard")
+    return Hardware(f"cpu-{cores}c", f"{cpu}, {plural(cores, 'core')}", "cpu", "smoke")
+
+
+def gpu_key(name: str) -> str:
+    """`NVIDIA H200` -> `h200`; `NVIDIA A100-SXM4-80GB` -> `a100-sxm4-80gb`."""
+    short = re.sub(r"\b(nvidia|amd|geforce|tesla|instinct)\b", "", name.lower())
+    return re.sub(r"[^a-z0-9]+", "-", short).strip("-")[:60] or "gpu"
+
+
+def this_machine(device: str) -> Hardware:
+    """The class of this machine as a worker on `device` (cpu, cuda:0) measures it.
+
+    Raises OSError or CalledProcessError when a GPU's name cannot be read.
+    """
+    cpu, cores = cpu_model(Path("/proc/cpuinfo").read_text()), len(os.sched_getaffinity(0))
+    if not device.startswith("cuda"):
+        return hardware(gpu=None, cpu=cpu, cores=cores)
+    index = device.partition(":")[2] or "0"
+    told = subprocess.run(
+        [*NVIDIA_SMI, f"--id={index}"], capture_output=True, text=True, check=True, timeout=30
+    )
+    return hardware(gpu=told.stdout.strip(), cpu=cpu, cores=cores)
+
+
+def cpu_model(cpuinfo: str) -> str:
+    """As the kernel names it; ARM kernels name none."""
+    found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return found[1].strip() if found else f"{os.uname().machine} CPU"

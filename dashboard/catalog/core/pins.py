@@ -1,0 +1,142 @@
+"""Which libraries go with which torch: one table with ranges, and what follows from it. Pure.
+
+A range is what the library's own metadata and start-up checks ask of torch (`Requires-Dist:
+torch>=…` of its extra
+`torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and numpy 2 needs a torch
+    built for it (2.3).
+Each row was resolved for Python 3.11. docs/builds.md says how to add one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from packaging.specifiers import SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+OLDEST = "2.1"  # what the suite runs on
+# In every environment that we make; the others when they are asked for
+ALWAYS = ("numpy", "transformers", "diffusers")
+BESIDE = ("setuptools<82",)  # torch's C++ builds import it; torch refuses later ones
+
+
+class PinError(ValueError):
+    """No set of libraries goes with this; the text says what is wrong and what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One release of a library, and the torch releases that it goes with."""
+
+    library: str
+    version: str
+    torch: str  # a version specifier
+
+    def takes(self, torch: Version) -> bool:
+        """A nightly counts as the release that it is on the way to."""
+        return Version(torch.base_version) in SpecifierSet(self.torch)
+
+
+# Newest first within a library.
+PINS = (
+    Pin("numpy", "2.4.6", ">=2.3"),
+    Pin("numpy", "1.26.4", ">=2.1"),
+    Pin("transformers", "5.23.0", ">=2.6"),
+    Pin("transformers", "5.19.0", ">=2.5"),
+    Pin("transformers", "5.14.1", ">=2.4"),
+    Pin("transformers", "4.57.6", ">=2.2"),
+    Pin("transformers", "4.55.4", ">=2.1"),
+    Pin("diffusers", "0.42.1", ">=2.6"),
+    Pin("diffusers", "0.38.0", ">=2.1"),
+    Pin("timm", "1.0.31", ">=2.1"),
+    Pin("torchao", "0.18.0", ">=2.11"),
+    Pin("torchao", "0.16.0", ">=2.9"),
+    Pin("torchao", "0.13.0", ">=2.8,<2.9"),
+    Pin("torchvision", "0.29.2", ">=2.14.1"),
+    Pin("torchvision", "0.29.0", "==2.14.0"),
+    Pin("torchvision", "0.28.0", "==2.13.*"),
+    Pin("torchvision", "0.27.1", "==2.12.1"),
+    Pin("torchvision", "0.27.0", "==2.12.0"),
+    Pin("torchvision", "0.26.0", "==2.11.*"),
+    Pin("torchvision", "0.25.0", "==2.10.*"),
+    Pin("torchvision", "0.24.1", "==2.9.1"),
+    Pin("torchvision", "0.24.0", "==2.9.0"),
+    Pin("torchvision", "0.23.0", "==2.8.*"),
+    Pin("torchvision", "0.22.1", "==2.7.1"),
+    Pin("torchvision", "0.22.0", "==2.7.0"),
+    Pin("torchvision", "0.21.0", "==2.6.*"),
+    Pin("torchvision", "0.20.1", "==2.5.1"),
+    Pin("torchvision", "0.20.0", "==2.5.0"),
+    Pin("torchvision", "0.19.1", "==2.4.1"),
+    Pin("torchvision", "0.19.0", "==2.4.0"),
+    Pin("torchvision", "0.18.1", "==2.3.1"),
+    Pin("torchvision", "0.18.0", "==2.3.0"),
+    Pin("torchvision", "0.17.2", "==2.2.2"),
+    Pin("torchvision", "0.17.1", "==2.2.1"),
+    Pin("torchvision", "0.17.0", "==2.2.0"),
+    Pin("torchvision", "0.16.2", "==2.1.2"),
+    Pin("torchvision", "0.16.1", "==2.1.1"),
+    Pin("torchvision", "0.16.0", "==2.1.0"),
+)
+
+
+def newest_set(torch: str) -> dict[str, str]:
+    """The newest libraries that a torch of this version takes: library -> version. Raises
+    PinError.
+    """
+    return shared_set(torch)
+
+
+def shared_set(*torches: str) -> dict[str, str]:
+    """The newest libraries that all of these torch versions take, so that only torch differs.
+    Raises PinError.
+    """
+    versions = [_parsed(torch) for torch in torches]
+    return {library: _newest(library, versions) for library in ALWAYS}
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Where two library sets differ: library -> (before, after); an empty text for one that is not
+    in a set.
+    """
+    names = sorted({*before, *after})
+    both = {name: (before.get(name, ""), after.get(name, "")) for name in names}
+    return {name: (old, new) for name, (old, new) in both.items() if old != new}
+
+
+def needs_bridge(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
+    """Whether numbers under the two sets may only be compared once one build was measured under
+    both.
+    """
+    return bool(changed(before, after))
+
+
+def top_level(torch: str, libraries: Mapping[str, str]) -> list[str]:
+    """What an environment of this torch with these libraries is resolved from, as requirement
+    lines.
+    """
+    return [
+        f"torch=={torch}",
+        *(f"{name}=={version}" for name, version in sorted(libraries.items())),
+        *BESIDE,
+    ]
+
+
+def _newest(library: str, torches: Sequence[Version]) -> str:
+    for pin in PINS:
+        if pin.library == library and all(pin.takes(torch) for torch in torches):
+            return pin.version
+    raise PinError(
+        f"No {library} goes with torch {' and '.join(map(str, torches))}: add a row to "
+        "dashboard/catalog/core/pins.py, or choose "
+        "builds that lie closer together."
+    )
+
+
+def _parsed(torch: str) -> Version:
+    try:
+        version = Version(torch)
+    except InvalidVersion:
+        raise PinError(f"{torch!r} is no version of torch: write it like 2.13.0") from None
+    if version < Version(OLDEST):
+        raise PinError(f"torch {torch} is older than {OLDEST}, the oldest that is measured.")
+    return version

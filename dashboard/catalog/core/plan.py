@@ -1,0 +1,209 @@
+"""What a run measures: a selection × the catalog -> cases in a good order -> job files. Pure.
+
+The catalog's own order is kept: the registry begins with what is cheap and telling, and within a
+benchmark eager comes first, so that the first points of a run are there soon.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+
+from dashboard.language.contracts import Refused, check, read_schema
+
+# Where neither the person nor the registry names any
+CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
+TIMEOUT_S = 900.0  # a job is killed after this long
+OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
+NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
+START_S = 60.0  # rough: imports, building and one cold start of a small model
+SAMPLING_S = 20.0  # the job contract's default budget_s
+
+
+class PlanError(ValueError):
+    """What was asked for cannot be planned; the text says what is wrong, and what there is
+    instead.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkFacts:
+    """What planning needs to know of a benchmark."""
+
+    name: str
+    family: str
+    size: str
+    default_configs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What somebody asked for. All empty: the default selection of the machine's size."""
+
+    families: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A benchmark under a config, by their names."""
+
+    benchmark: str
+    config: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How long a run takes: `expected_s` roughly, `at_most_s` if every job runs into its time
+    limit.
+    """
+
+    jobs: int
+    expected_s: float
+    at_most_s: float
+
+
+def plan_cases(
+    selection: Selection, benchmarks: Sequence[BenchmarkFacts], configs: Sequence[str], size: str
+) -> list[Case]:
+    """The cases of `selection`, in the order of `benchmarks` and then of `configs`.
+
+    size: the machine's default size; families and the default selection take benchmarks of this
+        size and own models only, benchmarks that are named are taken as they are.
+    Raises PlanError: an unknown name, or nothing to measure.
+    """
+    require_known("config", selection.configs, configs)
+    chosen = choose_benchmarks(selection, benchmarks, size)
+    cases = [Case(b.name, config) for b in chosen for config in configs_of(b, selection, configs)]
+    if not cases:
+        raise PlanError(nothing_to_measure(benchmarks, size))
+    return cases
+
+
+def choose_benchmarks(
+    selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str
+) -> list[BenchmarkFacts]:
+    """Named benchmarks, and of `size` or own those of the named families; without either the
+    default ones.
+    """
+    require_known("benchmark", selection.benchmarks, [b.name for b in benchmarks])
+    require_known("family", selection.families, list(dict.fromkeys(b.family for b in benchmarks)))
+    if not selection.benchmarks and not selection.families:
+        return [b for b in benchmarks if b.size in {size, OWN_SIZE} and b.default_configs]
+    return [
+        b
+        for b in benchmarks
+        if b.name in selection.benchmarks
+        or (b.family in selection.families and b.size in {size, OWN_SIZE})
+    ]
+
+
+def configs_of(
+    benchmark: BenchmarkFacts, selection: Selection, configs: Sequence[str]
+) -> list[str]:
+    wanted = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
+    return [config for config in configs if config in wanted]
+
+
+def require_known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise PlanError for the first of `names` that is not in `known`, with what is near it."""
+    for name in names:
+        if name not in known:
+            raise PlanError(f"Unknown {kind} {name!r}. {hint(name, known)}")
+
+
+def hint(name: str, known: Sequence[str]) -> str:
+    """What to write instead of `name`."""
+    if not known:
+        return NOTHING_KNOWN
+    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    shown = ", ".join(sorted(known)[:8])
+    return f"Known: {shown}{' ...' if len(known) > 8 else ''}."
+
+
+def nothing_to_measure(benchmarks: Sequence[BenchmarkFacts], size: str) -> str:
+    if not benchmarks:
+        return NOTHING_KNOWN
+    sizes = ", ".join(sorted({b.size for b in benchmarks}))
+    return (
+        f"Nothing to measure: no chosen benchmark has size {size!r} and a config to measure "
+        f"(sizes: {sizes}). Name benchmarks, or change the machine's default size."
+    )
+
+
+def job_file(  # noqa: PLR0913 - each is a field of the contract
+    *,
+    job_id: str,
+    case: Case,
+    device: str,
+    build: str,
+    purpose: str,
+    planned_at: datetime,
+    measure: Mapping[str, Any],
+    timeout_s: float = TIMEOUT_S,
+    variant: Mapping[str, Any] | None = None,
+    repository: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the
+    contract.
+    """
+    document = {
+        "schema": "job.v1",
+        "job_id": job_id,
+        "attempt": 1,
+        "purpose": purpose,
+        "benchmark": case.benchmark,
+        "config": case.config,
+        "device": device,
+        "build": build,
+        "planned_at": planned_at.isoformat(),
+        "measure": dict(measure),
+        "timeout_s": timeout_s,
+        **({"variant": dict(variant)} if variant else {}),
+        **({"repository": dict(repository)} if repository else {}),
+    }
+    try:
+        check_job(document)
+    except Refused as error:
+        raise PlanError(f"The job file would be invalid: {error}") from None
+    return document
+
+
+def check_job(document: Mapping[str, Any]) -> None:
+    """Raise Refused where a job file violates the contract."""
+    check(document, _job_validator(), "job")
+
+
+def check_variant(variant: Mapping[str, Any]) -> None:
+    """Raise PlanError where a build's variant (environment variables, Inductor settings) violates
+    the contract.
+    """
+    try:
+        check(dict(variant), _variant_validator(), "variant")
+    except Refused as error:
+        raise PlanError(f"This variant cannot be measured: {error}") from None
+
+
+def budget(
+    cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S
+) -> Budget:
+    """How long a run of `cases` takes one after the other."""
+    each = START_S + float(measure.get("budget_s", SAMPLING_S))
+    return Budget(len(cases), len(cases) * min(each, timeout_s), len(cases) * timeout_s)
+
+
+@cache
+def _job_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(read_schema("job.v1.json"), validate_formats=True)
+
+
+@cache
+def _variant_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(read_schema("job.v1.json")["properties"]["variant"])

@@ -1,0 +1,84 @@
+"""Builds, machines, tracks and benchmarks by the names that people give them."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+
+from dashboard.catalog.core.plan import PlanError, hint, require_known
+from dashboard.models import Benchmark, Machine, TorchBuild, Track
+
+Row = TypeVar("Row", bound=Model)
+# How the local part of a version begins: 2.13.0+cpu, 2.13.0+cu130
+FLAVOURS = {"cpu": "cpu", "cuda": "cu"}
+
+
+class UnknownBuild(PlanError):
+    """No build has this name; the text says what there is, and how to add one."""
+
+
+def find_named(known: QuerySet[Row], kind: str, field: str, name: str) -> Row:
+    """The one row whose `field` is `name`. Raises PlanError with what is near it."""
+    found = known.filter(**{field: name}).first()
+    if found is None:
+        raise PlanError(
+            f"Unknown {kind} {name!r}. {hint(name, list(known.values_list(field, flat=True)))}"
+        )
+    return found
+
+
+def find_build(label: str) -> TorchBuild:
+    """Raises PlanError."""
+    return find_named(TorchBuild.objects.all(), "torch build", "label", label)
+
+
+def find_machine(key: str) -> Machine:
+    """Raises PlanError."""
+    return find_named(Machine.objects.all(), "machine", "key", key)
+
+
+def find_track(key: str) -> Track:
+    """Raises PlanError."""
+    return find_named(Track.objects.all(), "track", "key", key)
+
+
+def named_build(name: str, machine: Machine) -> TorchBuild:
+    """The build of this label, or the only one of this version made for this kind of machine.
+    Raises PlanError.
+    """
+    exact = TorchBuild.objects.filter(label=name).first()
+    if exact is not None:
+        return exact
+    flavour = FLAVOURS[machine.device_kind]
+    near = list(TorchBuild.objects.filter(label__startswith=f"{name}+{flavour}", base=None))
+    if len(near) == 1:
+        return near[0]
+    if near:
+        raise PlanError(
+            f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of "
+            "them."
+        )
+    raise UnknownBuild(
+        f"Unknown torch build {name!r}. "
+        f"{hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
+        f"`manage.py add_build {name}` adds a release."
+    )
+
+
+def only_machine(key: str) -> Machine:
+    """The machine of this key; without one the only machine that there is. Raises PlanError."""
+    machines = list(Machine.objects.all()[:2])
+    if key or len(machines) != 1:
+        return find_machine(key)
+    return machines[0]
+
+
+def of_models(models: Sequence[str], machine: Machine) -> list[str]:
+    """The benchmarks of these models in the size that suits the machine. Raises PlanError for an
+    unknown model.
+    """
+    known = Benchmark.objects.filter(retired=False, size=machine.default_size)
+    require_known(
+        "model", models, list(known.order_by().values_list("model", flat=True).distinct())
+    )
+    return list(known.filter(model__in=models).values_list("name", flat=True))

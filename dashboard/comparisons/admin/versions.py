@@ -1,0 +1,190 @@
+"""Comparisons and bisections: "Add" starts one; two selected builds lead to a comparison too."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from dashboard.catalog.core.plan import budget
+from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.services.bisections import start_bisection, why_not
+from dashboard.comparisons.services.comparisons import MOST_REPEATS, REPEATS, start_comparison
+from dashboard.language.metrics import METRICS
+from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
+from dashboard.runs.forms import (
+    BenchmarksField,
+    ConfigsField,
+    FamiliesField,
+    plan_or_error,
+    selection_of,
+)
+from dashboard.ui.admin.base import BeginningAdmin
+
+
+class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """Two builds, a machine, what to measure, and how often."""
+
+    families = FamiliesField()
+    benchmarks = BenchmarksField()
+    configs = ConfigsField()
+
+    class Meta:
+        model = Comparison
+        fields = ("base", "new", "machine", "repeats", "label")
+        help_texts = {
+            "repeats": "Processes of each case on each build: with two or more, the spread "
+            "between them is known.",
+            "label": "Shown as the title; may be empty.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("base") and cleaned.get("base") == cleaned.get("new"):
+            self.add_error("new", f"Both sides are {cleaned['base']}: choose two builds.")
+        if not 1 <= (cleaned.get("repeats") or 0) <= MOST_REPEATS:
+            self.add_error("repeats", f"Choose 1 to {MOST_REPEATS}.")
+        if cleaned.get("machine"):
+            self.cases = plan_or_error(cleaned["machine"], cleaned)
+        return cleaned
+
+
+@admin.register(Comparison)
+class ComparisonAdmin(BeginningAdmin):
+    begins = "Measure both now"
+    form = CompareForm
+    list_display = ("__str__", "base", "new", "machine", "repeats", "created_by", "created_at")
+    list_filter = ("machine",)
+    search_fields = ("label", "base__label", "new__label")
+    list_select_related = ("base", "new", "machine", "created_by")
+    fields = ("base", "new", "machine", "families", "benchmarks", "configs", "repeats", "label")
+    compressed_fields = True
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """The two newest versions and the first machine, unless the address names them."""
+        newest = sorted(
+            TorchBuild.objects.filter(base=None), key=lambda build: version_order(build.version)
+        )[-2:]
+        asked: dict[str, Any] = super().get_changeform_initial_data(request)
+        sides = dict(zip(("base", "new"), newest, strict=False))
+        return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **asked}
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False  # what was measured stays as it was asked for
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(
+        self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool
+    ) -> None:
+        asked = form.cleaned_data
+        started = start_comparison(
+            base=asked["base"].label,
+            new=asked["new"].label,
+            machine=asked["machine"].key,
+            selection=selection_of(asked),
+            repeats=asked["repeats"],
+            user=cast(User, request.user),
+            label=asked["label"],
+        )
+        obj.pk = started.pk
+        obj.refresh_from_db()
+        cost = budget(form.cases, {}).expected_s * 2 * obj.repeats
+        messages.success(
+            request, f"Both builds are measured in turn, about {cost / 60:.0f} min of work."
+        )
+
+    def response_add(
+        self, request: HttpRequest, obj: Comparison, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        return redirect(obj)
+
+
+class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
+    """Two builds, and the case whose change is searched between them."""
+
+    metric = forms.ChoiceField(
+        choices=[(metric.key, metric.label) for metric in METRICS.values()], initial="latency_ms"
+    )
+
+    class Meta:
+        model = Bisection
+        fields = ("base", "new", "machine", "benchmark", "config", "metric")
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            asked = {name: cleaned[name] for name in self.Meta.fields}
+            if problem := why_not(Bisection(low=cleaned["base"], high=cleaned["new"], **asked)):
+                raise forms.ValidationError(problem)
+        return cleaned
+
+
+@admin.register(Bisection)
+class BisectionAdmin(BeginningAdmin):
+    begins = "Search now"
+    form = BisectForm
+    list_display = (
+        "__str__",
+        "state",
+        "low",
+        "high",
+        "machine",
+        "metric",
+        "created_by",
+        "created_at",
+    )
+    list_filter = ("state", "machine")
+    search_fields = ("benchmark__name", "base__label", "new__label")
+    list_select_related = (
+        "base",
+        "new",
+        "low",
+        "high",
+        "machine",
+        "benchmark",
+        "config",
+        "created_by",
+    )
+    fields = ("base", "new", "machine", "benchmark", "config", "metric")
+    compressed_fields = True
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Links of other pages name the benchmark and the config."""
+        asked: dict[str, Any] = super().get_changeform_initial_data(request)
+        case = {
+            "benchmark": Benchmark.objects.filter(name=asked.get("benchmark", "")).first(),
+            "config": Config.objects.filter(name=asked.get("config", "")).first(),
+        }
+        return {**asked, **{name: found for name, found in case.items() if found}}
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(
+        self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool
+    ) -> None:
+        asked = form.cleaned_data
+        started = start_bisection(
+            base=asked["base"].label,
+            new=asked["new"].label,
+            machine=asked["machine"].key,
+            benchmark=asked["benchmark"].name,
+            config=asked["config"].name,
+            metric=asked["metric"],
+            user=cast(User, request.user),
+        )
+        obj.pk = started.pk
+        obj.refresh_from_db()
+
+    def response_add(
+        self, request: HttpRequest, obj: Bisection, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        return redirect(obj)

@@ -1,0 +1,130 @@
+"""Bisections: searches between two builds for where one case changed, started, followed and
+cancelled.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Status
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
+from dashboard.catalog.selectors.lookups import only_machine
+from dashboard.comparisons.selectors import bisections as bisections_read
+from dashboard.comparisons.services.bisections import cancel_bisection, start_bisection
+from dashboard.models import Bisection
+from dashboard.ui.api.paging import Pages
+from dashboard.ui.api.parameters import Name, Text, one
+from dashboard.ui.api.schemas import Counts, Paged
+
+router = Router(auth=READ, tags=["bisections"])
+
+
+class BisectionFilter(FilterSchema):
+    state: Bisection.State | None = None
+    machine: Annotated[Name | None, FilterLookup("machine__key")] = None
+    benchmark: Annotated[Name | None, FilterLookup("benchmark__name")] = None
+
+
+class BisectionOut(Paged):
+    """The search for the pair of neighbouring builds between which one case changed. low, high:
+    where it stands, the newest build that is known to be like base and the oldest that is known to
+    be like new.
+    """
+
+    id: int
+    base: str = Field(alias="base.label")
+    new: str = Field(alias="new.label")
+    low: str = Field(alias="low.label")
+    high: str = Field(alias="high.label")
+    machine: str = Field(alias="machine.key")
+    benchmark: str = Field(alias="benchmark.name")
+    config: str = Field(alias="config.name")
+    metric: str
+    state: str = Field(description="running, found, inconclusive, failed or cancelled.")
+    message: str
+    created_by: str | None = Field(None, alias="created_by.username")
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class BisectionProgress(BisectionOut):
+    """steps: the builds that were measured, and which end each is like. builds_left: how many more
+    at most.
+    """
+
+    label: str
+    steps: list[dict[str, Any]]
+    commit_range: str
+    jobs: Counts = Field(alias="progress.counts")
+    is_active: bool
+    seconds_left: float | None = Field(alias="progress.seconds_left")
+    builds_left: int = Field(alias="progress.builds_left")
+
+    @staticmethod
+    def resolve_label(found: Bisection) -> str:
+        return str(found)
+
+    @staticmethod
+    def resolve_is_active(found: Bisection) -> bool:
+        return found.state == Bisection.State.RUNNING
+
+    @staticmethod
+    def resolve_commit_range(found: Bisection) -> str:
+        return bisections_read.commit_range(found)
+
+
+class Search(Schema):
+    """What changed between which builds."""
+
+    base: Name = Field(description="The older build; a version is enough where one build has it.")
+    new: Name
+    machine: Text = Field("", description="A key; may be left out where there is one machine.")
+    benchmark: Name
+    config: Name
+    metric: Name = Field("latency_ms", description="`passed`: where the case began to fail.")
+
+
+@router.get("bisections", response=list[BisectionOut])
+@paginate(Pages)
+def listing(request: HttpRequest, chosen: Query[BisectionFilter]) -> QuerySet[Bisection]:
+    """Searches, the newest first."""
+    return chosen.filter(bisections_read.listing())
+
+
+@router.post("bisections", response={201: BisectionProgress}, auth=ADD_RUN)
+def start(request: HttpRequest, asked: Search) -> Any:
+    """Begin a search; follow it at `GET bisections/{id}`."""
+    named = asked.model_dump(exclude={"machine"})
+    made = start_bisection(
+        **named, machine=only_machine(asked.machine).key, user=caller_of(request)
+    )
+    return Status(201, _progress(made.pk))
+
+
+@router.get("bisections/{int:pk}", response=BisectionProgress)
+def show(request: HttpRequest, pk: int) -> Bisection:
+    """One search and how far it is."""
+    return _progress(pk)
+
+
+@router.post("bisections/{int:pk}/cancel", response=BisectionProgress, auth=CHANGE_RUN)
+def cancel(request: HttpRequest, pk: int) -> Bisection:
+    """Stop a search that runs; what was measured stays."""
+    found = _one(pk)
+    if found.state == Bisection.State.RUNNING:
+        cancel_bisection(bisection=found)
+    return _progress(pk)
+
+
+def _one(pk: int) -> Bisection:
+    return one(bisections_read.listing(), "bisection", pk=pk)
+
+
+def _progress(pk: int) -> Bisection:
+    found = _one(pk)
+    found.progress = bisections_read.progress(found, timezone.now())  # type: ignore[attr-defined]  # BisectionProgress
+    return found

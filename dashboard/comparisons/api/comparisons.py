@@ -1,0 +1,212 @@
+"""Comparisons of two builds: started, followed, and what came of them."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Status
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
+from dashboard.catalog.core.plan import Selection, require_known
+from dashboard.catalog.selectors import lookups
+from dashboard.catalog.selectors.lookups import named_build, only_machine
+from dashboard.comparisons.core import gate as gating
+from dashboard.comparisons.core import upgrade_report
+from dashboard.comparisons.core.upgrade_answer import READ as OF_REPORT
+from dashboard.comparisons.core.upgrade_answer import report
+from dashboard.comparisons.selectors import comparisons as comparisons_read
+from dashboard.comparisons.services.comparisons import (
+    MOST_REPEATS,
+    REPEATS,
+    cancel_comparison,
+    measure_more,
+    start_comparison,
+)
+from dashboard.language.metrics import METRICS
+from dashboard.models import Comparison
+from dashboard.ui.api.paging import Pages
+from dashboard.ui.api.parameters import Name, Names, Text, one
+from dashboard.ui.api.schemas import Counts, Paged, Stopped, absolute
+
+router = Router(auth=READ, tags=["comparisons"])
+
+
+class ComparisonFilter(FilterSchema):
+    base: Annotated[Name | None, FilterLookup("base__label")] = None
+    new: Annotated[Name | None, FilterLookup("new__label")] = None
+    machine: Annotated[Name | None, FilterLookup("machine__key")] = None
+
+
+class ComparisonOut(Paged):
+    """Two builds measured in turn, process by process, on one machine under one library set."""
+
+    id: UUID = Field(alias="uuid")
+    label: str
+    base: str = Field(alias="base.label")
+    new: str = Field(alias="new.label")
+    machine: str = Field(alias="machine.key")
+    repeats: int = Field(description="Processes for each case and build.")
+    libraries: dict[str, str]
+    created_by: str | None = Field(None, alias="created_by.username")
+    created_at: datetime
+
+
+class ComparisonProgress(ComparisonOut):
+    state: str = Field(alias="progress.state", description="As a run's.")
+    jobs: Counts = Field(alias="progress.counts")
+    is_active: bool = Field(alias="progress.is_active")
+    seconds_left: float | None = Field(alias="progress.seconds_left")
+
+
+class Start(Schema):
+    """What to compare. Without models, families and benchmarks: the default selection of the
+    machine's size.
+    """
+
+    base: Name = Field(
+        description="A label of a build; a version is enough where one build has it."
+    )
+    new: Name
+    machine: Text = Field("", description="A key; may be left out where there is one machine.")
+    models: Names = []
+    families: Names = []
+    benchmarks: Names = []
+    configs: Names = []
+    repeats: int = Field(REPEATS, ge=1, le=MOST_REPEATS)
+    label: Text = Field("", max_length=200)
+
+
+class More(Schema):
+    repeats: int = Field(ge=1, le=MOST_REPEATS)
+
+
+class Gated(Schema):
+    metric: Names = list(gating.METRICS_OF_A_GATE)
+
+
+class GateOut(Schema):
+    """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
+
+    state: gating.State
+    exit_code: int
+    sentence: str
+    advice: str
+    processes_needed: int | None
+    regressions: list[dict[str, Any]]
+    unknown: list[dict[str, Any]]
+    improvements: list[dict[str, Any]]
+    unchanged: int
+    broken: list[str]
+    not_compared: list[dict[str, str]]
+    markdown: str
+    url: str
+
+
+class Answered(Schema):
+    """Every case in every metric, and the answer in words. address: of the page."""
+
+    question: str
+    answer: str
+    sentence: str
+    address: str
+    models: dict[str, dict[str, str]]
+    cases: list[dict[str, Any]]
+
+
+@router.get("comparisons", response=list[ComparisonOut])
+@paginate(Pages)
+def listing(request: HttpRequest, chosen: Query[ComparisonFilter]) -> QuerySet[Comparison]:
+    """Comparisons, the newest first."""
+    return chosen.filter(comparisons_read.listing())
+
+
+@router.post("comparisons", response={201: ComparisonProgress}, auth=ADD_RUN)
+def start(request: HttpRequest, asked: Start) -> Any:
+    """Measure two builds in turn; follow it at `GET comparisons/{id}`."""
+    machine = only_machine(asked.machine)
+    benchmarks = [*asked.benchmarks, *lookups.of_models(asked.models, machine)]
+    made = start_comparison(
+        base=named_build(asked.base, machine).label,
+        new=named_build(asked.new, machine).label,
+        machine=machine.key,
+        selection=Selection(tuple(asked.families), tuple(benchmarks), tuple(asked.configs)),
+        repeats=asked.repeats,
+        label=asked.label,
+        user=caller_of(request),
+    )
+    return Status(201, _progress(made))
+
+
+@router.get("comparisons/{uuid:uuid}", response=ComparisonProgress)
+def show(request: HttpRequest, uuid: UUID) -> Comparison:
+    """One comparison and how far it is."""
+    return _progress(_one(uuid))
+
+
+@router.get("comparisons/{uuid:uuid}/report", response=Answered)
+def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
+    """Should we upgrade, and what will it cost? From what has been measured so far."""
+    found = _one(uuid)
+    return upgrade_report.document(
+        report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found)
+    )
+
+
+@router.get("comparisons/{uuid:uuid}/report.md")
+def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
+    """The same as Markdown, for a pull request or a mail."""
+    found = _one(uuid)
+    answered = report(*comparisons_read.sides(found, OF_REPORT))
+    text = upgrade_report.markdown(answered, notes=upgrade_report.METHOD, **_titled(found))
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+@router.get("comparisons/{uuid:uuid}/gate", response=GateOut)
+def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, Any]:
+    """May this change go in? From what has been measured so far; `metric` may be given again."""
+    require_known("metric", chosen.metric, list(METRICS))
+    found = _one(uuid)
+    answered = gating.decide(
+        *comparisons_read.sides(found, {*gating.NEEDED, *chosen.metric}), chosen.metric
+    )
+    address = absolute(found.get_absolute_url())
+    text = gating.markdown(
+        answered,
+        base=str(found.base),
+        new=str(found.new),
+        machine=found.machine.key,
+        address=address,
+    )
+    return {**gating.document(answered), "markdown": text, "url": address}
+
+
+@router.post("comparisons/{uuid:uuid}/cancel", response=Stopped, auth=CHANGE_RUN)
+def cancel(request: HttpRequest, uuid: UUID) -> dict[str, int]:
+    """Cancel what has not ended."""
+    return {"jobs": cancel_comparison(comparison=_one(uuid))}
+
+
+@router.post("comparisons/{uuid:uuid}/more", response=ComparisonProgress, auth=ADD_RUN)
+def more(request: HttpRequest, uuid: UUID, asked: More) -> Comparison:
+    """Measure every case again on both builds, so that what is not known yet becomes known."""
+    found = _one(uuid)
+    measure_more(comparison=found, repeats=asked.repeats)
+    return _progress(found)
+
+
+def _one(uuid: UUID) -> Comparison:
+    return one(comparisons_read.listing(), "comparison", uuid=uuid)
+
+
+def _titled(found: Comparison) -> dict[str, str]:
+    return {"question": found.question, "address": absolute(found.get_absolute_url())}
+
+
+def _progress(found: Comparison) -> Comparison:
+    progress = comparisons_read.progress(found, timezone.now())
+    found.progress = progress  # type: ignore[attr-defined]  # ComparisonProgress reads it
+    return found

@@ -1,0 +1,54 @@
+"""One search between two builds: where it stands, what each step said, and the commits that are
+left.
+"""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from dashboard.comparisons.selectors import bisections
+from dashboard.comparisons.services.bisections import cancel_bisection
+from dashboard.language.metrics import METRICS
+from dashboard.models import Bisection
+from dashboard.ui.pages import parameters
+
+_PAGE_SIZE = 25
+may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
+
+
+def listing(request: HttpRequest) -> HttpResponse:
+    page = parameters.page(request, bisections.listing(), _PAGE_SIZE)
+    return render(request, "comparisons/bisections.html", {"page": page})
+
+
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """The page; htmx asks for it again every few seconds and takes its live part until the search
+    has ended.
+    """
+    found = get_object_or_404(bisections.listing(), pk=pk)
+    rows = bisections.rows(found)
+    context: dict[str, Any] = {
+        "bisection": found,
+        "metric": METRICS[found.metric],
+        "rows": rows,
+        "has_commits": any(row.build.git_sha for row in rows),
+        "range": bisections.commit_range(found),
+        "progress": bisections.progress(found, timezone.now()),
+        "is_active": found.state == Bisection.State.RUNNING,
+    }
+    return render(request, "comparisons/bisection.html", context)
+
+
+@require_POST
+@may_change_runs
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(Bisection, pk=pk)
+    if found.state == Bisection.State.RUNNING:
+        cancel_bisection(bisection=found)
+        messages.success(request, "The search is cancelled. A job that runs stops within seconds.")
+    return redirect("bisection", pk=pk)

@@ -1,0 +1,22 @@
+"""The addresses of comparisons and bisections."""
+
+from django.urls import path, re_path
+
+from dashboard.comparisons.pages import bisections, compare, comparisons
+
+urlpatterns = [
+    path("compare/", compare.show, name="compare"),
+    re_path(r"^compare/export\.(?P<form>csv|json|md)$", compare.export, name="compare_export"),
+    path("comparisons/", comparisons.listing, name="comparisons"),
+    path("comparisons/<uuid:uuid>/", comparisons.show, name="comparison"),
+    path("comparisons/<uuid:uuid>/cancel", comparisons.cancel, name="comparison_cancel"),
+    path("comparisons/<uuid:uuid>/more", comparisons.more, name="comparison_more"),
+    re_path(
+        r"^comparisons/(?P<uuid>[0-9a-f-]{36})/export\.(?P<form>csv|json|md)$",
+        comparisons.export,
+        name="comparison_export",
+    ),
+    path("bisections/", bisections.listing, name="bisections"),
+    path("bisections/<int:pk>/", bisections.show, name="bisection"),
+    path("bisections/<int:pk>/cancel", bisections.cancel, name="bisection_cancel"),
+]

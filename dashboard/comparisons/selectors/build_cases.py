@@ -1,0 +1,104 @@
+"""Every case as one build measured it at one place: from the rollup by build, and how the others
+failed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from dashboard.catalog.core.versions import version_order
+from dashboard.comparisons.selectors.versions import Tested, tested
+from dashboard.language.metrics import METRICS
+from dashboard.results.selectors.rollup import Case, Newest
+from dashboard.ui.locations import Place
+
+_CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
+           config.name, config.position"""
+# Of several benchmark versions the newest, of several library sets the one with the most processes;
+# of all devices.
+_LEVELS = f"""
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
+           {_CASE}, level.metric, level.value, level.count, level.job
+    FROM (
+        SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
+               sum(count) AS count, max(job::text) AS job,
+               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL) THEN exp(sum(log_mean * count) / sum(count)) END,
+                        sum(mean * count) / sum(count)) AS value
+        FROM dashboard_buildlevel
+        WHERE machine_id = %(machine)s AND build_id = %(build)s AND metric = ANY(%(metrics)s) AND track_id = %(track)s
+        GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
+    ) AS level
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
+    JOIN dashboard_config AS config ON config.id = level.config_id
+    ORDER BY benchmark.position, benchmark.name, config.position, config.name, level.metric,
+             level.benchmark_version DESC, level.count DESC
+"""  # noqa: S608 - made of constants
+_FAILED = f"""
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name)
+           {_CASE}, job.status, job.uuid::text
+    FROM dashboard_run AS run
+    JOIN dashboard_job AS job ON job.run_id = run.id
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = job.benchmark_id
+    JOIN dashboard_config AS config ON config.id = job.config_id
+    WHERE run.build_id = %(build)s AND run.machine_id = %(machine)s AND run.track_id = %(track)s
+          AND job.status NOT IN ('', 'pass')
+    ORDER BY benchmark.position, benchmark.name, config.position, config.name, job.planned_at DESC
+"""  # noqa: S608 - made of constants
+
+
+def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
+    """The cases of a build with its levels of ``metrics``; what only failed with its status word.
+    Two queries.
+    """
+    given: dict[str, Any] = {
+        "machine": place.machine.pk,
+        "track": place.track.pk,
+        "build": build,
+        "metrics": [*metrics],
+    }
+    found: dict[tuple[str, str], Case] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_LEVELS, given)
+        for *named, metric, value, _, job in cursor.fetchall():
+            case = _case(found, named)
+            case.newest[metric] = Newest(value, None, None, None, "pass", job, None)
+            case.latest = case.newest[metric]
+        cursor.execute(_FAILED, given)
+        for *named, status, job in cursor.fetchall():
+            case = _case(found, named)
+            case.latest = case.latest or Newest(None, None, None, None, status, job, None)
+    return list(found.values())
+
+
+def _case(found: dict[tuple[str, str], Case], named: Sequence[Any]) -> Case:
+    benchmark, family, mode, dtype, size, config, position = named
+    made = Case(benchmark, family, mode, dtype, size, config, position)
+    return found.setdefault((benchmark, config), made)
+
+
+def builds(place: Place) -> list[Tested]:
+    """What was measured at the place, the newest version first. One query."""
+    here = [
+        one for one in tested() if (one.machine, one.track) == (place.machine.pk, place.track.pk)
+    ]
+    return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
+
+
+# Asked metric by metric, each by the index: a place has thousands of series.
+_METRICS = """
+    SELECT metric FROM unnest(%(metrics)s::text[]) AS known (metric)
+    WHERE EXISTS (
+        SELECT FROM dashboard_series AS series
+        WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND series.metric = known.metric
+    )
+"""
+
+
+def metrics(place: Place) -> set[str]:
+    """The metrics that were measured at the place. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _METRICS, {"machine": place.machine.pk, "track": place.track.pk, "metrics": [*METRICS]}
+        )
+        return {metric for (metric,) in cursor.fetchall()}

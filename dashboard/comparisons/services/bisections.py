@@ -1,0 +1,304 @@
+"""Bisections: measure the middle build in turn with both ends until it is known which it is like,
+and go on there.
+
+docs/versions.md draws it. Everything that decides is in the database, so that any process may
+advance a search: the beat task every half minute, or a command that follows it.
+"""
+
+import structlog
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.catalog.core.plan import Case, PlanError
+from dashboard.catalog.core.versions import version_order
+from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
+from dashboard.comparisons.core.bisection import decide, ends_differ, middle
+from dashboard.comparisons.core.matching import Key, Measured
+from dashboard.comparisons.core.metric_effects import Part, judge_all, pooled
+from dashboard.comparisons.selectors.versions import Source, by_build
+from dashboard.comparisons.services.comparisons import (
+    common_libraries,
+    ensure_versions_track,
+    measure_in_turn,
+)
+from dashboard.language.metrics import METRICS
+from dashboard.models import Benchmark, Bisection, Config, Machine, Purpose, Run, TorchBuild
+from dashboard.runs.services.run_state import is_over
+from dashboard.runs.services.runs import cancel_run
+
+REPEATS = 2  # processes of each of the three builds in one round
+MOST_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
+PASSED = "passed"  # the metric of a search for where a case began to fail
+FOUND, INCONCLUSIVE, FAILED = (
+    Bisection.State.FOUND,
+    Bisection.State.INCONCLUSIVE,
+    Bisection.State.FAILED,
+)
+
+logger = structlog.get_logger(__name__)
+
+
+def start_bisection(
+    *,
+    base: str,
+    new: str,
+    machine: str,
+    benchmark: str,
+    config: str,
+    metric: str = "latency_ms",
+    user: AbstractBaseUser | None = None,
+) -> Bisection:
+    """Begin to search between two builds where one case changed. Raises PlanError: unknown names,
+    nothing between.
+    """
+    on = find_machine(machine)
+    bisection = Bisection(
+        base=named_build(base, on),
+        new=named_build(new, on),
+        machine=on,
+        metric=metric,
+        benchmark=find_named(Benchmark.objects.all(), "benchmark", "name", benchmark),
+        config=find_named(Config.objects.all(), "config", "name", config),
+        created_by_id=user.pk if user else None,
+    )
+    bisection.low, bisection.high = bisection.base, bisection.new
+    if problem := why_not(bisection):
+        raise PlanError(problem)
+    with transaction.atomic():
+        bisection.save()
+        _measure(bisection)
+    return bisection
+
+
+def why_not(bisection: Bisection) -> str:
+    """Why this search cannot begin; empty if it can. It need not be saved; low and high stand at
+    its ends.
+    """
+    base, new = bisection.base, bisection.new
+    if version_order(base.version) >= version_order(new.version):
+        return f"{base} is not older than {new}: give the older build first."
+    if bisection.metric not in METRICS:
+        return f"Unknown metric {bisection.metric!r}: one of {', '.join(METRICS)}."
+    if not between(bisection):
+        return f"No build lies between {base} and {new}: add some with `manage.py add_build`."
+    return ""
+
+
+def between(bisection: Bisection) -> list[TorchBuild]:
+    """The builds that may be measured next, oldest first: of the ends' own flavour, without
+    variants, and without those that could not be decided.
+    """
+    given_up = {
+        step["build"]
+        for step in bisection.steps
+        if step["verdict"] == "unknown" and step.get("given_up")
+    }
+    flavours = {_flavour(bisection.base), _flavour(bisection.new), ""}
+    channels = {bisection.base.channel, bisection.new.channel}
+    low, high = version_order(bisection.low.version), version_order(bisection.high.version)
+    found = TorchBuild.objects.filter(base=None, channel__in=channels)
+    inside = [
+        build
+        for build in found
+        if low < version_order(build.version) < high
+        and _flavour(build) in flavours
+        and build.label not in given_up
+    ]
+    return sorted(inside, key=lambda build: version_order(build.version))
+
+
+def _flavour(build: TorchBuild) -> str:
+    return build.label.partition("+")[2]
+
+
+def advance_all() -> int:
+    """Advance every search whose last round has ended; how many there are."""
+    running = list(
+        Bisection.objects.filter(state=Bisection.State.RUNNING).values_list("pk", flat=True)
+    )
+    for bisection_id in running:
+        advance(bisection_id=bisection_id)
+    return len(running)
+
+
+def advance(*, bisection_id: int) -> Bisection | None:
+    """One step, where the last round has ended: decide, narrow, measure more, or end. None: another
+    process has it.
+    """
+    with transaction.atomic():
+        locked = Bisection.objects.select_for_update(skip_locked=True, of=("self",))
+        related = ("base", "new", "low", "high", "machine", "benchmark", "config")
+        bisection = locked.select_related(*related).filter(pk=bisection_id).first()
+        if bisection is None or bisection.state != Bisection.State.RUNNING:
+            return bisection
+        if all(is_over(state) for state in bisection.runs.values_list("state", flat=True)):
+            _step(bisection)
+            bisection.save()
+        return bisection
+
+
+def cancel_bisection(*, bisection: Bisection) -> None:
+    """Stop the search; what was measured stays."""
+    with transaction.atomic():
+        _end(bisection, Bisection.State.CANCELLED, "Cancelled by a person.")
+        bisection.save()
+        for run in bisection.runs.all():
+            cancel_run(run=run)
+
+
+def _step(bisection: Bisection) -> None:
+    """1. Is there a change to search for? 2. Which end is the middle build like? 3. What is
+    left?
+    """
+    candidates = between(bisection)
+    candidate = middle(candidates)
+    measured = _measured(bisection, [bisection.base, candidate, bisection.new])
+    base, here, new = (measured[build.pk] for build in (bisection.base, candidate, bisection.new))
+    if base is None or new is None:
+        _end(
+            bisection,
+            FAILED,
+            f"{_missing(bisection, base)} brought no {bisection.metric}: its run says why.",
+        )
+        return
+    differ = ends_differ(base, new, METRICS[bisection.metric])
+    if differ is False:
+        _end(bisection, INCONCLUSIVE, f"The ends do not differ: {_change(base, new, bisection)}.")
+    elif differ is None and _rounds(bisection, candidate) >= MOST_ROUNDS:
+        _end(
+            bisection,
+            INCONCLUSIVE,
+            f"Whether the ends differ is not known: {_change(base, new, bisection)}.",
+        )
+    elif differ is None:
+        _measure(bisection)
+    else:
+        _narrow(bisection, candidate, base, here, new)
+
+
+def _narrow(
+    bisection: Bisection, candidate: TorchBuild, base: Part, here: Part | None, new: Part
+) -> None:
+    """Note what the candidate is like, move an end to it, and go on with what is left."""
+    decision = decide(base, here, new) if here else None
+    verdict = decision.verdict if decision else "unknown"
+    given_up = verdict == "unknown" and (
+        here is None or _rounds(bisection, candidate) >= MOST_ROUNDS
+    )
+    effect = judge_all([(base, here)], METRICS[bisection.metric])[0] if here else None
+    ratio = effect.ratio if effect and effect.ratio and effect.ratio.is_known else None
+    step = {
+        "build": candidate.label,
+        "verdict": verdict,
+        "given_up": given_up,
+        "repeats": here.n if here else 0,
+        "share": decision.share if decision else None,
+        "effect": ratio.percent if ratio else None,
+        "low": ratio.low if ratio else None,
+        "high": ratio.high if ratio else None,
+    }
+    bisection.steps = [*(one for one in bisection.steps if one["build"] != candidate.label), step]
+    if verdict == "like_base":
+        bisection.low = candidate
+    elif verdict == "like_new":
+        bisection.high = candidate
+    if between(bisection):
+        _measure(bisection)
+    else:
+        _conclude(bisection, base, new)
+
+
+def _conclude(bisection: Bisection, base: Part, new: Part) -> None:
+    skipped = [
+        step["build"]
+        for step in bisection.steps
+        if step.get("given_up") and _lies_inside(bisection, step["build"])
+    ]
+    gap = f" {', '.join(skipped)} between them could not be decided." if skipped else ""
+    change = _change(base, new, bisection)
+    _end(
+        bisection,
+        FOUND,
+        f"It changed between {bisection.low} and {bisection.high}: {change} from end to end.{gap}",
+    )
+
+
+def _lies_inside(bisection: Bisection, label: str) -> bool:
+    version = version_order(label)
+    return version_order(bisection.low.version) < version < version_order(bisection.high.version)
+
+
+def _change(base: Part, new: Part, bisection: Bisection) -> str:
+    [effect] = judge_all([(base, new)], METRICS[bisection.metric])
+    return effect.change.text
+
+
+def _missing(bisection: Bisection, base: Part | None) -> str:
+    return str(bisection.base if base is None else bisection.new)
+
+
+def _end(bisection: Bisection, state: Bisection.State, message: str) -> None:
+    bisection.state, bisection.message, bisection.finished_at = state, message, timezone.now()
+    logger.info("bisection ended", bisection=bisection.pk, state=str(state), why=message)
+
+
+def _rounds(bisection: Bisection, candidate: TorchBuild) -> int:
+    return int(bisection.runs.filter(build=candidate).count())
+
+
+def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, Part | None]:
+    """What each build measured for this search; None where it brought nothing."""
+    source = Source(
+        bisection.machine_id,
+        benchmark=bisection.benchmark_id,
+        config=bisection.config_id,
+        bisection=bisection.pk,
+    )
+    sides = by_build(source, [build.pk for build in builds], [bisection.metric])
+    key = Key(bisection.benchmark.name, bisection.config.name)
+    return {build: _part(side.get(key), bisection.metric) for build, side in sides.items()}
+
+
+def _part(measured: Measured | None, metric: str) -> Part | None:
+    """How often it passed and failed, where that is what is searched; else its values."""
+    if measured is None:
+        return None
+    parts = measured.parts.get(metric, [])
+    if metric == PASSED:
+        passes, failures = sum(part.n for part in parts), sum(measured.failures.values())
+        share = passes / (passes + failures)
+        return Part(1, (), None, passes + failures, float(not failures), float(bool(passes)), share)
+    return pooled(parts) if parts else None
+
+
+def _measure(bisection: Bisection) -> None:
+    """One round: both ends and the middle build in turn, under the newest libraries that the ends
+    take.
+    """
+    machine: Machine = bisection.machine
+    builds = [bisection.base, middle(between(bisection)), bisection.new]
+    libraries = common_libraries([bisection.base, bisection.new], machine)
+    request = {
+        "families": [],
+        "benchmarks": [bisection.benchmark.name],
+        "configs": [bisection.config.name],
+        "measure": {},
+    }
+    runs = [
+        Run(
+            label=f"Bisection of {bisection.benchmark} {bisection.config}: {build}",
+            purpose=Purpose.BISECTION,
+            build=build,
+            machine=machine,
+            track=ensure_versions_track(),
+            bisection=bisection,
+            request=request,
+            libraries=libraries,
+            created_by_id=bisection.created_by_id,
+        )
+        for build in builds
+    ]
+    case = Case(bisection.benchmark.name, bisection.config.name)
+    seed = bisection.pk * 1000 + bisection.runs.count()
+    measure_in_turn(runs, [case], REPEATS, now=timezone.now(), seed=seed, measure={})

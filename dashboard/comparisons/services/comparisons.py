@@ -1,0 +1,232 @@
+"""Comparisons of two builds: both measured in turn, process by process, under one library set."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.catalog.core.pins import ALWAYS, PinError, needs_bridge, newest_set, shared_set
+from dashboard.catalog.core.plan import Case, PlanError, Selection, budget
+from dashboard.catalog.selectors.lookups import find_machine, named_build
+from dashboard.models import (
+    Benchmark,
+    Comparison,
+    Config,
+    InstalledEnvironment,
+    Job,
+    Machine,
+    Purpose,
+    Run,
+    TorchBuild,
+    Track,
+)
+from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.services.partitions import ensure_partitions
+from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
+
+TRACK = "versions"
+REPEATS = 3  # processes per case and build, unless told otherwise
+MOST_REPEATS = 20
+# Between two jobs' planned times, which order them (services/dispatch.py)
+STEP = timedelta(microseconds=1)
+
+
+def start_comparison(
+    *,
+    base: str,
+    new: str,
+    machine: str,
+    selection: Selection,
+    repeats: int = REPEATS,
+    user: AbstractBaseUser | None = None,
+    libraries: Mapping[str, str] | None = None,
+    label: str = "",
+) -> Comparison:
+    """Plan both builds' runs and send their jobs once the transaction is through.
+
+    base, new: labels of builds; a version is enough where one build has it. libraries: None: the
+    newest set that both builds take. Raises PlanError: unknown names, one build twice, nothing to
+    measure.
+    """
+    on = find_machine(machine)
+    old, fresh = named_build(base, on), named_build(new, on)
+    if old == fresh:
+        raise PlanError(f"Both sides are {old}: choose two builds.")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    cases = plan_run(machine=machine, selection=selection)
+    comparison = Comparison(
+        label=label,
+        base=old,
+        new=fresh,
+        machine=on,
+        repeats=repeats,
+        created_by_id=user.pk if user else None,
+        libraries=common_libraries([old, fresh], on) if libraries is None else dict(libraries),
+        request={
+            "families": [*selection.families],
+            "benchmarks": [*selection.benchmarks],
+            "configs": [*selection.configs],
+            "measure": {},
+        },
+    )
+    with transaction.atomic():
+        comparison.save()
+        _measure(comparison, cases, repeats)
+    return comparison
+
+
+def measure_more(*, comparison: Comparison, repeats: int) -> None:
+    """Measure every case again on both builds, so that what is not known yet becomes known. Raises
+    PlanError.
+    """
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    asked = comparison.request
+    selection = Selection(
+        *(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs"))
+    )
+    with transaction.atomic():
+        _measure(comparison, plan_run(machine=comparison.machine.key, selection=selection), repeats)
+        comparison.repeats += repeats
+        comparison.save(update_fields=["repeats"])
+
+
+def cancel_comparison(*, comparison: Comparison) -> int:
+    """Cancel what has not ended; how many jobs."""
+    return sum(cancel_run(run=run) for run in comparison.runs.all())
+
+
+def expected_s(*, machine: str, selection: Selection, repeats: int) -> float:
+    """How long a comparison takes, roughly. Raises PlanError."""
+    return budget(plan_run(machine=machine, selection=selection), {}).expected_s * 2 * repeats
+
+
+def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str, str]:
+    """The newest library set that these builds take, so that only torch differs.
+
+    An adopted environment of the machine is what it is: the others are made with its libraries.
+    Empty (each build's own) where adopted ones differ, or the table of pins knows no set.
+    """
+    bases = [build.base or build for build in builds]
+    adopted = InstalledEnvironment.objects.filter(
+        build__in=bases, worker__machine=machine, adopted=True
+    )
+    sets = [
+        {name: has[name] for name in ALWAYS if name in has}
+        for has in adopted.values_list("libraries", flat=True)
+    ]
+    if sets:
+        return sets[0] if all(one == sets[0] for one in sets) else {}
+    try:
+        return shared_set(*(build.version for build in builds))
+    except PinError:
+        return {}
+
+
+def own_libraries(comparison: Comparison) -> dict[str, str]:
+    """The new build's own newest libraries where they are not those of the comparison: what a
+    bridge is measured under.
+
+    Empty where there is nothing to bridge: they are the same, or an adopted environment is what it
+    is.
+    """
+    new = comparison.new.base or comparison.new
+    on_machine = {"worker__machine": comparison.machine, "adopted": True}
+    if (
+        not comparison.libraries
+        or InstalledEnvironment.objects.filter(build=new, **on_machine).exists()
+    ):
+        return {}
+    try:
+        own = newest_set(new.version)
+    except PinError:
+        return {}
+    return own if needs_bridge(comparison.libraries, own) else {}
+
+
+def ensure_versions_track() -> Track:
+    """The track of builds side by side: no schedule follows it, detection does not read it."""
+    defaults = {"kind": Track.Kind.VERSIONS, "label": "Builds side by side"}
+    return Track.objects.get_or_create(key=TRACK, defaults=defaults)[0]
+
+
+def _measure(comparison: Comparison, cases: Sequence[Case], repeats: int) -> None:
+    """A run for each build, their jobs in turn; a third one bridges a change of libraries
+    (`own_libraries`).
+    """
+    sides = [(comparison.base, comparison.libraries), (comparison.new, comparison.libraries)]
+    if own := own_libraries(comparison):
+        sides.append((comparison.new, own))
+    made = [
+        Run(
+            label=f"{comparison}: {build}{', its own libraries' if libraries == own else ''}"[:200],
+            purpose=Purpose.MANUAL,
+            build=build,
+            machine=comparison.machine,
+            track=ensure_versions_track(),
+            comparison=comparison,
+            request=comparison.request,
+            libraries=libraries,
+            created_by_id=comparison.created_by_id,
+        )
+        for build, libraries in sides
+    ]
+    measure = comparison.request["measure"]
+    measure_in_turn(
+        made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure
+    )
+
+
+def measure_in_turn(
+    runs: Sequence[Run],
+    cases: Sequence[Case],
+    repeats: int,
+    *,
+    now: datetime,
+    seed: int,
+    measure: Mapping[str, Any],
+) -> None:
+    """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a
+    transaction.
+    """
+    benchmarks = {
+        b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})
+    }
+    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
+    for run in runs:
+        run.save()
+    ensure_partitions(moments=[now])
+    order = in_turn(cases, len(runs), repeats, random.Random(seed))  # noqa: S311 - no secret
+    jobs = [
+        plan_job(
+            runs[side],
+            place,
+            benchmarks[case.benchmark],
+            configs[case.config],
+            now + place * STEP,
+            measure,
+        )
+        for place, (case, side) in enumerate(order)
+    ]
+    Job.objects.bulk_create(line_up(jobs), batch_size=500)
+    transaction.on_commit(dispatch)
+
+
+def in_turn(
+    cases: Sequence[Case], sides: int, repeats: int, rng: random.Random
+) -> Iterator[tuple[Case, int]]:
+    """(case, number of the side), repeat by repeat, the sides of a case next to each other.
+
+    Which side goes first is drawn for each case and alternates from repeat to repeat: what drifts
+    with time (a machine that warms up, other load) meets both sides alike.
+    """
+    orders = [rng.sample(range(sides), sides) for _ in cases]
+    for repeat in range(repeats):
+        for case, order in zip(cases, orders, strict=True):
+            for side in order if repeat % 2 == 0 else reversed(order):
+                yield case, side

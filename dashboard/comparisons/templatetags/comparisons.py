@@ -1,0 +1,106 @@
+"""What pages of comparisons draw and say. Free of styles and scripts, as every mark-up of the
+site.
+"""
+
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard.comparisons.core.matching import Row
+from dashboard.comparisons.core.metric_effects import Effect
+from dashboard.comparisons.core.ratios import Ratio
+from dashboard.comparisons.core.upgrade_answer import Summary
+from dashboard.language import wording
+from dashboard.language.metrics import Metric
+from dashboard.language.wording import quantity
+
+register = template.Library()
+
+_SIGNS = {"better": "▲", "worse": "▼", "same": "=", "unknown": "?"}
+_NOT_KNOWN = "not known yet"
+_BOTH_WAYS = 2  # percentages of an interval that says by itself that better and worse are possible
+
+
+@register.simple_tag
+def whisker(of: Effect | Summary | None, reach: float) -> SafeString | str:
+    """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
+    beside it says it.
+    """
+    ratio: Ratio | None = of.ratio if of else None
+    if of is None or ratio is None:
+        return ""
+    scale = 100 / reach
+    low, high = (max(-100.0, min(100.0, end * scale)) for end in (ratio.low, ratio.high))
+    middle = max(-100.0, min(100.0, ratio.percent * scale))
+    return format_html(
+        '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" '
+        'aria-hidden="true"'
+        ' focusable="false"><line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
+        '<rect class="reach" x="{}" y="5" width="{}" height="4"/>'
+        '<rect class="middle" x="{}" y="1" width="4" height="12"/></svg>',
+        of.verdict,
+        *(f"{number:.1f}" for number in (low, max(high - low, 0.5), middle - 2)),
+    )
+
+
+@register.simple_tag
+def effect(of: Effect | Summary | None) -> SafeString | str:
+    """A change with its interval and a sign for its verdict: the second cue beside colour."""
+    if of is None or of.change is None:
+        return "–"
+    change, _, interval = of.change.text.partition(" (")
+    if of.verdict == "same":
+        change, interval = "the same", f"{change}, {interval}" if interval else ""
+    more = format_html(" <small>({}</small>", interval) if interval else ""
+    is_said = of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS
+    said = format_html(" <small>{}</small>", _NOT_KNOWN) if is_said else ""
+    return format_html(
+        '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> '
+        "{}</span>{}{}</span>",
+        of.change.tone,
+        _SIGNS[of.verdict],
+        change,
+        more,
+        said,
+    )
+
+
+@register.simple_tag
+def move(base: object, new: object) -> SafeString:
+    """What a comparison asks, as a heading in which the two sides stand out."""
+    words = [format_html('<span class="sides">{}</span>', one) for one in wording.MOVE]
+    return format_html("{} {} {} {}{}", words[0], base, words[1], new, words[2])
+
+
+@register.simple_tag
+def bare(of: Effect | None) -> str:
+    """A change in words without its interval, for columns that explain another one."""
+    return of.change.text.partition(" (")[0] if of else "–"
+
+
+@register.simple_tag
+def processes(row: Row) -> str:
+    """How many processes measured each side."""
+    base, new = row.effect.base.n, row.effect.new.n
+    return f"{base} and {new}" if base != new else f"{base} each"
+
+
+@register.simple_tag(takes_context=True)
+def side_value(context: template.Context, row: Row, side: str) -> str:
+    """One side's value in the table's metric."""
+    return quantity(context["table"].metric, row.effect.levels[side == "new"])
+
+
+@register.simple_tag
+def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
+    """How the build of one step of a bisection differs from base, with its interval; empty before
+    its first step.
+    """
+    told = (
+        wording.effect(metric, step["effect"], step["low"], step["high"], "percent")
+        if step
+        else None
+    )
+    return told.text if told else ""

@@ -1,0 +1,336 @@
+"""Alerts for the made-up history of services/generated.py: what the detector finds in it, in every
+state of triage.
+
+The change points are real finds of dashboard/detection; states, causes, confirmations and remarks
+are made up.
+"""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from dashboard.alerts.services.describing import describe
+from dashboard.detection import VERSION, ChangePoint, Point, Settings, find_change_points
+from dashboard.language.metrics import METRICS
+from dashboard.models import (
+    Alert,
+    AlertEvent,
+    AlertGroup,
+    AlertState,
+    Cause,
+    Confirmation,
+    Datum,
+    Direction,
+    Job,
+    JobState,
+    Kind,
+    Purpose,
+    Run,
+    RunState,
+    Series,
+    Status,
+    TorchBuild,
+)
+from dashboard.results.selectors.trend import Known
+from dashboard.ui.charts import Line
+
+JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
+MOST_SERIES = 600  # a larger history is for speed, not for more alerts
+MOST_GROUPS = 24
+PAIRS = 6
+# The states that a group has gone through; the newest group first
+LIVES: tuple[tuple[AlertState, ...], ...] = (
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED),
+    (AlertState.SUSPECTED,),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.ACKNOWLEDGED),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.NOT_REPRODUCED),
+    (
+        AlertState.SUSPECTED,
+        AlertState.CONFIRMING,
+        AlertState.CONFIRMED,
+        AlertState.ACKNOWLEDGED,
+        AlertState.FIXED,
+    ),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.INCONCLUSIVE),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.RECOVERED),
+    (AlertState.SUSPECTED, AlertState.CONFIRMING, AlertState.CONFIRMED, AlertState.INVALID),
+)
+REMARKS = {
+    AlertState.SUSPECTED: "The detector is sure of a new level.",
+    AlertState.CONFIRMING: "Both builds are measured again, in turn.",
+    AlertState.CONFIRMED: f"It is there again in {PAIRS} pairs.",
+    AlertState.NOT_REPRODUCED: f"Measured side by side in {PAIRS} pairs, the builds do not differ.",
+    AlertState.INCONCLUSIVE: "12 pairs did not decide it.",
+    AlertState.RECOVERED: "The series is back at its old level.",
+    AlertState.ACKNOWLEDGED: "Known; the fusion heuristics changed in this build.",
+    AlertState.FIXED: "Reverted upstream.",
+    AlertState.INVALID: "The machine was shared that night.",
+}
+CLOSED = {AlertState.FIXED, AlertState.INVALID, AlertState.NOT_REPRODUCED, AlertState.RECOVERED}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A change of one series, and what is needed to tell it."""
+
+    series: Series
+    line: Line
+    change: ChangePoint
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.line.at_ms[self.change.index] / 1000, UTC)
+
+    @property
+    def eager(self) -> bool:
+        return self.series.config.name == "eager"
+
+    @property
+    def base(self) -> str:
+        return self.line.build[max(self.change.index - 1, 0)]
+
+    @property
+    def new(self) -> str:
+        return self.line.build[self.change.index]
+
+    @property
+    def direction(self) -> Direction:
+        worse = (self.change.effect > 0) == METRICS[self.series.metric].lower_is_better
+        return Direction.REGRESSION if worse else Direction.IMPROVEMENT
+
+
+def generate_alerts(*, machine: str) -> int:
+    """Judge the history of ``machine`` and write what is found as groups; how many.
+
+    1. the detector judges each series; 2. what changed at one build, in eager or in what is
+       compiled, makes one
+    group; 3. groups get a life, newest first.
+    """
+    builds = {
+        build.label: build
+        for build in TorchBuild.objects.filter(runs__machine__key=machine).distinct()
+    }
+    grouped: dict[tuple[str, bool], list[Found]] = defaultdict(list)
+    for found in _judged(machine):
+        grouped[found.new, found.eager].append(found)
+    newest = sorted(grouped.values(), key=lambda changes: changes[0].at, reverse=True)[:MOST_GROUPS]
+    lives = {worse: cycle(LIVES) for worse in (False, True)}  # apart, so that both have every state
+    for changes in newest:
+        worse = any(one.direction == Direction.REGRESSION for one in changes)
+        _write_group(changes, next(lives[worse]), builds)
+    return len(newest)
+
+
+def _judged(machine: str) -> list[Found]:
+    """Every change that the detector finds at a new build; the generated outliers are left
+    aside.
+    """
+    chosen = Series.objects.filter(machine__key=machine, metric__in=JUDGED, count__gt=0)
+    found = []
+    for series in chosen.select_related("benchmark", "config", "machine", "track").order_by("pk")[
+        :MOST_SERIES
+    ]:
+        for line in Known([series]).lines([series]):
+            good = np.flatnonzero(~np.isnan(line.value))
+            changes = find_change_points(
+                [_point(line, int(index)) for index in good], _settings(series.metric)
+            )
+            # Two that were refined to one point are one
+            by_index = {change.index: change for change in changes}
+            told = [Found(series, line, _placed(change, good)) for change in by_index.values()]
+            found += [one for one in told if one.base != one.new]
+    return found
+
+
+def _settings(metric: str) -> Settings:
+    return Settings(METRICS[metric].threshold_percent, "continuous")
+
+
+def _point(line: Line, index: int) -> Point:
+    low, high = (
+        None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index])
+    )
+    return Point(float(line.value[index]), low, high, index)
+
+
+def _placed(change: ChangePoint, good: np.ndarray[Any, Any]) -> ChangePoint:
+    """The change with its indices counted among all data of the line, failures included."""
+    return ChangePoint(
+        **{**asdict(change), "index": int(good[change.index]), "seen_at": int(good[change.seen_at])}
+    )
+
+
+def _write_group(
+    changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]
+) -> None:
+    first = max(
+        changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.change.effect))
+    )
+    group = AlertGroup.objects.create(
+        state=life[-1],
+        cause=Cause.EAGER
+        if first.eager
+        else Cause.COMPILER
+        if AlertState.CONFIRMED in life
+        else Cause.UNKNOWN,
+        evidence=_evidence(eager=first.eager, confirmed=AlertState.CONFIRMED in life),
+        machine=first.series.machine,
+        track=first.series.track,
+        base=builds[first.base],
+        new=builds[first.new],
+    )
+    told_at = first.at + timedelta(hours=2)
+    AlertGroup.objects.filter(pk=group.pk).update(
+        created_at=told_at, closed_at=told_at + timedelta(days=1) if life[-1] in CLOSED else None
+    )
+    alerts = Alert.objects.bulk_create(_alert(one, group) for one in changes)
+    describe(groups=[group])
+    _write_life(group, life, told_at)
+    if len(life) > 1:
+        _confirm(alerts[changes.index(first)], first, life[-1], builds)
+
+
+def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
+    if eager:
+        return [
+            {
+                "fact": "eager control",
+                "says": "Eager moved as much as what is compiled.",
+                "supports": "eager",
+            }
+        ]
+    control = {
+        "fact": "eager control",
+        "says": "Eager, measured in the same processes, did not move.",
+    }
+    if not confirmed:
+        return [control | {"supports": "unknown"}]
+    code = (
+        "The kernels differ between the two builds, in each of two cold compiles; the "
+        "wrapper is the same."
+    )
+    return [
+        {"fact": "generated code", "says": code, "supports": "compiler"},
+        control | {"supports": "compiler"},
+        {
+            "fact": "environment",
+            "says": "Driver, Triton and the model libraries are the same.",
+            "supports": "compiler",
+        },
+    ]
+
+
+def _alert(one: Found, group: AlertGroup) -> Alert:
+    change, line = one.change, one.line
+    metric = METRICS[one.series.metric]
+    values = line.value[max(change.index - 40, 0) : change.seen_at + 1]
+    decision = {
+        "settings": asdict(_settings(metric.key)),
+        "verdict": asdict(change),
+        "points": values[~np.isnan(values)].tolist(),
+    }
+    return Alert(
+        group=group,
+        series=one.series,
+        kind=Kind.DRIFT if change.cause == "drift" else Kind.STEP,
+        direction=one.direction,
+        job_id=line.job[change.index],
+        planned_at=one.at,
+        seen_at=datetime.fromtimestamp(line.at_ms[change.seen_at] / 1000, UTC),
+        base=group.base,
+        new=group.new,
+        effect=change.effect,
+        low=change.effect_low,
+        high=change.effect_high,
+        unit=change.unit,
+        false_alarm_share=1 - change.sure,
+        detector_version=str(VERSION),
+        decision=decision,
+    )
+
+
+def _write_life(group: AlertGroup, life: Sequence[AlertState], at: datetime) -> None:
+    events = AlertEvent.objects.bulk_create(
+        AlertEvent(
+            group=group, action="state" if number else "opened", state=state, text=REMARKS[state]
+        )
+        for number, state in enumerate(life)
+    )
+    for number, event in enumerate(events):
+        event.at = at + timedelta(hours=3 * number)  # auto_now_add has set it to now
+        event.considered_at = event.at  # nobody is told of what is made up
+    AlertEvent.objects.bulk_update(events, ["at", "considered_at"])
+
+
+def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, TorchBuild]) -> None:
+    """The confirmation with its runs and data: pairs around the two levels, or around one that did
+    not reproduce.
+    """
+    running = state == AlertState.CONFIRMING
+    done = {AlertState.NOT_REPRODUCED: "not_reproduced", AlertState.INCONCLUSIVE: "inconclusive"}
+    alert.confirmation = "" if running else done.get(state, "confirmed")
+    alert.save(update_fields=["confirmation"])
+    rng = np.random.default_rng(alert.pk)
+    order = [arm for _ in range(PAIRS) for arm in rng.permutation(["base", "new"])]
+    confirmation = Confirmation.objects.create(
+        group=alert.group,
+        order=order,
+        state=Confirmation.State.RUNNING if running else Confirmation.State.DONE,
+    )
+    confirmation.alerts.add(alert)
+    share = 0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
+    before = found.line.value[: found.change.index]
+    level = float(np.median(before[~np.isnan(before)]))
+    for number, arm in enumerate(order[: PAIRS if running else None]):
+        value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
+        at = found.at + timedelta(hours=3, minutes=3 * number)
+        _write_process(
+            confirmation, found.series, builds[found.new if arm == "new" else found.base], value, at
+        )
+
+
+def _write_process(
+    confirmation: Confirmation, series: Series, build: TorchBuild, value: float, at: datetime
+) -> None:
+    run = Run.objects.create(
+        label="Confirmation, generated",
+        purpose=Purpose.CONFIRMATION,
+        state=RunState.COMPLETED,
+        machine=series.machine,
+        track=series.track,
+        build=build,
+        confirmation=confirmation,
+        finished_at=at,
+    )
+    Run.objects.filter(pk=run.pk).update(created_at=at)
+    job = Job.objects.create(
+        uuid=uuid.uuid4(),
+        run=run,
+        benchmark=series.benchmark,
+        config=series.config,
+        state=JobState.DONE,
+        status=Status.PASS,
+        planned_at=at,
+        claimed_at=at,
+        finished_at=at + timedelta(seconds=38),
+    )
+    Datum.objects.create(
+        series=series,
+        job=job,
+        planned_at=at,
+        build=build,
+        purpose=Purpose.CONFIRMATION,
+        status=Status.PASS,
+        value=value,
+        low=value * 0.997,
+        high=value * 1.003,
+        count=30,
+    )

@@ -1,0 +1,118 @@
+"""What `make up` needs in the database: a machine, a track, a worker, an account, a schedule and a
+first run.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.catalog.core.hardware import Hardware
+from dashboard.catalog.services.machines import ensure_machine
+from dashboard.models import Machine, Run, TorchBuild, Track, Worker
+from dashboard.runs.services.fleet import (
+    add_worker,
+    renew_token,
+    sync_build,
+    sync_catalog,
+    worker_of_token,
+)
+from dashboard.runs.services.partitions import ensure_coming_partitions
+from dashboard.runs.services.runs import trigger_run
+from dashboard.runs.services.schedules import ensure_nightly
+
+TRACK, WORKER, ADMIN = "local", "local", "admin"
+# Half of the usual: everything has a first point within 20 minutes on two cores
+FIRST_RUN = {"budget_s": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSetup:
+    """What was made. The two secrets are None where they existed already: they are known only when
+    made.
+    """
+
+    machine: str
+    build: str
+    admin_password: str | None
+    worker_token: str | None
+    first_run: int | None
+
+
+def setup_local(
+    *,
+    hardware: Hardware,
+    catalog: Mapping[str, Any],
+    build: Mapping[str, Any],
+    worker_token: str,
+    with_runs: bool = True,
+) -> LocalSetup:
+    """Make what is missing, and follow the installed build and the suite's catalog; nothing a
+    person set is changed.
+
+    worker_token: the token that the worker would use; it gets a new one where the site does not
+        know it.
+    with_runs: also the nightly schedule and a first run. Raises CatalogError, PlanError.
+    """
+    ensure_coming_partitions(now=timezone.now())
+    with transaction.atomic():
+        sync_catalog(catalog=catalog, retire=True)
+        installed = sync_build(build=build)
+        machine, track = ensure_machine(hardware), follow(installed)
+        if with_runs:
+            ensure_nightly(machine=machine, track=track)
+        return LocalSetup(
+            machine=machine.key,
+            build=installed.label,
+            admin_password=ensure_admin(),
+            worker_token=ensure_worker(machine, worker_token),
+            first_run=ensure_first_run(machine, track, installed) if with_runs else None,
+        )
+
+
+def follow(build: TorchBuild) -> Track:
+    """The track of whatever torch is installed here."""
+    defaults = {"build": build, "label": "The torch installed here"}
+    return Track.objects.update_or_create(
+        key=TRACK, defaults={"build": build}, create_defaults=defaults
+    )[0]
+
+
+def ensure_admin() -> str | None:
+    """The password of a new admin account; None when somebody can sign in to the admin already."""
+    accounts = get_user_model().objects
+    if accounts.filter(is_superuser=True).exists():
+        return None
+    password = secrets.token_urlsafe(12)
+    accounts.create_superuser(username=ADMIN, email="", password=password)
+    return password
+
+
+def ensure_worker(machine: Machine, token: str) -> str | None:
+    """The new token of the local worker; None when `token` is one that the site knows."""
+    owner = worker_of_token(token) if token else None
+    if owner is not None:
+        return None
+    worker = Worker.objects.filter(name=WORKER).first()
+    if worker is None:
+        return add_worker(name=WORKER, machine=machine)[1]
+    worker.machine = machine
+    worker.save(update_fields=["machine"])
+    return renew_token(worker=worker)
+
+
+def ensure_first_run(machine: Machine, track: Track, build: TorchBuild) -> int | None:
+    """The first run of this machine, of its default selection; None when there has been one."""
+    if Run.objects.filter(machine=machine).exists():
+        return None
+    return trigger_run(
+        build=build.label,
+        machine=machine.key,
+        track=track.key,
+        label="First run",
+        measure=FIRST_RUN,
+    ).pk

@@ -1,0 +1,196 @@
+"""Plays a recorded history: results that one machine wrote one after the other, as if its worker
+measured them now.
+
+Each result is taken when it was measured, in that order:
+
+1. One of a round triggers a run on its build, as a schedule does, and lands as that run's job. One
+   with the purpose
+   `confirmation` answers the next job that a confirmation has planned of its case on its build;
+       where none waits it is
+   passed over.
+2. After each one the site does what it always does: it judges, measures again, concludes. What is
+   told follows from the numbers alone; the clock of all of it is the recorded one.
+3. After the last one the worker is gone. What a confirmation still waits for ends as on a site
+   where nobody measures any more: when its patience is over.
+
+It is one transaction: a history is played whole or not at all, and no worker is asked for jobs that
+are answered.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from dashboard.alerts.services import concluding, confirming, detecting
+from dashboard.catalog.services.machines import ensure_machine
+from dashboard.language.contracts import Refused
+from dashboard.models import (
+    AlertEvent,
+    AlertGroup,
+    Confirmation,
+    Job,
+    JobState,
+    Purpose,
+    Result,
+    Run,
+    TorchBuild,
+    Track,
+    Worker,
+)
+from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result, unpack
+from dashboard.results.services.imports import Source, build_of, machine_of
+from dashboard.results.services.store import Landing, land
+from dashboard.runs.services.run_state import WAITING, refresh_runs
+from dashboard.runs.services.runs import trigger_run
+
+HAPPENED = (  # what the services note by the clock on the wall
+    (Run, "created_at"),
+    (Run, "finished_at"),
+    (Result, "received_at"),
+    (AlertGroup, "created_at"),
+    (AlertGroup, "closed_at"),
+    (AlertEvent, "at"),
+    (Confirmation, "finished_at"),
+)
+
+
+def play_history(*, key: str, sources: Iterable[Source]) -> int:
+    """Play one history on a track of its own, named `key`; how many results landed, 0 where it was
+    played before.
+
+    Raises Refused: a result breaks the contract; PlanError: the catalog lacks its benchmark or
+    config.
+    """
+    if Run.objects.filter(track__key=key).exists():
+        return 0
+    recorded = sorted(map(_read, sources), key=lambda one: one.result.started_at)
+    if not recorded:
+        raise Refused(
+            "it holds no result. Put result files of the suite in it (.json, .jsonl.gz), or "
+            "leave it out"
+        )
+    with transaction.atomic():
+        return _Player(key, recorded).play()
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """A result as it was written, checked and read."""
+
+    document: dict[str, Any]
+    result: ResultDocument
+
+
+def _read(source: Source) -> _Recorded:
+    """Raises Refused."""
+    try:
+        document = parse_json(unpack(source.body, settings.RESULT_LIMIT_BYTES))
+        return _Recorded(document, parse_result(document))
+    except Refused as error:
+        raise Refused(f"{source.name}: {error}") from None
+
+
+class _Player:
+    """One history, and the worker, machine and track that it is played on."""
+
+    def __init__(self, key: str, recorded: Sequence[_Recorded]) -> None:
+        self.recorded = recorded
+        self.ends = recorded[-1].result.finished_at
+        self.began = timezone.now()
+        self.machine = ensure_machine(machine_of(recorded[0].result))
+        self.track, _ = Track.objects.get_or_create(
+            key=key, defaults={"label": "A recorded history"}
+        )
+        self.worker = Worker.objects.create(name=key, machine=self.machine, last_seen=self.ends)
+
+    def play(self) -> int:
+        """How many results landed."""
+        landed = sum(self._take(one) for one in self.recorded)
+        concluding.advance_all(now=self.ends + confirming.PATIENCE + timedelta(seconds=1))
+        self._date(self.ends)
+        self.worker.delete()  # else it would be told that it fell silent
+        return landed
+
+    def _take(self, one: _Recorded) -> bool:
+        """Land one result, and have the site act on it; False where nothing waits for it."""
+        result = one.result
+        build = build_of(result)
+        is_round = result.job["purpose"] != Purpose.CONFIRMATION
+        job = self._round(result, build) if is_round else self._waiting(result, build)
+        if job is None:
+            return False
+        self._land(job, one)
+        self._date(result.finished_at)
+        detecting.detect_due()
+        concluding.advance_all(now=result.finished_at)
+        confirming.start_due(now=result.finished_at)
+        self._date(result.finished_at)
+        return True
+
+    def _round(self, result: ResultDocument, build: TorchBuild) -> Job:
+        """The job of a new round, planned when the result was measured."""
+        self.track.build = build
+        self.track.save(update_fields=["build"])
+        run = trigger_run(
+            build=build.label,
+            machine=self.machine.key,
+            track=self.track.key,
+            purpose=Purpose.SCHEDULED,
+            benchmarks=[result.job["benchmark"]],
+            configs=[result.job["config"]],
+            measure=result.job["measure"],
+            label="Recorded round",
+            planned_at=result.started_at,
+        )
+        return run.jobs.select_related("run", "benchmark", "config").get()
+
+    def _waiting(self, result: ResultDocument, build: TorchBuild) -> Job | None:
+        """The next job of a confirmation that this result answers."""
+        waiting = Job.objects.filter(
+            run__track=self.track,
+            run__purpose=Purpose.CONFIRMATION,
+            run__build=build,
+            state__in=WAITING,
+            benchmark__name=result.job["benchmark"],
+            config__name=result.job["config"],
+        )
+        return (
+            waiting.select_related("run", "benchmark", "config")
+            .order_by("planned_at", "position")
+            .first()
+        )
+
+    def _land(self, job: Job, one: _Recorded) -> None:
+        """End the job with the recorded result, of which only the job's id and attempt are other
+        ones now.
+        """
+        document = {
+            **one.document,
+            "job": {**one.document["job"], "job_id": str(job.pk), "attempt": job.attempt},
+        }
+        result, digest = parse_result(document), hashlib.sha256(orjson.dumps(document)).hexdigest()
+        job.state, job.status, job.message = JobState.DONE, result.status, result.message
+        job.worker, job.claimed_at, job.finished_at = (
+            self.worker,
+            result.started_at,
+            result.finished_at,
+        )
+        job.save(
+            update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
+        )
+        land([Landing(job, digest, job.status, None, result)])
+        refresh_runs(run_ids=[job.run_id])
+
+    def _date(self, now: datetime) -> None:
+        """Give what happened since the last time the recorded clock's time instead of the wall
+        clock's.
+        """
+        for model, field in HAPPENED:
+            model.objects.filter(**{f"{field}__gte": self.began}).update(**{field: now})

@@ -1,0 +1,94 @@
+"""The words of the site, each explained in a sentence: the glossary page and what hover and focus
+show. Pure.
+"""
+
+from dashboard.language.metrics import METRICS
+
+WORDS: dict[str, str] = {
+    "model": "A network, such as gpt2 or resnet50. It belongs to a family.",
+    "family": "Models of one kind: llm, diffusion, vision, multimodal, toy, attention, kernels, "
+    "distributed; machine: what the hardware itself can do, the canary.",
+    "benchmark": "Model, size, mode, dtype, shape profile and batch size: what stays fixed "
+    "while the software under it changes.",
+    "config": "A named way to execute a benchmark: eager, inductor, regional and so on.",
+    "case": "One benchmark in one config.",
+    "mode": "What a step does: inference, training; for language models also prefill and decode.",
+    "torch build": "One installable PyTorch: version, git commit, CUDA, Triton and the pins "
+    "that go with it.",
+    "environment": "One torch build with its libraries, installed on a worker. Adopted: an "
+    "interpreter that was there already.",
+    "variant": "A torch build with environment variables or Inductor settings, named and "
+    "fingerprinted.",
+    "track": "A named stream of torch builds that is followed. A pinned track never moves: it "
+    "shows when the machine moved.",
+    "machine": "A class of identical hardware. Numbers are compared within one machine only.",
+    "canary": "What a machine itself can do, measured like a benchmark: its matmul rate and "
+    "copy bandwidth. It moves only when the machine does.",
+    "worker": "One process that owns one device of a machine and measures one job at a time.",
+    "run": "One trigger on one torch build: many jobs.",
+    "job": "One case on one build on one machine, measured once in one fresh process.",
+    "purpose": "Why something was measured: scheduled, manual, confirmation, bisection or "
+    "import. Detection reads scheduled results only.",
+    "series": "One case on one machine and track, in one metric, over time.",
+    "datum": "One value of a series, with its interval, from one job.",
+    "samples": "The raw times of a job, one by one, from which its data are made.",
+    "interval": "The 95 % interval of a value. From one job it knows the spread within one "
+    "process only; processes differ too.",
+    "within one process": "No repeats of this build exist, so the interval leaves out how much "
+    "one process differs from the next.",
+    "eager control": "The same benchmark in eager, interleaved in the same process: what "
+    "separates a compiler change from everything else.",
+    "geomean": "Geometric mean over matched cases: those with a value on both sides. Cases that "
+    "failed are counted beside it.",
+    "matched cases": "Cases that have a value on both sides of a comparison. Only these enter a "
+    "mean.",
+    "accuracy": "The status word made from drift: whether the compiled numbers are as close to "
+    "fp64 as eager's own.",
+    "pressure": "The machine did other work while the job measured; the number may be worse "
+    "than the software.",
+    "alert": "One series that changed its level at one build; alerts with the same likely cause "
+    "are one line of the inbox.",
+    "cause": "Whose fault a change is: the compiler's, eager PyTorch's or a library's, the "
+    "machine's, the benchmark's; unknown without evidence.",
+    "suspected": "The detector is sure of a new level; nobody has measured it again yet.",
+    "confirming": "Both builds are being measured again, in turn, on the same machine.",
+    "confirmed": "Measured again side by side, the change was there.",
+    "acknowledged": "A person has seen it and looks after it.",
+    "fixed": "A person says that what caused it was repaired.",
+    "wontfix": "A person says that it is real and stays.",
+    "invalid": "A person, or detection without a point that was invalid, says that there was no "
+    "change.",
+    "not_reproduced": "Measured again side by side, the builds did not differ.",
+    "inconclusive": "The measurements that it may cost did not decide it.",
+    "flaky": "It passes and fails by turns, on one build: told once, until it does one or the "
+    "other for long.",
+    "recovered": "The series went back to its old level by itself.",
+    "regression": "Slower, heavier, less exact, or failing.",
+    "improvement": "Faster, lighter or more exact; found with the same care, left out of the "
+    "inbox unless asked for.",
+    "trade_off": "The same build made some metrics better and others worse.",
+    "pass": "The case ran and its numbers are as exact as they should be.",
+    "fail_accuracy": "The compiled result is further from the fp64 reference than the rule allows.",
+    "eager_two_runs_differ": "Two eager runs with the same seed differ, so nothing can be said "
+    "about the compiled one.",
+    "fail_to_compile": "torch.compile raised an error.",
+    "fail_to_run": "The benchmark could not be built or raised an error while running.",
+    "oom": "It needed more memory than there was.",
+    "timeout": "It took longer than the job's time limit and was stopped.",
+    "crashed": "The process ended by a signal or without writing a result.",
+    "unsupported": "This torch build or device does not have what the config needs.",
+}
+
+
+def explain(term: str) -> str:
+    """The sentence that explains ``term``: a metric's key or a word. Empty when the glossary lacks
+    it.
+    """
+    if term in METRICS:
+        return METRICS[term].about
+    return WORDS.get(term, "")
+
+
+def anchor(term: str) -> str:
+    """Where on the glossary page ``term`` is explained: its id there."""
+    return term.replace(" ", "-").replace("_", "-")

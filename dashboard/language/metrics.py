@@ -1,0 +1,101 @@
+"""Every metric, one row each: the single place that knows a metric's name, unit and direction.
+
+The suite writes metrics under these keys (see benchmarks_suite/schema/result.v1.json); the site
+shows, charts and judges them by these rows. To add a metric, add a row here and write the key in
+the suite: docs/add-a-metric.md.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Aggregate = Literal["geomean", "median", "sum", "share"]
+
+STATUS_METRIC = "passed"  # every job that ended has this datum, whatever its status
+EAGER = "eager"  # the config that every other one is compared with
+Start = Literal["cold", "warm", "restored"]
+# The metric of each way to start a process
+STARTS: dict[Start, str] = {
+    "cold": "cold_start_s",
+    "warm": "warm_start_s",
+    "restored": "restored_start_s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One thing that is measured.
+
+    key: its name in result files, URLs and the database; the unit is its suffix.
+    unit: as printed after a number; empty for ratios and counts.
+    lower_is_better: the direction of "faster, lighter, more exact".
+    threshold_percent: the smallest change worth telling by default.
+    aggregate: how values of several cases make one.
+    alerts: judged by detection; what is derived from another metric is not.
+    about: one sentence for the glossary and for hover.
+    least: the smallest change worth telling in the metric's own unit, where that is more than the
+        threshold.
+    """
+
+    key: str
+    label: str
+    unit: str
+    lower_is_better: bool
+    threshold_percent: float = 2.0
+    aggregate: Aggregate = "geomean"
+    alerts: bool = False
+    about: str = ""
+    least: float = 0.0
+
+
+# What the overview tells of a family
+SUMMARY = ("passed", "speedup", "cold_start_s", "compression_ratio", "drift")
+
+# fmt: off
+METRICS: dict[str, Metric] = {
+    metric.key: metric
+    for metric in (
+        # key, label, unit, lower_is_better, threshold_percent, aggregate, alerts, about
+        Metric("latency_ms", "Latency", "ms", True, 2, "geomean", True, "Median time of one step in this config."),
+        Metric("latency_p90_ms", "Latency p90", "ms", True, 5, "geomean", False, "Nine of ten single steps were at most this long."),
+        Metric("latency_p99_ms", "Latency p99", "ms", True, 10, "geomean", False, "99 of 100 single steps were at most this long."),
+        Metric("throughput_per_s", "Throughput", "/s", False, 2, "geomean", False, "Tokens, images or samples per second at the median latency."),
+        Metric("speedup", "Speedup", "×", False, 2, "geomean", False, "Eager latency / compiled latency, paired within one process."),
+        Metric("eager_latency_ms", "Eager control", "ms", True, 2, "geomean", False, "Median eager step, interleaved in the same process: the control."),
+        Metric("cold_start_s", "Cold start", "s", True, 10, "geomean", True, "First compiled step in a new process with empty caches."),
+        Metric("warm_start_s", "Warm start", "s", True, 10, "geomean", False, "First compiled step in a new process with the caches kept."),
+        Metric("restored_start_s", "Restored start", "s", True, 10, "geomean", False, "First compiled step with only the saved cache artifacts restored."),
+        Metric("steady_after_s", "Time until steady", "s", True, 10, "geomean", False, "From the first compiled call until steps are as fast as later ones."),
+        Metric("compile_cpu_s", "Compile CPU time", "s", True, 10, "geomean", False, "CPU seconds of the cold first step, children included."),
+        Metric("compile_dynamo_s", "Dynamo", "s", True, 10, "median", False, "Tracing Python into graphs, in the cold start."),
+        Metric("compile_aot_s", "AOTAutograd", "s", True, 10, "median", False, "Making forward and backward graphs, in the cold start."),
+        Metric("compile_inductor_s", "Inductor", "s", True, 10, "median", False, "Lowering, scheduling and code generation, in the cold start."),
+        Metric("compile_triton_s", "Kernel compile", "s", True, 10, "median", False, "Triton or C++ kernels, in the cold start."),
+        Metric("toolchain_s", "Toolchain checks", "s", True, 20, "median", False, "One-time checks of the C++ toolchain, kept out of the cold start."),
+        Metric("artifact_size_mb", "Cache artifacts", "MB", True, 10, "geomean", False, "Size of what save_cache_artifacts returns."),
+        Metric("break_even_steps", "Break-even", "steps", True, 10, "median", False, "Steps after which the cold start is paid back."),
+        Metric("peak_memory_gb", "Peak memory", "GB", True, 2, "geomean", True, "Steady peak memory of this config alone.", least=0.002),  # on a CPU the allocator takes and gives back a megabyte at a time
+        Metric("eager_peak_memory_gb", "Eager peak memory", "GB", True, 2, "geomean", False, "Steady peak memory of the eager arm alone."),
+        Metric("compile_peak_memory_gb", "Compile peak memory", "GB", True, 5, "geomean", False, "Peak memory while compiling."),
+        Metric("compression_ratio", "Compression ratio", "×", False, 2, "geomean", False, "Eager peak memory / compiled peak memory."),
+        Metric("graph_breaks", "Graph breaks", "", True, 0, "sum", True, "Places where dynamo had to fall back to Python."),
+        Metric("unique_graphs", "Unique graphs", "", True, 0, "sum", False, "Graphs that dynamo compiled."),
+        Metric("recompiles", "Recompiles", "", True, 0, "sum", True, "Compilations after a guard failed."),
+        Metric("cache_hits", "Cache hits", "", False, 0, "sum", False, "FX graph and AOTAutograd cache hits of the warm start."),
+        Metric("guard_overhead_us", "Guard overhead", "µs", True, 10, "median", False, "Time per call spent in guards."),
+        Metric("drift", "Drift", "", True, 20, "geomean", True, "Relative L2 distance of the output from the fp64 reference."),
+        Metric("eager_drift", "Eager drift", "", True, 20, "geomean", False, "The same distance for eager: what the dtype alone costs."),
+        Metric("drift_gradients", "Gradient drift", "", True, 20, "geomean", True, "Relative L2 distance of the gradients after one step from fp64's."),
+        Metric("eager_drift_gradients", "Eager gradient drift", "", True, 20, "geomean", False, "The same distance for eager."),
+        Metric("drift_loss", "Loss drift", "", True, 50, "geomean", False, "Relative distance of the loss after k steps from fp64's."),
+        Metric("eager_drift_loss", "Eager loss drift", "", True, 50, "geomean", False, "The same distance for eager."),
+        Metric("gpu_utilization_percent", "GPU utilization", "%", False, 5, "median", False, "Share of time in which a kernel ran, by NVML."),
+        Metric("gpu_power_w", "GPU power", "W", True, 5, "median", False, "Mean board power while sampling."),
+        Metric("gpu_clock_mhz", "GPU clock", "MHz", False, 2, "median", False, "Median SM clock while sampling."),
+        Metric("matmul_share_percent", "Share of matmul ceiling", "%", False, 2, "median", False, "Achieved FLOP/s / this machine's measured matmul rate."),
+        Metric("bandwidth_share_percent", "Share of bandwidth ceiling", "%", False, 2, "median", False, "Achieved bytes/s / this machine's measured copy bandwidth."),
+        Metric("matmul_ceiling_tflops", "Matmul ceiling", "TFLOP/s", False, 2, "median", False, "The machine's own matmul rate: the canary."),
+        Metric("bandwidth_ceiling_gb_s", "Bandwidth ceiling", "GB/s", False, 2, "median", False, "The machine's own copy bandwidth: the canary."),
+        Metric("passed", "Passed", "", False, 0, "share", True, "1 when the case passed, 0 when it failed: the pass rate's source."),
+    )
+}
+# fmt: on

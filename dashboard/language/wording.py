@@ -1,0 +1,278 @@
+"""Numbers and changes as people read them: units, sensible digits, and the direction in words.
+Pure.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dashboard.language.metrics import METRICS, Metric
+
+Tone = Literal["good", "bad", "none"]
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_THIN_SPACE = "\u2009"
+_ABSENT = "–"
+_WHOLE = 100  # percent from here on have no decimals
+_LEAST = 0.05  # percent; less is rounded to none, and has no direction
+LEAST_SHORT = 0.1
+"""Ratios from here on are told in two decimals; of a smaller one these would leave a single
+digit.
+"""
+
+# unit of a metric -> (word for a smaller value, word for a larger one)
+_DIRECTIONS = {
+    "ms": ("faster", "slower"),
+    "s": ("faster", "slower"),
+    "µs": ("faster", "slower"),
+    "/s": ("slower", "faster"),
+    "GB": ("lighter", "heavier"),
+    "MB": ("lighter", "heavier"),
+    "steps": ("sooner", "later"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change between two values of one metric.
+
+    text: "3.2 % slower", "2 more", "unchanged".
+    tone: whether that is good or bad by the metric's direction.
+    percent: 100 × (new / old − 1); None where old is zero.
+    """
+
+    text: str
+    tone: Tone
+    percent: float | None
+
+
+def metric_of(key: str) -> Metric:
+    """The metric of ``key``; for a key that the table lacks (an old result), one that shows the
+    bare key.
+    """
+    return METRICS.get(key) or Metric(
+        key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table."
+    )
+
+
+def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half
+    width, at most 4.
+
+    Without an interval three digits. Very small and very large ones are written as 3.20×10⁻⁷; None
+    and NaN as a dash.
+    """
+    if value is None or not math.isfinite(value):
+        return _ABSENT
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if _is_far(magnitude):
+        return _as_power(value, magnitude, 2)
+    decimals = 2 - magnitude
+    if low is not None and high is not None and high > low:
+        decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
+    decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
+    return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
+
+
+def plural(count: int, one: str, more: str = "") -> str:
+    """A number of things: "1 job", "1 200 jobs". more: of several, where that is not ``one`` with
+    an s.
+    """
+    return f"{count:,}".replace(",", _THIN_SPACE) + f" {one if count == 1 else more or f'{one}s'}"
+
+
+def _is_far(magnitude: int) -> bool:
+    return magnitude < -4 or magnitude > 8
+
+
+def _as_power(value: float, magnitude: int, decimals: int) -> str:
+    return f"{value / 10.0**magnitude:.{decimals}f}×10{str(magnitude).translate(_SUPERSCRIPTS)}"
+
+
+def whole(value: float) -> str:
+    """A large number with two digits that count: 1 234 -> "1 200"."""
+    rounded = round(value, 1 - math.floor(math.log10(value))) if value >= 1 else value
+    return f"{rounded:,.0f}".replace(",", _THIN_SPACE)
+
+
+def is_count(metric: Metric) -> bool:
+    """True for metrics that count things (graph breaks): shown as whole numbers, compared by
+    difference.
+    """
+    return metric.aggregate == "sum"
+
+
+def quantity(
+    metric: Metric, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """``value`` of ``metric`` with its unit: "17.31 ms", "1.32×", "3 ", "–"."""
+    if value is None or not math.isfinite(value):
+        return _ABSENT
+    if is_count(metric):
+        return f"{value:,.0f}".replace(",", _THIN_SPACE)
+    if metric.unit == "×":
+        short = low is None or high is None
+        return f"{value:.2f}×" if short and value >= LEAST_SHORT else f"{number(value, low, high)}×"
+    text = number(value, low, high)
+    return f"{text} {metric.unit}".rstrip()
+
+
+def signed(percent: float) -> str:
+    """A number that has a direction, with its sign: "+4.8", "−0.3"."""
+    return f"{percent:+.1f}".replace("-", "−")
+
+
+def interval(metric: Metric, low: float | None, high: float | None) -> str:
+    """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is
+    none.
+    """
+    if low is None or high is None or is_count(metric):
+        return ""
+    return f"{number(low, low, high)} to {quantity(metric, high, low, high)}"
+
+
+def change(metric: Metric, old: float | None, new: float | None) -> Change | None:
+    """How ``new`` differs from ``old``, in words; None where one of them is missing."""
+    if old is None or new is None:
+        return None
+    percent = 100 * (new / old - 1) if old else None
+    tone: Tone = (
+        "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
+    )
+    if is_count(metric) or percent is None:
+        return Change(_difference(metric, new - old), tone, percent)
+    if abs(percent) < _LEAST:
+        return Change("unchanged", "none", percent)
+    return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
+
+
+def quiet(found: Change | None, metric: Metric) -> Change | None:
+    """The change without a tone where it is less than what the metric tells by default."""
+    if found is None or found.percent is None or abs(found.percent) >= metric.threshold_percent:
+        return found
+    return replace(found, tone="none")
+
+
+def effect(
+    metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
+) -> Change | None:
+    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it
+    has no amount.
+
+    amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain
+    "difference". An interval that is not known, or has no end, is left out.
+    """
+    if amount is None:
+        return None
+    tone: Tone = (
+        "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
+    )
+    if unit != "percent":
+        return Change(_difference(metric, amount), tone, None)
+    told = (
+        f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
+        if abs(amount) >= _LEAST
+        else "0.0 %"
+    )
+    if (
+        low is None
+        or high is None
+        or low == high
+        or not (math.isfinite(low) and math.isfinite(high))
+    ):
+        return Change(told, tone, amount)
+    return Change(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
+
+
+def span(metric: Metric, low: float, high: float) -> str:
+    """An interval of percent in words: "1.2 to 3.4 % slower", "3.5 % faster to 5.3 % slower"."""
+    return " ".join(_ends(metric, low, high)).rstrip()
+
+
+def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
+    """The ends of an interval of percent, and the direction that both have; where it leads both
+    ways each end tells its own.
+    """
+    decimals = 0 if max(-low, high) >= _WHOLE else 1
+    ends = [round(end, decimals) for end in (low, high)]
+    near, far = (f"{abs(end):,.{decimals}f}" for end in sorted(ends, key=abs))
+    if ends[0] >= 0 or ends[1] <= 0:
+        return f"{near} to {far} %", _direction(metric, larger=ends[1] > 0)
+    less, more = (
+        f"{abs(end):,.{decimals}f} % {_direction(metric, larger=end > 0)}" for end in ends
+    )
+    return f"{less} to {more}", ""
+
+
+def _difference(metric: Metric, difference: float) -> str:
+    if difference == 0:
+        return "unchanged"
+    amount = quantity(metric, abs(difference))
+    return f"{amount} {'more' if difference > 0 else 'fewer'}"
+
+
+def _percent(percent: float) -> str:
+    return f"{percent:,.0f} %" if percent >= _WHOLE else f"{percent:.1f} %"
+
+
+def _direction(metric: Metric, *, larger: bool) -> str:
+    if "drift" in metric.key:
+        return "further from fp64" if larger else "closer to fp64"
+    return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
+
+
+MOVE = ("Move from", "to", "?")
+"""What a comparison asks; its two sides come between the words."""
+
+
+def question(base: str, new: str, where: str) -> str:
+    """What a comparison asks: "Move from 2.11.0 to 2.13.0? On h100"."""
+    before, between, after = MOVE
+    return f"{before} {base} {between} {new}{after} {where[:1].upper()}{where[1:]}".rstrip()
+
+
+def levels(metric: Metric, before: float, after: float) -> str:
+    """The two levels of a change, for a sentence that tells the change, too: "from 17.31 to 18.38
+    ms".
+    """
+    return f"from {_level(metric, before)} to {_level(metric, after)} {metric.unit}".rstrip()
+
+
+def _level(metric: Metric, value: float) -> str:
+    """``value`` without its unit, in four digits that count: who divides two levels gets the
+    percentage told.
+
+    Counts have one decimal where a level lies between two of them.
+    """
+    if is_count(metric):
+        return f"{value:.1f}".removesuffix(".0")
+    if value == 0:
+        return "0"
+    magnitude = math.floor(math.log10(abs(value)))
+    if _is_far(magnitude):
+        return _as_power(value, magnitude, 3)
+    return f"{value:,.{max(3 - magnitude, 0)}f}".replace(",", _THIN_SPACE)
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: "0.4 s", "48 s", "3 min 20 s", "2 h 5 min", "3 days"."""
+    if seconds is None:
+        return _ABSENT
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if seconds < 600 and round(seconds) % 60:
+        return f"{int(seconds) // 60} min {round(seconds) % 60} s"
+    return _long_duration(minutes)
+
+
+def _long_duration(minutes: int) -> str:
+    if minutes < 60:
+        return f"{minutes} min"
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+    return f"{minutes // 1440} days"

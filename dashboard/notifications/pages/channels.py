@@ -1,0 +1,17 @@
+"""Who is told: the rules as everybody may read them, and how their channels fare."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.notifications.selectors import channels
+
+
+def show(request: HttpRequest) -> HttpResponse:
+    """Rules in words; the log of messages for who may see it."""
+    may_see = request.user.has_perm("dashboard.view_delivery")
+    context = {
+        "rules": [(rule, channels.wishes(rule)) for rule in channels.rules()],
+        "deliveries": channels.last_deliveries() if may_see else [],
+        "may_see": may_see,
+    }
+    return render(request, "notifications/channels.html", context)

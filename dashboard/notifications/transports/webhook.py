@@ -1,0 +1,109 @@
+"""Our own webhook: a JSON document (notify/webhook.v1.json), signed, sent to an address that was
+checked first.
+
+docs/alerts.md describes it for those who receive it, with the lines that verify a signature.
+"""
+
+import hashlib
+import hmac
+import time
+from urllib.parse import SplitResult, urlsplit
+
+import httpx
+import orjson
+
+from dashboard.notifications.transports.addresses import checked_address
+from dashboard.notifications.transports.message import Address, Message, NotSent
+
+PREFIX = "webhook+"
+TIMEOUT_S = 10.0
+# Answers that another try would not change
+GONE = frozenset({400, 401, 403, 404, 405, 410, 413, 415, 422})
+_ANSWER_SHOWN = 300
+
+
+def send(to: Address, message: Message, delivery: str) -> str:
+    """Post the message's document; what the receiver answered. Raises NotSent. Redirects are not
+    followed.
+    """
+    parts = target_of(to)
+    host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+    address = checked_address(host, port, allow_private=to.allow_private)
+    body = orjson.dumps({**message.document, "delivery": delivery})
+    headers = {
+        "Host": parts.netloc.rpartition("@")[2],
+        **headers_for(body, to.secret, delivery, int(time.time())),
+    }
+    return _posted(
+        httpx.URL(parts.geturl()).copy_with(host=address, port=port), host, body, headers
+    )
+
+
+def target_of(to: Address) -> SplitResult:
+    """The parts of a webhook's address. Raises NotSent for what is none."""
+    try:
+        parts = urlsplit(to.url.removeprefix(PREFIX))
+        known = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        known = False
+    if not known:
+        raise NotSent(
+            "The address of a webhook begins with webhook+https:// and names a host.",
+            permanent=True,
+        )
+    return parts
+
+
+def masked(url: str) -> str:
+    """The address without what may be secret: account, path and query."""
+    parts = urlsplit(url.removeprefix(PREFIX))
+    return f"{PREFIX}{parts.scheme}://{parts.hostname}/…"
+
+
+def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict[str, str]:
+    """The headers of a delivery; without a secret it is not signed."""
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Compilewatch",
+        "X-Compilewatch-Delivery": delivery,
+        "X-Compilewatch-Timestamp": str(timestamp),
+    }
+    if secret:
+        headers["X-Compilewatch-Signature"] = f"sha256={signature(body, secret, timestamp)}"
+    return headers
+
+
+def signature(body: bytes, secret: str, timestamp: int) -> str:
+    """HMAC-SHA256 of "<timestamp>.<body>", hexadecimal: an old delivery cannot be sent again as a
+    new one.
+    """
+    return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
+
+
+def _posted(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> str:
+    """The request to the checked address; the certificate is still verified against the host's
+    name.
+    """
+    try:
+        with (
+            httpx.Client(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client,
+            client.stream(
+                "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
+            ) as answer,
+        ):
+            beginning = next(answer.iter_bytes(_ANSWER_SHOWN), b"")
+    except httpx.HTTPError as error:
+        raise NotSent(f"{host} could not be asked: {type(error).__name__}: {error}") from None
+    told = (
+        f"{answer.status_code} {answer.reason_phrase}: {beginning.decode(errors='replace')}".rstrip(
+            ": "
+        )
+    )
+    if answer.is_success:
+        return told
+    if answer.is_redirect:
+        raise NotSent(
+            f"{host} answered {told}. Redirects are not followed: use its new address.",
+            permanent=True,
+        )
+    raise NotSent(f"{host} answered {told}", permanent=answer.status_code in GONE)

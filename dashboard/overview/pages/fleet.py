@@ -1,0 +1,29 @@
+"""Workers, machines and tracks."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+
+from dashboard.alerts.selectors import canaries
+from dashboard.runs.selectors import disk, fleet
+
+
+def show(request: HttpRequest) -> HttpResponse:
+    """Live: htmx asks for the page again every few seconds and takes the tables of what changes."""
+    is_live = bool(request.headers.get("HX-Request"))
+    machines, environments = fleet.machines(timezone.now()), list(fleet.environments())
+    context: dict[str, Any] = {
+        "machines": machines,
+        "has_workers": any(row.workers for row in machines),
+        "sources": fleet.sources(machines),
+        "repositories": fleet.repositories(),
+        "environments": environments,
+        "tracks": fleet.tracks(),
+        "schedules": fleet.schedules(),
+        "canaries": [] if is_live else canaries.newest(),
+        "disks": disk.workers(machines, environments),
+        "site_disk": None if is_live else disk.of_site(),
+    }
+    return render(request, "overview/fleet.html", context)

@@ -1,0 +1,254 @@
+"""What the first page shows beside the families: what moved, what fails, which alerts are open, who
+works.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from dashboard.alerts.selectors import alerts
+from dashboard.language.metrics import METRICS, Metric
+from dashboard.language.wording import Change, change
+from dashboard.models import AlertGroup, Job, JobState, Machine, Run, Schedule
+from dashboard.results.selectors.rollup import (
+    CASE_COLUMNS,
+    CASE_TABLES,
+    SHOWN,
+    Case,
+    Newest,
+    cases_of,
+)
+from dashboard.runs.selectors.runs import ALIVE, WAITING
+from dashboard.ui.locations import Place
+
+MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
+LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
+NEWEST_ALERTS = 6
+# How a case ended last is told by one of two series: `passed` has every job but unsupported ones,
+# latency those.
+_NOTABLE = f"""
+    WITH ended AS (
+        SELECT DISTINCT ON (benchmark_id, config_id) id, last_status FROM dashboard_series
+        WHERE machine_id = %(machine)s AND track_id = %(track)s AND metric IN ('passed', 'latency_ms')
+              AND last_at IS NOT NULL
+        ORDER BY benchmark_id, config_id, last_at DESC
+    )
+    SELECT {CASE_COLUMNS} {CASE_TABLES}
+    WHERE series.id IN (SELECT id FROM ended WHERE last_status NOT IN ('pass', 'unsupported', ''))
+          AND {SHOWN}
+    UNION ALL
+    SELECT {CASE_COLUMNS} {CASE_TABLES}
+    JOIN unnest(%(metrics)s::text[], %(thresholds)s::float8[]) AS moving (metric, percent)
+         ON moving.metric = series.metric
+    WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND {SHOWN}
+          AND series.last_status = 'pass' AND series.previous_value <> 0
+          AND abs(series.last_value / series.previous_value - 1) * 100 >= moving.percent
+"""  # noqa: S608 - made of constants
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """A series whose newest value left the interval that it should lie in, by more than the
+    metric's threshold.
+    """
+
+    case: Case
+    metric: Metric
+    newest: Newest
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Notable:
+    """What one looks at: movers, what got worse first, the largest change first; and cases whose
+    last job failed.
+    """
+
+    movers: list[Mover]
+    failed: list[Case]
+
+    @property
+    def worse(self) -> int:
+        return sum(mover.change.tone == "bad" for mover in self.movers)
+
+    @property
+    def better(self) -> int:
+        return len(self.movers) - self.worse
+
+
+def notable(place: Place) -> Notable:
+    """What moved and what fails at the place. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _NOTABLE,
+            {
+                "machine": place.machine.pk,
+                "track": place.track.pk,
+                "metrics": [*MOVING_METRICS],
+                "thresholds": [METRICS[metric].threshold_percent for metric in MOVING_METRICS],
+            },
+        )
+        found = cases_of(cursor.fetchall())
+    failed = [case for case in found if case.failed]
+    return Notable(movers([case for case in found if not case.failed]), sorted(failed, key=_age))
+
+
+def _age(case: Case) -> float:
+    """Sorts what was measured last first."""
+    return -(case.latest.at_s or 0) if case.latest else 0.0
+
+
+def movers(found: Sequence[Case]) -> list[Mover]:
+    """What changed since the previous point: first what got worse, the largest change first."""
+    moved = [
+        mover
+        for case in found
+        for metric in MOVING_METRICS
+        if (mover := _mover(case, METRICS[metric]))
+    ]
+    return sorted(
+        moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0))
+    )
+
+
+def _mover(case: Case, metric: Metric) -> Mover | None:
+    newest = case.newest.get(metric.key)
+    if newest is None or not newest.previous or newest.value is None:
+        return None
+    if (
+        newest.low is not None
+        and newest.high is not None
+        and newest.low <= newest.previous <= newest.high
+    ):
+        return None
+    moved = change(metric, newest.previous, newest.value)
+    return Mover(case, metric, newest, moved) if moved else None
+
+
+# --- Alerts
+# -------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class OpenAlerts:
+    """Groups that nobody has closed. newest: the first of them, by severity and then by age."""
+
+    tally: alerts.Tally
+    newest: list[AlertGroup]
+
+
+def open_alerts() -> OpenAlerts:
+    """One query, of the columns that are shown."""
+    found = (
+        alerts.listing({})
+        .select_related(None)
+        .only("title", "severity", "cause", "state", "created_at")
+    )
+    groups = sorted(found, key=lambda group: alerts.RANK[group.severity])
+    counts = Counter((group.severity, group.cause) for group in groups)
+    return OpenAlerts(alerts.tallied(counts), groups[:NEWEST_ALERTS])
+
+
+# --- Work
+# ---------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class WorkerLine:
+    """A worker and its machine, or a machine without a worker. state: a word of templatetags'
+    signs; waiting: jobs.
+    """
+
+    machine: str
+    name: str
+    device: str
+    last_seen: datetime | None
+    state: str
+    waiting: int
+
+
+def fleet(now: datetime) -> list[WorkerLine]:
+    """Every worker that is not revoked, and every machine that has jobs waiting or none to do them.
+    One query.
+    """
+    waiting = (
+        Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
+        .order_by()
+        .values("run__machine")
+    )
+    busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
+    rows = (
+        Machine.objects.annotate(
+            waiting=Coalesce(
+                Subquery(waiting.annotate(number=Count("pk")).values("number")), Value(0)
+            ),
+            busy=Exists(busy),
+        )
+        .order_by("key", "workers__name")
+        .values_list(
+            "key",
+            "workers__name",
+            "workers__device",
+            "workers__last_seen",
+            "workers__paused",
+            "busy",
+            "waiting",
+        )
+    )
+    return [
+        WorkerLine(
+            key,
+            name or "",
+            device or "",
+            seen,
+            _state(now, seen, paused, busy) if name else "",
+            number,
+        )
+        for key, name, device, seen, paused, busy, number in rows
+    ]
+
+
+def _state(now: datetime, seen: datetime | None, paused: bool, busy: bool) -> str:
+    if seen is None or now - seen > ALIVE:
+        return "silent"
+    if paused:
+        return "paused"
+    return "measuring" if busy else "idle"
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleLine:
+    """A schedule that is switched on. last: when its last run was triggered; due: when the next
+    is.
+    """
+
+    schedule: Schedule
+    last: datetime | None
+    run: int | None
+    run_state: str
+    due: datetime | None
+    is_late: bool
+
+
+def schedules(now: datetime) -> list[ScheduleLine]:
+    """One query."""
+    runs = Run.objects.filter(schedule=OuterRef("pk")).order_by("-created_at")
+    found = Schedule.objects.filter(enabled=True).select_related(
+        "crontab", "track", "machine", "periodic_task"
+    )
+    told = found.annotate(last=Max("runs__created_at")).annotate(
+        run=Subquery(runs.values("pk")[:1]), run_state=Subquery(runs.values("state")[:1])
+    )
+    return [_schedule_line(schedule, now) for schedule in told]
+
+
+def _schedule_line(schedule: Schedule, now: datetime) -> ScheduleLine:
+    last: datetime | None = schedule.last  # type: ignore[attr-defined]  # annotated
+    begun = last or (schedule.periodic_task.date_changed if schedule.periodic_task else None)
+    due = None
+    if begun is not None:
+        since, wait, _ = schedule.crontab.schedule.remaining_delta(begun)
+        due = since + wait
+    run, state = schedule.run, schedule.run_state or ""  # type: ignore[attr-defined]  # annotated
+    return ScheduleLine(schedule, last, run, state, due, due is not None and now > due + LATE)

@@ -1,0 +1,141 @@
+"""Result files that come by hand, as an upload: what `manage.py import_results` does, without a
+shell.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth.decorators import permission_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from unfold.widgets import (
+    UnfoldAdminFileFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from dashboard.models import Machine, Run
+from dashboard.models.catalog import TRACK_KEY
+from dashboard.results.formats import Hints, named
+from dashboard.results.services.import_files import Unreadable, sources_in
+from dashboard.results.services.imports import Report, import_results
+
+_MOST_TOLD = 10  # refusals that are told one by one
+
+
+class ImportForm(forms.Form):
+    """A file of results, and where they belong."""
+
+    file = forms.FileField(
+        widget=UnfoldAdminFileFieldWidget(),
+        help_text="As the suite wrote it: .json, .jsonl.gz or .tar.gz; also the files of other "
+        "tools. What is here "
+        "already is left out.",
+    )
+    machine = forms.ModelChoiceField(
+        Machine.objects.all(),
+        required=False,
+        widget=UnfoldAdminSelectWidget(),
+        help_text="Empty: named after the GPU or CPU in each result.",
+    )
+    track = forms.CharField(
+        initial="import",
+        validators=[TRACK_KEY],
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="The stream whose series these numbers join.",
+    )
+    build = forms.CharField(
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="Label of the build, for a file of another tool that names none.",
+    )
+    at = forms.DateTimeField(
+        required=False,
+        label="Measured at",
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="For a file of another tool that does not say when: 2026-11-21 03:00.",
+    )
+    config = forms.CharField(
+        required=False,
+        max_length=60,
+        widget=UnfoldAdminTextInputWidget(),
+        help_text="For a file of another tool that names no way to execute: inductor.",
+    )
+    metrics = forms.CharField(
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="Which of our metrics one of another tool's is, one a line: Fwd Time "
+        "(us)=latency_ms*0.001.",
+    )
+    label = forms.CharField(required=False, max_length=200, widget=UnfoldAdminTextInputWidget())
+    dry_run = forms.BooleanField(
+        required=False, widget=UnfoldBooleanWidget(), label="Only check, change nothing"
+    )
+
+    def clean_metrics(self) -> dict[str, tuple[str, float]]:
+        try:
+            return dict(
+                named(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip()
+            )
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+
+@permission_required("dashboard.add_run", raise_exception=True)
+def import_page(request: HttpRequest) -> HttpResponse:
+    """The form, and what came of it."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if form.is_valid():
+        try:
+            tell(request, take_in(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
+            return redirect("admin:dashboard_run_changelist")
+        except Unreadable as problem:
+            form.add_error("file", str(problem))
+    context = {
+        **admin.site.each_context(request),
+        "title": "Import results",
+        "opts": Run._meta,
+        "form": form,
+    }
+    return TemplateResponse(request, "admin/import_results.html", context)
+
+
+def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> Report:
+    """The results of an upload, under its own name: what it is, its ending tells. Raises
+    Unreadable.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(file.name or "results.json").name
+        with path.open("wb") as copy:
+            shutil.copyfileobj(file, copy)
+        hints = Hints(
+            how.pop("build"), how.pop("at"), config=how.pop("config"), metrics=how.pop("metrics")
+        )
+        return import_results(
+            sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **how
+        )
+
+
+def tell(request: HttpRequest, report: Report, *, dry_run: bool) -> None:
+    verb = "would be added" if dry_run else "added"
+    refused = len(report.refused)
+    messages.success(
+        request, f"{report.added} {verb}, {report.known} here already, {refused} refused."
+    )
+    if report.left_out:
+        messages.warning(
+            request,
+            "Left out, because it is not known which metric of this site it is: "
+            f"{', '.join(report.left_out)}.",
+        )
+    for name, reason in report.refused[:_MOST_TOLD]:
+        messages.error(request, f"{Path(name).name}: {reason}")

@@ -1,0 +1,103 @@
+"""Jobs: how each ended, everything that it told, and its raw samples."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from ninja import Field, FilterLookup, FilterSchema, Query, Router
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import READ
+from dashboard.models import Job, JobState, Status
+from dashboard.results.selectors import jobs as jobs_read
+from dashboard.runs.core.reproduce import command
+from dashboard.ui.api import schemas
+from dashboard.ui.api.paging import Pages
+from dashboard.ui.api.parameters import Name, one
+from dashboard.ui.api.schemas import Paged
+
+router = Router(auth=READ, tags=["jobs"])
+
+
+class JobFilter(FilterSchema):
+    run: int | None = None
+    state: JobState | None = None
+    status: Status | None = None
+    benchmark: Annotated[Name | None, FilterLookup("benchmark__name")] = None
+    config: Annotated[Name | None, FilterLookup("config__name")] = None
+    build: Annotated[Name | None, FilterLookup("run__build__label")] = None
+    machine: Annotated[Name | None, FilterLookup("run__machine__key")] = None
+
+
+class JobOut(Paged):
+    """One case on one build on one machine, once. status: empty until it ended."""
+
+    id: UUID = Field(alias="uuid")
+    run: int = Field(alias="run_id")
+    benchmark: str = Field(alias="benchmark.name")
+    config: str = Field(alias="config.name")
+    build: str = Field(alias="run.build.label")
+    machine: str = Field(alias="run.machine.key")
+    state: str
+    status: str
+    message: str
+    attempt: int
+    worker: str | None = Field(None, alias="worker.name")
+    phase: str
+    planned_at: datetime
+    claimed_at: datetime | None
+    finished_at: datetime | None
+
+
+class JobDetail(JobOut):
+    """result: the result document (result.v1) without its samples; null where the job brought
+    none.
+    """
+
+    log_tail: str
+    reproduce: str
+    result: dict[str, Any] | None
+
+    @staticmethod
+    def resolve_result(job: Job) -> dict[str, Any] | None:
+        found = getattr(job, "result", None)
+        return found.document if found else None
+
+    @staticmethod
+    def resolve_reproduce(job: Job) -> str:
+        return command(job.spec, (JobDetail.resolve_result(job) or {}).get("reproduce", ""))
+
+
+@router.get("jobs", response=list[JobOut])
+@paginate(Pages, ordering=("-planned_at", "pk"))
+def listing(request: HttpRequest, chosen: Query[JobFilter]) -> QuerySet[Job]:
+    """Jobs, those planned last first."""
+    related = ("run__build", "run__machine", "benchmark", "config", "worker")
+    return chosen.filter(Job.objects.select_related(*related).defer("spec", "log_tail"))
+
+
+@router.get("jobs/{uuid:uuid}", response=JobDetail)
+def show(request: HttpRequest, uuid: UUID) -> Job:
+    """One job with the result that it brought, and the command that repeats it by hand."""
+    one(Job.objects.all(), "job", pk=uuid)
+    return jobs_read.job(uuid)
+
+
+@router.get("jobs/{uuid:uuid}/samples", response=list[schemas.Arm])
+def samples(request: HttpRequest, uuid: UUID) -> Iterable[Any]:
+    """The raw samples of each arm, eager first; none where they were not brought, or their
+    retention has ended.
+    """
+    one(Job.objects.all(), "job", pk=uuid)
+    return [
+        {
+            "name": arm.name,
+            "single": arm.single,
+            "values": arm.values.tolist(),
+            "order": None if arm.order is None else arm.order.tolist(),
+        }
+        for arm in jobs_read.arms(uuid)
+    ]

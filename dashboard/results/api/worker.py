@@ -1,0 +1,250 @@
+"""The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with
+its own token.
+"""
+
+from datetime import datetime
+from typing import Any, Literal, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest
+from ninja import Field, Router, Schema
+from ninja.security import HttpBearer
+
+from dashboard.models import Worker
+from dashboard.results.services import artifacts, ingest
+from dashboard.runs.services import environments, fleet, leases, own_models
+
+
+class WorkerToken(HttpBearer):
+    """`Authorization: Bearer <token>`; the worker is then `request.auth`."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Worker | None:
+        return fleet.worker_of_token(token)
+
+
+class Catalog(Schema):
+    benchmarks: list[dict[str, Any]] = Field(max_length=10_000)
+    configs: list[dict[str, Any]] = Field(max_length=1_000)
+
+
+class Environment(Schema):
+    key: str = Field(min_length=1, max_length=64)
+    build: str = Field(max_length=200)
+    state: Literal["building", "ready", "failed", "damaged", "evicted"]
+    libraries: dict[str, str] = {}
+    adopted: bool = False
+    message: str = Field("", max_length=4_000)
+    size_mb: int | None = Field(None, ge=0, lt=2**31)
+    last_used: datetime | None = None
+    facts: dict[str, Any] = {}
+
+
+class Environments(Schema):
+    environments: list[Environment] = Field(max_length=1_000)
+
+
+class Hello(Schema):
+    boot_id: str = Field(min_length=1, max_length=64)
+    device: str = Field(max_length=40)
+    facts: dict[str, Any] = {}
+    catalog: Catalog
+    builds: list[dict[str, Any]] = Field([], max_length=1_000)
+    environments: list[Environment] = Field([], max_length=1_000)
+
+
+class Greeting(Schema):
+    worker: str
+    machine: str
+    queue: str
+    paused: bool
+    heartbeat_s: float
+    lease_s: float
+
+
+class Boot(Schema):
+    boot_id: str = Field(min_length=1, max_length=64)
+
+
+class Claim(Boot):
+    attempt: int = Field(ge=1)
+
+
+class Claimed(Schema):
+    job: dict[str, Any]
+    environment: dict[str, Any]
+    lease_s: float
+    heartbeat_s: float
+    timeout_s: float
+
+
+class Heartbeat(Schema):
+    attempt: int = Field(ge=1)
+    phase: str = ""
+    log_tail: str = ""
+
+
+class Pinned(Schema):
+    attempt: int = Field(ge=1)
+    platform: str = Field(min_length=1, max_length=80)
+    text: str
+
+
+class Text(Schema):
+    text: str
+
+
+class Noted(Schema):
+    noted: int
+
+
+class Repository(Schema):
+    key: str
+    url: str
+    commit: str
+    revision: int
+
+
+class Alive(Schema):
+    paused: bool
+    repositories: list[Repository]
+
+
+class OwnModels(Schema):
+    key: str = Field(max_length=60)
+    revision: int = Field(ge=1)
+    benchmarks: list[dict[str, Any]] = Field([], max_length=1_000)
+    problem: str = Field("", max_length=20_000)
+
+
+class Cancel(Schema):
+    cancel: bool
+
+
+class State(Schema):
+    state: str
+
+
+class Stored(Schema):
+    digest: str
+
+
+router = Router(auth=WorkerToken(), tags=["worker"])
+LOG_TAIL_CHARACTERS = 16 * 1024
+
+
+@router.post("hello", response=Greeting)
+def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
+    """A worker has started: its facts, catalog and builds. A new boot_id voids its running
+    claims.
+    """
+    worker = worker_of(request)
+    fleet.hello(
+        worker=worker,
+        boot_id=body.boot_id,
+        device=body.device,
+        facts=body.facts,
+        catalog=body.catalog.model_dump(),
+        builds=body.builds,
+        environments=[each.model_dump() for each in body.environments],
+    )
+    return {
+        "worker": worker.name,
+        "machine": worker.machine.key,
+        "queue": worker.machine.queue,
+        "paused": worker.paused,
+        "heartbeat_s": settings.HEARTBEAT_S,
+        "lease_s": settings.LEASE_S,
+    }
+
+
+@router.post("alive", response=Alive)
+def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
+    """The idle heartbeat; the repositories of own models as they are pinned now."""
+    paused = fleet.alive(worker=worker_of(request), boot_id=body.boot_id)
+    return {"paused": paused, "repositories": own_models.pinned()}
+
+
+@router.post("repositories", response=Noted)
+def tell_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
+    """What a repository offers at a revision, as this worker read it."""
+    return {"noted": own_models.take_repository(worker=worker_of(request), **body.model_dump())}
+
+
+@router.post("environments", response=Noted)
+def tell_environments(request: HttpRequest, body: Environments) -> dict[str, int]:
+    """Environments whose state has changed."""
+    environments.report(
+        worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
+    )
+    return {"noted": len(body.environments)}
+
+
+@router.post("jobs/{uuid:job_id}/claim", response=Claimed)
+def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
+    """Take a queued job, at its current attempt."""
+    worker = worker_of(request)
+    job = leases.claim(job_id=job_id, attempt=body.attempt, worker=worker, boot_id=body.boot_id)
+    device = worker.device or job.spec["device"]
+    return {
+        "job": {**job.spec, "attempt": body.attempt, "device": device},
+        "environment": environments.wanted(job=job, worker=worker),
+        "lease_s": settings.LEASE_S,
+        "heartbeat_s": settings.HEARTBEAT_S,
+        "timeout_s": job.spec["timeout_s"],
+    }
+
+
+@router.post("jobs/{uuid:job_id}/requirements", response=Text)
+def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
+    """What the job's environment is made from: the answer counts, which is the set that was kept
+    first.
+    """
+    worker = worker_of(request)
+    text = environments.keep_requirements(
+        job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
+    )
+    return {"text": text}
+
+
+@router.post("jobs/{uuid:job_id}/heartbeat", response=Cancel)
+def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, bool]:
+    """Keep the lease; learn whether the job is to be cancelled."""
+    cancel = leases.heartbeat(
+        job_id=job_id,
+        attempt=body.attempt,
+        worker=worker_of(request),
+        phase=body.phase,
+        log_tail=body.log_tail[-LOG_TAIL_CHARACTERS:],
+    )
+    return {"cancel": cancel}
+
+
+@router.post("jobs/{uuid:job_id}/result", response=State)
+def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
+    """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far
+    below ours.
+    """
+    body = read_body(request, settings.RESULT_LIMIT_BYTES)
+    return {"state": ingest.ingest(job_id=job_id, worker=worker_of(request), body=body)}
+
+
+@router.put("jobs/{uuid:job_id}/artifacts/{name}", response=Stored)
+def artifact(request: HttpRequest, job_id: UUID, name: str, attempt: int) -> dict[str, str]:
+    """A file of the job."""
+    content = read_body(request, settings.ARTIFACT_LIMIT_BYTES)
+    digest = artifacts.store_artifact(
+        job_id=job_id, attempt=attempt, worker=worker_of(request), name=name, content=content
+    )
+    return {"digest": digest}
+
+
+def worker_of(request: HttpRequest) -> Worker:
+    return cast(Worker, request.auth)  # type: ignore[attr-defined]  # set by ninja
+
+
+def read_body(request: HttpRequest, limit: int) -> bytes:
+    """The body, of which one byte more than `limit` is read at most: services refuse that as too
+    large.
+    """
+    return request.read(limit + 1)

@@ -1,0 +1,29 @@
+"""What a level is, as SQL over `series` and `datum`: the same in the rollup and where a few runs
+are read alone.
+
+Each level is of one device: what ran on the same one is compared there (dashboard/comparisons/core/device_effects.py).
+"""
+
+# 3.919928 is the width of a 95 % interval in standard errors.
+LEVEL = """
+           count(*),
+           CASE WHEN bool_and(datum.value > 0) THEN avg(ln(datum.value)) FILTER (WHERE datum.value > 0) END,
+           CASE WHEN bool_and(datum.value > 0)
+                THEN var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*) END,
+           exp(avg(2 * ln(greatest(ln(datum.high / datum.low) / 3.919928, 1e-12)))
+               FILTER (WHERE datum.low > 0 AND datum.high > datum.low)),
+           min(datum.value), max(datum.value), avg(datum.value),
+           (array_agg(datum.job_id ORDER BY datum.planned_at DESC))[1]"""
+OF_PLACE = """
+    LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
+    LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
+    CROSS JOIN LATERAL (
+        SELECT coalesce(environment.libraries, '') AS libraries, coalesce(result.device, '') AS device
+    ) AS place"""
+# What did not pass, and what a person has called invalid, is left out.
+COUNTED = """
+    datum.status = 'pass' AND datum.value IS NOT NULL
+          AND NOT EXISTS (
+              SELECT FROM dashboard_invalidpoint AS invalid
+              WHERE invalid.series_id = series.id AND invalid.job_id = datum.job_id
+          )"""

@@ -1,0 +1,273 @@
+"""Reads what a worker delivers: bytes in, checked values out, or Refused with the precise reason.
+
+The contract is benchmarks_suite/schema/result.v1.json, read as data. A delivery is
+{"attempt": n, "outcome": {...}, "result": <result.v1> or null}: `DELIVERY` below.
+"""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import jsonschema_rs
+import numpy as np
+import orjson
+
+from dashboard.language.contracts import Refused, TooLarge, check, read_schema
+
+Array = np.ndarray[tuple[int], np.dtype[Any]]
+GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
+FLOATS, INTEGERS = "<f8", "<i4"
+YEARS = (2016, 2100)  # a moment outside comes from a broken clock
+OUTCOMES = ("pass", "crashed", "oom", "timeout", "fail_to_run", "cancelled")
+DELIVERY: dict[str, Any] = {
+    "type": "object",
+    "required": ["attempt", "outcome", "result"],
+    "properties": {
+        "attempt": {"type": "integer", "minimum": 1},
+        "outcome": {
+            "type": "object",
+            "required": ["status"],
+            "properties": {
+                "status": {"enum": list(OUTCOMES)},
+                "message": {"type": "string", "maxLength": 4000},
+                "exit_code": {"type": ["integer", "null"]},
+                "signal": {"type": ["integer", "string", "null"]},
+                "wall_s": {"type": ["number", "null"], "minimum": 0},
+                "log_tail": {"type": "string", "maxLength": 65536},
+            },
+        },
+        "result": {"type": ["object", "null"]},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One metric's value with its 95 % interval; `count` samples made it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Raw samples of one arm, each array of shape (samples,).
+
+    values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of
+        each sample in the
+    interleaved sequence, int32, or None. inner: steps in one sample.
+    """
+
+    name: str
+    unit: str
+    inner: int
+    values: Array
+    cpu_ms: Array | None
+    order: Array | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDocument:
+    """A checked result.v1. `document` is all of it but the samples, ready to be stored as JSON.
+
+    planned_at: from the job file, where it says so, else when the job started.
+    """
+
+    job: Mapping[str, Any]
+    status: str
+    message: str
+    planned_at: datetime
+    started_at: datetime
+    finished_at: datetime
+    suite_version: str
+    benchmark: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    metrics: Mapping[str, Measurement]
+    arms: tuple[Arm, ...]
+    document: Mapping[str, Any]
+
+    @property
+    def device(self) -> str:
+        """On which of its machine's devices it ran: the GPU's UUID, else the host's name; empty
+        where none is told.
+        """
+        machine = self.environment["machine"]
+        return str(machine.get("device_id") or machine.get("host") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the suite's process ended, as the worker saw it from outside."""
+
+    status: str
+    message: str
+    log_tail: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a worker posts for one attempt of one job."""
+
+    attempt: int
+    outcome: Outcome
+    result: ResultDocument | None
+
+
+def unpack(body: bytes, limit: int) -> bytes:
+    """The bytes inside a gzip stream (or `body` itself where it is none), at most `limit` of them.
+
+    Stops as soon as the limit is passed, whatever the stream would grow to. Raises TooLarge,
+    Refused.
+    """
+    if not body.startswith(b"\x1f\x8b"):
+        unpacked = body
+    else:
+        stream = zlib.decompressobj(wbits=GZIP_WINDOW)
+        try:
+            unpacked = stream.decompress(body, limit + 1)
+        except zlib.error as error:
+            raise Refused(f"the body is not gzip: {error}") from None
+        if len(unpacked) <= limit and not stream.eof:
+            raise Refused("the gzip stream ends too early: it was cut on its way")
+    if len(unpacked) > limit:
+        raise TooLarge(f"the body unpacks to more than {limit // 2**20} MiB, the limit")
+    return unpacked
+
+
+def parse_json(body: bytes) -> Any:
+    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises
+    Refused.
+    """
+    try:
+        return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
+    except orjson.JSONDecodeError as error:
+        raise Refused(f"not JSON (NaN and Infinity are not either): {error}") from None
+
+
+def parse_delivery(body: bytes) -> Delivery:
+    """Check and read an unpacked delivery. Raises Refused."""
+    delivery = parse_json(body)
+    check(delivery, _delivery_validator(), "delivery")
+    outcome = delivery["outcome"]
+    status, result = outcome["status"], delivery["result"]
+    if status == "pass" and result is None:
+        raise Refused("outcome.status is pass, and there is no result")
+    return Delivery(
+        attempt=delivery["attempt"],
+        outcome=Outcome(status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome),
+        result=None if result is None else parse_result(result),
+    )
+
+
+def parse_result(document: Any) -> ResultDocument:
+    """Check and read a decoded result.v1. Raises Refused."""
+    check(document, _result_validator(), "result")
+    check(document["job"], _job_identity_validator(), "result.job")
+    stored = {key: value for key, value in document.items() if key != "samples"}
+    check_depth(stored)
+    return ResultDocument(
+        job=document["job"],
+        status=document["status"],
+        message=document["message"],
+        planned_at=_moment(
+            document["job"].get("planned_at") or document["started_at"], "job.planned_at"
+        ),
+        started_at=_moment(document["started_at"], "started_at"),
+        finished_at=_moment(document["finished_at"], "finished_at"),
+        suite_version=document["suite_version"],
+        benchmark=document["benchmark"],
+        environment=document["environment"],
+        metrics={key: _measurement(key, metric) for key, metric in document["metrics"].items()},
+        arms=tuple(_arm(name, arm) for name, arm in document["samples"].items()),
+        document=stored,
+    )
+
+
+def check_depth(document: Mapping[str, Any]) -> None:
+    """Raise Refused for a document that is nested too deep to be written as JSON (254 levels)."""
+    try:
+        orjson.dumps(document)
+    except TypeError as error:
+        raise Refused(f"result: {error}") from None
+
+
+def pack_samples(values: Array) -> bytes:
+    """Compress an array as it lies in memory (little-endian), zlib."""
+    return zlib.compress(values.tobytes(), level=1)
+
+
+def unpack_samples(packed: bytes, kind: str = FLOATS) -> Array:
+    """The array that `pack_samples` was given."""
+    return np.frombuffer(zlib.decompress(packed), dtype=kind)
+
+
+def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
+    value, low, high = (
+        None if (n := metric.get(key)) is None else float(n) for key in ("value", "low", "high")
+    )
+    assert value is not None  # required by the schema
+    if low is not None and high is not None and low > high:
+        raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
+    return Measurement(value, low, high, int(metric.get("n", 0)))
+
+
+def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
+    for key in ("cpu_ms", "order"):
+        if key in arm and len(arm[key]) != len(arm["values"]):
+            raise Refused(
+                f"result.samples.{name}.{key} has {len(arm[key])} entries, values has "
+                f"{len(arm['values'])}"
+            )
+    values, cpu_ms, order = (
+        None if key not in arm else _array(arm[key], kind, f"result.samples.{name}.{key}")
+        for key, kind in (("values", FLOATS), ("cpu_ms", FLOATS), ("order", INTEGERS))
+    )
+    assert values is not None  # required by the schema
+    return Arm(name, arm["unit"], int(arm.get("inner", 1)), values, cpu_ms, order)
+
+
+def _array(numbers: Sequence[float], kind: str, path: str) -> Array:
+    try:
+        return np.asarray(numbers, dtype=kind)
+    except OverflowError:
+        raise Refused(f"{path}: a number is too large") from None
+
+
+def _moment(text: str, path: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:  # a leap second, for one
+        raise Refused(f"result.{path}: {text}: {error}") from None
+    if moment.tzinfo is None or not YEARS[0] <= moment.year <= YEARS[1]:
+        raise Refused(
+            f"result.{path}: {text} has no time zone, or lies outside the years {YEARS[0]} to "
+            f"{YEARS[1]}"
+        )
+    return moment
+
+
+@cache
+def _result_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(read_schema("result.v1.json"), validate_formats=True)
+
+
+@cache
+def _job_identity_validator() -> jsonschema_rs.Draft202012Validator:
+    """The fields of a result's job that the site reads; the others may be of a newer suite."""
+    known = read_schema("job.v1.json")["properties"]
+    read = {
+        key: known[key]
+        for key in ("job_id", "attempt", "benchmark", "config", "build", "planned_at")
+    }
+    return jsonschema_rs.Draft202012Validator({"properties": read}, validate_formats=True)
+
+
+@cache
+def _delivery_validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(DELIVERY)

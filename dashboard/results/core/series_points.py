@@ -1,0 +1,193 @@
+"""How a series is followed: its data become points, points a verdict; state in, state out. Pure: no
+ORM, no clock.
+
+- **A point** is one scheduled datum. On a track where each build is new (nightly), the data of one
+  build are repeats of one point: their median. The first one is judged at once; a repeat replaces
+  the point that it belongs to, which is judged again from the state before it.
+- **A segment** ends where the benchmark's version changes: it does something else from there on.
+  The detector begins anew, and no change is told across.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from math import isfinite, log, sqrt
+from statistics import fmean, median
+from typing import Any, Literal
+
+from dashboard.detection import OnlineDetector, Point, Settings, Verdict, status_value
+from dashboard.language.metrics import METRICS, STATUS_METRIC, Metric
+
+EXACT_UNITS = ("GB", "MB")
+SNAP = 3
+"""A change whose first point is uncertain began where build or environment changed, if that is at
+most so far away.
+"""
+AGAINST, AGAINST_AT_MOST = log(100), log(20)
+"""How much more likely the points between may be without that, and how much of it one of them may
+be: two that clearly stayed where they were are enough, one is not.
+"""
+LEVEL_POINTS = 20
+"""Points that tell the level before a change, and its noise."""
+SMALLEST = 1e-300  # in place of the variance of a level without noise
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One scheduled datum as detection reads it. environment: id of its fingerprint; version: the
+    benchmark's.
+    """
+
+    at: datetime
+    job: str
+    build: int
+    environment: int | None
+    version: int
+    status: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+def settings_of(metric: Metric) -> Settings:
+    """How the series of a metric are judged."""
+    if metric.key == STATUS_METRIC:
+        return Settings(0.0, "status")
+    kind: Literal["count", "constant", "continuous"] = "continuous"
+    if metric.aggregate == "sum":
+        kind = "count"
+    elif metric.unit in EXACT_UNITS:
+        kind = "constant"
+    return Settings(metric.threshold_percent, kind, metric.least)
+
+
+def number(reading: Reading, settings: Settings) -> float | None:
+    """The value to judge; None for a datum that has none. A status series reads the word."""
+    if settings.kind == "status":
+        return status_value(reading.status)
+    return reading.value if reading.value is not None and isfinite(reading.value) else None
+
+
+def point(repeats: Sequence[Reading], position: int, settings: Settings) -> Point:
+    """One point of the data that belong to it: their median; its interval narrows with their
+    number.
+    """
+    values = [value for one in repeats if (value := number(one, settings)) is not None]
+    middle = median(values) if settings.kind != "status" else values[-1]
+    widths = [
+        (one.high - one.low) / 2 for one in repeats if one.low is not None and one.high is not None
+    ]
+    if settings.kind == "status" or not widths:
+        return Point(middle, None, None, position)
+    reach = fmean(widths) / sqrt(len(repeats))
+    return Point(middle, middle - reach, middle + reach, position)
+
+
+def segment(
+    readings: Iterable[Reading], settings: Settings, per_build: bool
+) -> list[list[Reading]]:
+    """The data of the newest benchmark version, as the points they make: a list for each point,
+    oldest first.
+    """
+    points: list[list[Reading]] = []
+    for reading in readings:
+        if number(reading, settings) is None:
+            continue
+        if points and points[-1][0].version != reading.version:
+            points = []
+        if points and per_build and points[-1][0].build == reading.build:
+            points[-1].append(reading)
+        else:
+            points.append([reading])
+    return points
+
+
+class Follower:
+    """Judges a series one datum at a time. `state()` is JSON, a few kB; `Follower.restored` goes on
+    from it.
+
+    before: the detector without the open point. open: the values of the open point's data.
+    """
+
+    def __init__(self, metric: str, per_build: bool) -> None:
+        self.settings, self.per_build = settings_of(METRICS[metric]), per_build
+        self.before = OnlineDetector(self.settings)
+        self.now = self.before
+        self.open: list[Reading] = []
+
+    def take(self, reading: Reading) -> Verdict | None:
+        """Judge one more datum; None where it has nothing to judge."""
+        if number(reading, self.settings) is None:
+            return None
+        if self.open and self.open[0].version != reading.version:
+            self.now, self.open = OnlineDetector(self.settings), []
+        if self.open and self.per_build and self.open[0].build == reading.build:
+            self.open.append(reading)
+            self.now = OnlineDetector.restored(self.before.state())
+        else:
+            self.before = OnlineDetector.restored(self.now.state()) if self.per_build else self.now
+            self.open = [reading]
+        return self.now.update(point(self.open, self.now.seen, self.settings))
+
+    def state(self) -> dict[str, Any]:
+        """All that is known, JSON-ready; without repeats the state after the open point is
+        enough.
+        """
+        kept = [{**asdict(one), "at": one.at.isoformat()} for one in self.open]
+        if not self.per_build:
+            return {"now": self.now.state(), "open": kept[-1:]}
+        return {"now": self.now.state(), "before": self.before.state(), "open": kept}
+
+    @classmethod
+    def restored(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "Follower":
+        """The follower that `state` came from. Raises ValueError: another version of the detector
+        wrote it.
+        """
+        follower = cls(metric, per_build)
+        follower.now = OnlineDetector.restored(state["now"])
+        if follower.now.settings != follower.settings:
+            raise ValueError(f"the settings of {metric} have changed: judge the series anew")
+        follower.before = OnlineDetector.restored(state["before"]) if per_build else follower.now
+        follower.open = [
+            Reading(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in state["open"]
+        ]
+        return follower
+
+
+def began(points: Sequence[Sequence[Reading]], index: int, settings: Settings, exact: bool) -> int:
+    """Index of the first point of the new level: where the build changed (or else the environment),
+    if that is near and the points between do not speak against it.
+
+    exact: the series held one value before, so `index` is certain.
+    """
+    if exact:
+        return index
+    values = [point(repeats, position, settings).value for position, repeats in enumerate(points)]
+    near = sorted(
+        range(max(1, index - SNAP), min(len(points), index + SNAP + 1)),
+        key=lambda at: abs(at - index),
+    )
+    for what in ("build", "environment"):
+        for at in near:
+            changed = getattr(points[at - 1][-1], what) != getattr(points[at][0], what)
+            if changed and _may_have_begun(values, index, at):
+                return at
+    return index
+
+
+def _may_have_begun(values: Sequence[float], index: int, at: int) -> bool:
+    """Whether the change that was placed at `index` may have begun at `at`: by the likelihood of
+    the points between, under Gaussian noise around either level, of which a single one may be an
+    outlier.
+    """
+    first, last = sorted((at, index))
+    before, between, after = (
+        values[max(0, first - LEVEL_POINTS) : first],
+        values[first:last],
+        values[last:],
+    )
+    old, new = median(before), median(after)
+    claimed, other = (new, old) if at < index else (old, new)
+    scale = 2 * (1.4826 * median(abs(value - old) for value in before)) ** 2 or SMALLEST
+    against = (((value - claimed) ** 2 - (value - other) ** 2) / scale for value in between)
+    return sum(min(max(one, 0.0), AGAINST_AT_MOST) for one in against) <= AGAINST

@@ -1,0 +1,90 @@
+"""The JSON that pytest-benchmark writes (--benchmark-json): the median of each test becomes its
+latency.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from dashboard.results.formats import fields
+from dashboard.results.formats.form import CONFIG, Hints, Measured, Metric, Understood
+
+TOOL = "pytest-benchmark"
+UNVERSIONED = {"", "unversioned", "unknown"}
+
+
+def is_one(value: Any) -> bool:
+    return isinstance(value, dict) and {"machine_info", "commit_info", "benchmarks"} <= value.keys()
+
+
+def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
+    """Each test is one result; a test that cannot be used is refused with its place."""
+    found = Understood(f"pytest-benchmark {value.get('version', '')}".strip())
+    with found.part(name):
+        _read_tests(name, value, hints, found)
+    return found
+
+
+def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+    at = _at(value, hints)
+    build = hints.build or _build(fields.mapping(value["commit_info"], "commit_info"))
+    machine = fields.mapping(value["machine_info"], "machine_info")
+    for place, test in enumerate(fields.items(value["benchmarks"], "benchmarks")):
+        where = f"{name}, benchmarks[{place}]"
+        with found.part(where):
+            case = _case(where, fields.mapping(test, "the test"), build, at, machine)
+            case.config = hints.config or CONFIG
+            found.add(case)
+
+
+def _at(value: Mapping[str, Any], hints: Hints) -> datetime:
+    if "datetime" not in value and hints.at:
+        return hints.at
+    try:
+        at = datetime.fromisoformat(fields.text(value.get("datetime"), "datetime"))
+    except ValueError as error:
+        raise fields.Malformed(f"datetime: {error}") from None
+    if at.tzinfo is None:
+        raise fields.Malformed(f"datetime is {value['datetime']!r}: it has no time zone")
+    return at
+
+
+def _build(commit: Mapping[str, Any]) -> str:
+    sha = str(commit.get("id") or "")
+    if sha in UNVERSIONED:
+        raise fields.Malformed(
+            "commit_info.id names no commit: give the build's label with the import"
+        )
+    return f"git-{sha[:12]}"
+
+
+def _case(
+    where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]
+) -> Measured:
+    stats, cpu = (
+        fields.mapping(test.get("stats"), "stats"),
+        fields.mapping(machine.get("cpu"), "machine_info.cpu"),
+    )
+    median = fields.number(stats.get("median"), "stats.median")
+    samples = fields.items(stats.get("data") or [], "stats.data")[:10_000]
+    full_name = fields.text(test.get("fullname") or test.get("name"), "fullname")
+    return Measured(
+        where,
+        TOOL,
+        full_name,
+        str(test.get("group") or "pytest"),
+        build,
+        at,
+        python=str(machine.get("python_version") or ""),
+        cpu=str(cpu.get("brand_raw") or machine.get("machine") or "unknown CPU"),
+        cores=fields.whole(cpu.get("count") or 1, "machine_info.cpu.count"),
+        metrics={
+            "latency_ms": Metric(
+                median * 1000, n=fields.whole(stats.get("rounds") or 1, "stats.rounds")
+            )
+        },
+        samples_ms=[
+            fields.number(sample, f"stats.data[{place}]") * 1000
+            for place, sample in enumerate(samples)
+        ],
+    )

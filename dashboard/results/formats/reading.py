@@ -1,0 +1,84 @@
+"""Which format is a file of, and what does it hold."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from dashboard.results.formats import asv, dynamo_csv, pytest_benchmark, v3
+from dashboard.results.formats.form import NOTHING_SAID, Hints, Refusal, Understood
+
+FORMATS = (
+    "result files of benchmarks_suite",
+    "PyTorch benchmark records, v3 (JSON, or one a line)",
+    "CSV files of PyTorch's benchmarks/dynamo (performance, accuracy)",
+    "pytest-benchmark's JSON",
+    "asv's results",
+)
+OURS = "benchmarks_suite"
+UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
+
+
+def understand(name: str, body: bytes, hints: Hints = NOTHING_SAID) -> Understood:
+    """What the file ``name`` with these (unpacked) bytes holds. Never raises for what is in the
+    file.
+    """
+    if dynamo_csv.is_one(body):
+        return dynamo_csv.read(name, body, hints)
+    try:
+        records = list(_decoded(name, body))
+    except ValueError as error:
+        return Understood(refused=[Refusal(name, str(error))])
+    if not records:
+        return Understood(refused=[Refusal(name, "it is empty")])
+    return _of_json(name, records, hints)
+
+
+def _of_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Understood:
+    value = records[0][1]
+    if v3.is_one(value):
+        if isinstance(value, list) and len(records) == 1:
+            records = [(f"{name}, record {place}", one) for place, one in enumerate(value, 1)]
+        return v3.read(name, records, hints)
+    if len(records) == 1 and pytest_benchmark.is_one(value):
+        return pytest_benchmark.read(name, value, hints)
+    if len(records) == 1 and asv.is_one(value):
+        return asv.read(name, value, hints)
+    if isinstance(value, dict) and "schema" in value:
+        return Understood(OURS, documents=records)
+    return Understood(refused=[Refusal(name, UNKNOWN)])
+
+
+def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:
+    """The value of a JSON file, or of each line of JSON Lines. Raises ValueError with the line and
+    column.
+    """
+    clean = body.replace(b"\\u0000", b"\\ufffd")  # Postgres cannot store it
+    try:
+        yield name, orjson.loads(clean)
+        return
+    except orjson.JSONDecodeError as error:
+        problem = error
+    lines = [(number, line) for number, line in enumerate(clean.splitlines(), 1) if line.strip()]
+    if len(lines) > 1 and _is_json(lines[0][1]):
+        for number, line in lines:
+            try:
+                yield f"{name}, line {number}", orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise ValueError(f"line {number} is not JSON: {error}") from None
+        return
+    if b"Infinity" not in clean and b"NaN" not in clean:  # asv writes them
+        raise ValueError(f"it is not JSON: {problem}")
+    try:
+        yield name, json.loads(clean)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True

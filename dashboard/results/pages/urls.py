@@ -1,0 +1,20 @@
+"""The addresses of one job, of two jobs side by side, and of all data as files."""
+
+from django.urls import path, re_path
+
+from dashboard.results.pages import data_export, job_pairs, jobs
+
+urlpatterns = [
+    path("jobs/pair/", job_pairs.show, name="job_pair"),
+    path("jobs/<uuid:uuid>/", jobs.show, name="job"),
+    re_path(
+        r"^jobs/(?P<uuid>[0-9a-f-]{36})/samples/(?P<figure>distribution|order)\.json$",
+        jobs.samples,
+        name="job_samples",
+    ),
+    path("jobs/<uuid:uuid>/code/", jobs.code, name="job_code"),
+    path("artifacts/<int:pk>/", jobs.artifact, name="artifact"),
+    re_path(
+        r"^export/data\.(?P<form>csv|jsonl|v3|parquet)$", data_export.export, name="data_export"
+    ),
+]

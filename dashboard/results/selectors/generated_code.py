@@ -1,0 +1,36 @@
+"""The generated code that a job left."""
+
+from dataclasses import dataclass
+
+from dashboard.models import Artifact, Job
+from dashboard.results.core.code_diff import ARCHIVE, Unreadable, written
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be
+    shown.
+    """
+
+    files: dict[str, str]
+    problem: str = ""
+
+
+def of_job(job: Job) -> Written:
+    """The generated code of a job. One query."""
+    artifact = job.artifacts.filter(name=ARCHIVE).first()
+    if artifact is None:
+        return Written({}, "This job left no generated code, or it is no longer kept.")
+    try:
+        return Written(dict(sorted(written(archive_bytes(artifact)).items())))
+    except (Unreadable, OSError) as error:
+        return Written({}, str(error))
+
+
+def archive_bytes(artifact: Artifact) -> bytes:
+    """Raises OSError with words for a page."""
+    try:
+        with artifact.file.open("rb") as file:
+            return bytes(file.read())
+    except FileNotFoundError as error:
+        raise OSError(f"The code of job {artifact.job_id} is no longer kept.") from error

@@ -1,0 +1,64 @@
+"""The scheduled data of a series, as detection reads them: without what a person has marked as
+invalid.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
+
+from dashboard.models import Datum, InvalidPoint, Purpose, Series, Track
+from dashboard.results.core.series_points import Reading
+
+# Tracks on which data of one build are repeats of one point
+PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
+# Equal for equal data: late data, a job that was run again and an invalid point all change it.
+_DIGEST = """
+    SELECT count(*), coalesce(bit_xor(hashtextextended(
+        concat_ws(' ', datum.job_id, datum.status, datum.benchmark_version, datum.value::text), 0)), 0)
+    FROM dashboard_datum AS datum
+    WHERE datum.series_id = %s AND datum.planned_at <= %s AND datum.purpose = %s AND NOT EXISTS (
+        SELECT 1 FROM dashboard_invalidpoint AS invalid
+        WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
+    )
+"""
+_FIELDS = (
+    "planned_at",
+    "job_id",
+    "build_id",
+    "environment_id",
+    "benchmark_version",
+    "status",
+    "value",
+    "low",
+    "high",
+)
+
+
+def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
+    """Scheduled, valid data of these series, oldest first."""
+    invalid = InvalidPoint.objects.filter(series=OuterRef("series"), job=OuterRef("job"))
+    found = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=Purpose.SCHEDULED)
+    return found.order_by("planned_at", "job_id")
+
+
+def readings(series: Series, after: datetime | None = None) -> list[Reading]:
+    """The data of a series, oldest first; `after`: only later ones."""
+    found = scheduled([series.pk])
+    if after is not None:
+        found = found.filter(planned_at__gt=after)
+    return [Reading(at, str(job), *rest) for at, job, *rest in found.values_list(*_FIELDS)]
+
+
+def digest(series: Series, until: datetime) -> str:
+    """What the history up to a moment was, in a few characters."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DIGEST, [series.pk, until, Purpose.SCHEDULED])
+        count, mixed = cursor.fetchone()
+    return f"{count}:{mixed}"
+
+
+def is_per_build(track: Track) -> bool:
+    """Whether the data of one build on this track are repeats of one point."""
+    return track.kind in PER_BUILD

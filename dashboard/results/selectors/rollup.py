@@ -1,0 +1,181 @@
+"""Reads the rollup of series: the newest value of every case at a place, without touching the data
+table.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from dashboard.language.metrics import STATUS_METRIC
+from dashboard.models import Benchmark, Track
+from dashboard.ui.locations import Named, Place
+
+
+class Newest(NamedTuple):
+    """The newest datum of a series, and the value of the one before. A tuple: pages make thousands
+    of them.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    previous: float | None
+    status: str
+    job: str | None
+    at_s: float | None  # seconds since 1970: thousands of datetimes would cost more than the query
+
+    @property
+    def at(self) -> datetime | None:
+        return None if self.at_s is None else datetime.fromtimestamp(self.at_s, UTC)
+
+
+@dataclass(slots=True)
+class Case:
+    """One case with its newest values by metric key."""
+
+    benchmark: str
+    family: str
+    mode: str
+    dtype: str
+    size: str
+    config: str
+    config_position: int
+    newest: dict[str, Newest] = field(default_factory=dict)
+    # The most recent of them: tells how the last job ended, whatever it brought
+    latest: Newest | None = None
+
+    def add(self, metric: str, newest: Newest) -> None:
+        self.newest[metric] = newest
+        if newest.at_s and (self.latest is None or newest.at_s > (self.latest.at_s or 0)):
+            self.latest = newest
+
+    @property
+    def model(self) -> str:
+        """The first part of a benchmark's name."""
+        return self.benchmark.partition(".")[0]
+
+    def value(self, metric: str) -> float | None:
+        newest = self.newest.get(metric)
+        return newest.value if newest else None
+
+    @property
+    def status(self) -> str:
+        return self.latest.status if self.latest else ""
+
+    @property
+    def failed(self) -> bool:
+        return self.status not in {"", "pass"}
+
+
+@dataclass(frozen=True, slots=True)
+class Geomean:
+    """The geometric mean of ``metric`` over matched cases, and what it leaves out.
+
+    value: None where no case is matched. low, high: smallest and largest of the matched values.
+    matched: cases in the mean. cases: all. failed: whose last job did not pass.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    matched: int
+    cases: int
+    failed: int
+
+
+# Each machine and track by itself, so that an index leads to its series, however many others there
+# are.
+_PLACES = """
+    SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label, coalesce(build.label, ''), told.at
+    FROM dashboard_machine AS machine
+    CROSS JOIN dashboard_track AS track
+    LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id
+    CROSS JOIN LATERAL (
+        SELECT max(last_at) AS at FROM dashboard_series
+        WHERE machine_id = machine.id AND track_id = track.id AND metric IN ('passed', 'latency_ms')
+              AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
+    ) AS told
+    WHERE told.at IS NOT NULL
+    ORDER BY track.kind = %(versions)s, told.at DESC
+"""
+
+
+def places(benchmark: Benchmark | None = None) -> list[Place]:
+    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last
+    first. One query.
+
+    Read from the two metrics of which every job that ended has one. Builds side by side come after
+    every track that is
+    followed: no page should begin with them.
+    """
+    given = {
+        "benchmark": benchmark.pk if benchmark else None,
+        "versions": Track.Kind.VERSIONS.value,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES, given)
+        return [
+            Place(Named(*row[:3]), Named(*row[3:6]), row[6], row[7]) for row in cursor.fetchall()
+        ]
+
+
+# In plain SQL: thousands of rows at once, of which the ORM would take longer to build than Postgres
+# to find them.
+CASE_COLUMNS = """series.metric, benchmark.name, config.name,
+           benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
+           series.last_value, series.last_low, series.last_high, series.previous_value, series.last_status,
+           series.last_job_id::text, extract(epoch FROM series.last_at)::float8"""
+CASE_TABLES = """FROM dashboard_series AS series
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
+    JOIN dashboard_config AS config ON config.id = series.config_id"""
+SHOWN = "(benchmark.imported OR NOT benchmark.retired)"
+_CASES = f"""
+    SELECT {CASE_COLUMNS}
+    {CASE_TABLES}
+    WHERE series.machine_id = %s AND series.track_id = %s AND series.metric = ANY(%s) AND {SHOWN}
+    ORDER BY benchmark.position, benchmark.name, config.position
+"""
+
+
+def cases(place: Place, metrics: Iterable[str]) -> list[Case]:
+    """Every case of the place with its newest ``metrics``, in registry order. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CASES, [place.machine.pk, place.track.pk, [*metrics, STATUS_METRIC]])
+        return cases_of(cursor.fetchall())
+
+
+def cases_of(rows: Iterable[Sequence[Any]]) -> list[Case]:
+    """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
+    found: dict[tuple[str, str], Case] = {}
+    for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
+        case = found.get((benchmark, config))
+        if case is None:
+            case = found[benchmark, config] = Case(
+                benchmark, family, mode, dtype, size, config, position
+            )
+        case.add(metric, Newest(*newest))
+    return list(found.values())
+
+
+def geomean(found: Sequence[Case], metric: str) -> Geomean:
+    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are
+    left out.
+    """
+    values = [
+        value
+        for case in found
+        if not case.failed and (value := case.value(metric)) is not None and value > 0
+    ]
+    mean = math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
+    return Geomean(
+        mean,
+        min(values, default=None),
+        max(values, default=None),
+        len(values),
+        len(found),
+        sum(case.failed for case in found),
+    )

@@ -1,0 +1,212 @@
+"""What a series page reads: which series a benchmark has, and their data as numpy arrays."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db import connection
+from numpy.typing import NDArray
+
+from dashboard.language.metrics import Metric
+from dashboard.language.wording import Change, change
+from dashboard.models import Benchmark, Config, Series
+from dashboard.ui.charts import Line
+from dashboard.ui.downsampling import Floats
+from dashboard.ui.locations import Place
+
+_END = 5  # points at each end of a trend that are compared in words
+# In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
+# Each series is read backwards along the primary key; LIMIT NULL reads all of it.
+_DATA = """
+    SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
+           datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id
+    FROM unnest(%(series)s::bigint[] || %(failures)s::bigint[]) AS wanted (id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM dashboard_datum WHERE series_id = wanted.id
+               AND (%(start)s::timestamptz IS NULL OR planned_at >= %(start)s)
+               AND (%(end)s::timestamptz IS NULL OR planned_at < %(end)s)
+        ORDER BY planned_at DESC, job_id DESC LIMIT %(newest)s
+    ) AS datum
+    JOIN dashboard_torchbuild AS build ON build.id = datum.build_id
+    WHERE wanted.id = ANY(%(series)s) OR datum.value IS NULL
+    ORDER BY datum.planned_at, datum.job_id
+"""
+# The metric in whose series a case shows that it failed without bringing a number
+_FAILURES = "latency_ms"
+
+
+class Window(NamedTuple):
+    """A stretch of time, from ``start`` until before ``end``; None: without that end."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+EVER = Window()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What can be chosen on the page of one benchmark at one place: configs and metrics that have
+    data, as series.
+    """
+
+    series: list[Series]
+
+    def metrics(self) -> set[str]:
+        return {series.metric for series in self.series}
+
+    def configs(self, metric: str) -> list[Config]:
+        return [series.config for series in self.series if series.metric == metric]
+
+    def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
+        """The series of ``metric`` for ``configs``, in registry order; all configs where none is
+        named.
+        """
+        wanted = set(configs)
+        return [
+            series
+            for series in self.series
+            if series.metric == metric and (not wanted or series.config.name in wanted)
+        ]
+
+    def lines(
+        self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER
+    ) -> list[Line]:
+        """The data of ``chosen`` with the failures of their cases, in time order; empty ones left
+        out. One query.
+
+        newest: only so many of each series. within: only those of that time.
+        """
+        if not chosen:
+            return []
+        ids = {series.pk: series for series in chosen}
+        case = {series.config_id: series for series in chosen}
+        failures = {
+            one.pk: case[one.config_id]
+            for one in self.series
+            if one.metric == _FAILURES and one.config_id in case
+        }
+        with connection.cursor() as cursor:
+            wanted = {
+                "series": [*ids],
+                "failures": [*failures.keys() - ids.keys()],
+                "newest": newest,
+            }
+            cursor.execute(_DATA, {**wanted, **within._asdict()})
+            rows = cursor.fetchall()
+        found: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
+        for row in rows:
+            found[row[0] if row[0] in ids else failures[row[0]].pk].append(row)
+        return [_line(one, found[one.pk]) for one in chosen if found[one.pk]]
+
+
+def known_series(benchmark: Benchmark, place: Place) -> Known:
+    """Every series of the benchmark at the place. One query."""
+    found = Series.objects.filter(
+        benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
+    )
+    return Known(list(found.select_related("config").order_by("config__position", "config__name")))
+
+
+def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
+    _, seconds, value, low, high, status, purpose, build, job, environment = zip(*rows, strict=True)
+    return Line(
+        name=series.config.name,
+        position=series.config.position,
+        at_ms=(np.array(seconds) * 1000).astype(np.int64),
+        value=np.array(value, np.float64),
+        low=np.array(low, np.float64),
+        high=np.array(high, np.float64),
+        status=status,
+        purpose=purpose,
+        build=build,
+        job=job,
+        environment=environment,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One config of a series page in a line of words.
+
+    newest, low, high: the last value that is not a failure. since_first: median of the last five
+    against the first five. A change that the spread explains has no tone. between_percent: robust
+    standard deviation between processes as percent of the value, over builds with repeats; None
+    without repeats. repeats: how many data those builds have.
+    """
+
+    line: Line
+    newest: float | None
+    low: float | None
+    high: float | None
+    since_previous: Change | None
+    since_first: Change | None
+    between_percent: float | None
+    repeats: int
+    failed: int
+
+    @property
+    def count(self) -> int:
+        return len(self.line.value)
+
+
+def summary(line: Line, metric: Metric) -> Summary:
+    """What the trend of ``line`` says in words."""
+    good = np.flatnonzero(~np.isnan(line.value))
+    values = line.value[good]
+    between, repeats = _between_processes(line, good)
+    last = int(good[-1]) if len(good) else None
+    return Summary(
+        line,
+        newest=None if last is None else float(line.value[last]),
+        low=None if last is None or np.isnan(line.low[last]) else float(line.low[last]),
+        high=None if last is None or np.isnan(line.high[last]) else float(line.high[last]),
+        since_previous=_told(metric, values[-2:-1], values[-1:], between),
+        since_first=_told(metric, values[:_END], values[-_END:], between)
+        if len(values) >= 2 * _END
+        else None,
+        between_percent=between,
+        repeats=repeats,
+        failed=len(line.value) - len(values),
+    )
+
+
+def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | None) -> Change | None:
+    """The change from the median of ``old`` to that of ``new``; without a tone where threshold or
+    spread explain it.
+    """
+    if not len(old) or not len(new):
+        return None
+    found = change(metric, float(np.median(old)), float(np.median(new)))
+    explained = max(metric.threshold_percent, 2 * (between_percent or 0))
+    if found is None or found.percent is None or abs(found.percent) >= explained:
+        return found
+    return replace(found, tone="none")
+
+
+def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None, int]:
+    """Spread of log values around the median of their build, over builds that were measured more
+    than once, as percent.
+
+    1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median
+    that it is taken from; single outliers do not move it.
+    """
+    good = good[line.value[good] > 0]
+    by_build: dict[str, list[float]] = {}
+    for index, log in zip(good.tolist(), np.log(line.value[good]).tolist(), strict=True):
+        by_build.setdefault(line.build[index], []).append(log)
+    deviations: list[float] = []
+    for logs in by_build.values():  # a few each: numpy would take ten times as long
+        if len(logs) > 1:
+            level, wider = median(logs), math.sqrt(len(logs) / (len(logs) - 1))
+            deviations += [abs(log - level) * wider for log in logs]
+    return (
+        (100 * math.expm1(1.4826 * median(deviations)), len(deviations))
+        if deviations
+        else (None, 0)
+    )

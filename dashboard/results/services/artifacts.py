@@ -1,0 +1,98 @@
+"""Files that jobs leave: generated code, traces. The bytes go to Django's storage:
+dashboard/results/core/artifact_store.py.
+"""
+
+import hashlib
+import re
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.db import transaction
+
+from dashboard.language.contracts import Refused, TooLarge
+from dashboard.models import Artifact, Job, JobState, Worker
+from dashboard.results.core.artifact_store import StoreUnavailable
+from dashboard.runs.services.leases import Stale, find_job, is_held, why_stale
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")  # a file name, never a path
+KEEPING = (JobState.RUNNING, JobState.DONE, JobState.FAILED, JobState.TIMED_OUT)
+
+logger = structlog.get_logger(__name__)
+
+
+def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, content: bytes) -> str:
+    """Keep a file of the attempt that counts, before or after its result; its SHA-256. Sent twice,
+    it is kept once.
+
+    Raises Stale, TooLarge, Refused; StoreUnavailable when the store does not take it now: send it
+    again later.
+    """
+    if not NAME.fullmatch(name):
+        raise Refused(
+            f"{name!r} is no artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
+        )
+    if len(content) > settings.ARTIFACT_LIMIT_BYTES:
+        raise TooLarge(
+            f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit"
+        )
+    job, digest = find_job(job_id), hashlib.sha256(content).hexdigest()
+    _refuse_unless_held(job, attempt, worker)
+    if not job.artifacts.filter(name=name, digest=digest).exists():
+        artifact = Artifact(job=job, name=name, size_bytes=len(content), digest=digest)
+        _store(artifact, content)
+        _keep(artifact, attempt, worker)
+    return digest
+
+
+def _refuse_unless_held(job: Job, attempt: int, worker: Worker) -> None:
+    if not is_held(job, attempt, worker) or job.state not in KEEPING:
+        raise Stale(why_stale(job, attempt, worker))
+
+
+def _store(artifact: Artifact, content: bytes) -> None:
+    """Write the bytes, outside of any transaction: a store may be far away."""
+    try:
+        artifact.file.save(f"{artifact.job_id}-{artifact.name}", ContentFile(content), save=False)
+    except OSError as error:
+        logger.warning(
+            "artifact not stored", job=str(artifact.job_id), file=artifact.name, error=str(error)
+        )
+        why = str(error).rstrip(".")
+        raise StoreUnavailable(
+            f"{artifact.name} cannot be stored now: {why}. Send it again later."
+        ) from error
+
+
+def _keep(artifact: Artifact, attempt: int, worker: Worker) -> None:
+    """Make the row of a file that is stored, in place of an earlier one's. A file that is refused
+    goes again.
+    """
+    storage = artifact.file.storage
+    try:
+        with transaction.atomic():
+            job = Job.objects.select_for_update().get(pk=artifact.job_id)
+            _refuse_unless_held(job, attempt, worker)
+            superfluous = _replace(job, artifact)
+    except (Stale, Refused):
+        storage.delete(str(artifact.file.name))
+        raise
+    if superfluous:
+        storage.delete(superfluous)
+
+
+def _replace(job: Job, artifact: Artifact) -> str:
+    """Save the row; the stored name of what nobody needs then: the earlier file, or this one if it
+    came twice.
+    """
+    others = job.artifacts.exclude(name=artifact.name).count()
+    if others >= settings.ARTIFACTS_PER_JOB:
+        raise Refused(f"{artifact.name}: job {job.pk} has {others} artifacts already, the limit")
+    earlier = job.artifacts.filter(name=artifact.name).first()
+    if earlier is not None and earlier.digest == artifact.digest:
+        return str(artifact.file.name)
+    if earlier is not None:
+        earlier.delete()
+    artifact.save()
+    return str(earlier.file.name) if earlier else ""

@@ -1,0 +1,48 @@
+"""Which series have something to judge: marked in the transaction that brought it, so that nothing
+is forgotten.
+
+The message only says that there is something: it may be lost, repeated or late (a beat task looks,
+too).
+"""
+
+from collections.abc import Collection
+
+import structlog
+from django.db import connection, transaction
+from kombu.exceptions import OperationalError
+
+from dashboard.celery import app
+from dashboard.language.metrics import METRICS
+
+TASK = "dashboard.tasks.detect"
+# The others are derived from these
+ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
+# In the order of the ids, so that two transactions never wait for each other.
+_MARK = """
+INSERT INTO dashboard_detectorstate (series_id, version, state, due, updated_at)
+SELECT id, '', '{}', true, now() FROM dashboard_series WHERE id = ANY(%s) AND metric = ANY(%s) ORDER BY id
+ON CONFLICT (series_id) DO UPDATE SET due = true
+"""
+
+logger = structlog.get_logger(__name__)
+
+
+def request(*, series_ids: Collection[int]) -> None:
+    """Have these series, as far as their metrics alert, judged once the surrounding transaction is
+    through.
+    """
+    with transaction.atomic(savepoint=False):
+        if series_ids:
+            with connection.cursor() as cursor:
+                cursor.execute(_MARK, [list(series_ids), ALERTING])
+        transaction.on_commit(wake)
+
+
+def wake() -> None:
+    """Tell the dashboard worker. With the broker down the beat task finds what is due. Never raises
+    for that.
+    """
+    try:
+        app.send_task(TASK, queue="dashboard", expires=60)
+    except (OperationalError, OSError) as error:
+        logger.warning("broker unreachable, detection waits for it", error=str(error))

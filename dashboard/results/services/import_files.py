@@ -1,0 +1,64 @@
+"""Result documents in files, folders and archives."""
+
+import gzip
+import tarfile
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from django.conf import settings
+
+from dashboard.results.services.imports import Source
+
+OURS = b'"result.v1"'
+
+
+class Unreadable(ValueError):
+    """A file or archive cannot be read; the text says which and why."""
+
+
+def sources_in(path: Path) -> Iterator[Source]:
+    """Every result document under `path`. Raises Unreadable for an archive that cannot be read."""
+    try:
+        if path.is_dir():
+            for file in sorted(path.rglob("*")):
+                if file.suffix in {".json", ".jsonl", ".csv", ".gz"} and file.is_file():
+                    yield from sources_in(file)
+        elif path.name.endswith((".tar.gz", ".tgz")):
+            yield from _in_archive(path)
+        elif path.name.endswith(".jsonl.gz"):
+            yield from _in_lines(path)
+        else:
+            with path.open("rb") as document:
+                yield Source(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
+    except (OSError, EOFError, tarfile.TarError) as error:
+        raise Unreadable(f"{path} cannot be read: {error}") from None
+
+
+def _in_archive(path: Path) -> Iterator[Source]:
+    with tarfile.open(path) as archive:
+        for member in archive:
+            file = (
+                archive.extractfile(member)
+                if member.isfile() and member.name.endswith((".json", ".csv"))
+                else None
+            )
+            if file is not None:
+                yield Source(f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1))
+
+
+def _in_lines(path: Path) -> Iterator[Source]:
+    """Our own results line by line, as many as there are; another tool's file as a whole: its lines
+    belong together.
+    """
+    with gzip.open(path) as lines:
+        first = lines.readline(settings.RESULT_LIMIT_BYTES + 1)
+        if OURS not in first:
+            yield Source(
+                str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first))
+            )
+            return
+        remaining = iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b"")
+        for number, line in enumerate(chain([first], remaining), start=1):
+            if line.strip():
+                yield Source(f"{path}:{number}", line)

@@ -1,0 +1,191 @@
+"""Takes in what a worker delivers: exactly once, or not at all with a reason.
+
+A delivery that breaks the contract is kept as it came, its job is marked failed, and nothing else
+is touched.
+"""
+
+import hashlib
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import DataError, IntegrityError, transaction
+from django.utils import timezone
+from psycopg.errors import CheckViolation
+
+from dashboard.language.contracts import Refused, TooLarge
+from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
+from dashboard.results.core.result_format import Delivery, ResultDocument, parse_delivery, unpack
+from dashboard.results.services.store import Landing, land
+from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
+from dashboard.runs.services.partitions import ensure_partitions
+from dashboard.runs.services.run_state import refresh_runs
+
+STATES = {  # how a job ends that brought no result document
+    "timeout": JobState.TIMED_OUT,
+    "cancelled": JobState.CANCELLED,
+}
+
+OF_A_JOB = (  # the columns that are read: a job's other ones, and its run's, are large or many
+    "attempt",
+    "state",
+    "status",
+    "message",
+    "log_tail",
+    "planned_at",
+    "finished_at",
+    "lease_until",
+    "worker",
+    "benchmark__name",
+    "benchmark__version",
+    "config__name",
+    "run__build",
+    "run__machine",
+    "run__track",
+    "run__purpose",
+)
+
+logger = structlog.get_logger(__name__)
+
+
+class UnknownJob(Refused):
+    """A result for a job that this site does not have."""
+
+
+def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
+    """Take in a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
+
+    The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is
+    changed. Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job
+    has failed.
+    """
+    try:
+        unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
+        delivery, digest = parse_delivery(unpacked), hashlib.sha256(unpacked).hexdigest()
+        try:
+            return take_in(job_id, worker, delivery, digest)
+        except IntegrityError as error:
+            make_partition(job_id, error)
+            return take_in(job_id, worker, delivery, digest)
+    except (Refused, DataError) as error:
+        # DataError: a number beyond a column's range
+        refused = error if isinstance(error, Refused) else Refused(f"it cannot be stored: {error}")
+        refuse(job_id=job_id, worker=worker, body=body, reason=str(refused))
+        raise refused from None
+
+
+def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> str:
+    """Land a checked delivery if its attempt is the one that counts. Raises Stale, Refused."""
+    with transaction.atomic():
+        job = lock_job(job_id)
+        if delivery.result is not None:
+            check_belongs(job, delivery.result)
+        if not is_held(job, delivery.attempt, worker):
+            raise Stale(why_stale(job, delivery.attempt, worker))
+        if job.state == JobState.CANCELLED and delivery.outcome.status == "cancelled":
+            return job.state
+        if Result.objects.filter(pk=job_id, attempt=job.attempt, digest=digest).exists():
+            return job.state
+        if job.state != JobState.RUNNING:
+            raise Stale(why_stale(job, delivery.attempt, worker))
+        end_job(job, delivery)
+        if job.state != JobState.CANCELLED:
+            land([Landing(job, digest, job.status, delivery.outcome, delivery.result)])
+        refresh_runs(run_ids=[job.run_id])
+    logger.info("result landed", job=str(job_id), state=job.state, status=job.status)
+    return job.state
+
+
+def make_partition(job_id: UUID, error: IntegrityError) -> None:
+    """Make the partition that a job's data lacked; raise `error` again where that was not what it
+    says.
+
+    Planning has made it, unless that month was dropped since: too rare to look before every result.
+    """
+    if not isinstance(error.__cause__, CheckViolation):
+        raise error
+    ensure_partitions(moments=Job.objects.filter(pk=job_id).values_list("planned_at", flat=True))
+
+
+def lock_job(job_id: UUID) -> Job:
+    """The job, locked, with what a landing needs of it and its run, benchmark and config. Raises
+    UnknownJob.
+    """
+    try:
+        known = Job.objects.select_for_update(of=("self",)).select_related(
+            "run", "benchmark", "config"
+        )
+        return known.only(*OF_A_JOB).get(pk=job_id)
+    except Job.DoesNotExist:
+        raise UnknownJob(no_job(job_id)) from None
+
+
+def end_job(job: Job, delivery: Delivery) -> None:
+    """Write the job's end: a result document counts, whatever happened to the process after it was
+    written.
+    """
+    result, outcome = delivery.result, delivery.outcome
+    job.state = JobState.DONE if result else STATES.get(outcome.status, JobState.FAILED)
+    if result:
+        job.status, job.message = result.status, result.message or outcome.message
+    else:
+        job.status = "" if job.state == JobState.CANCELLED else outcome.status
+        job.message = outcome.message
+    job.log_tail = outcome.log_tail or job.log_tail
+    job.finished_at, job.lease_until = timezone.now(), None
+    job.save(update_fields=["state", "status", "message", "log_tail", "finished_at", "lease_until"])
+
+
+def check_belongs(job: Job, result: ResultDocument) -> None:
+    """Raise Refused for a result that tells of another job or case than the one it is delivered
+    for.
+    """
+    expected: dict[str, Any] = {
+        "job_id": str(job.pk),
+        "benchmark": job.benchmark.name,
+        "config": job.config.name,
+    }
+    for key, value in expected.items():
+        if result.job[key] != value:
+            raise Refused(f"result.job.{key} is {result.job[key]!r}, this job's is {value!r}")
+    if result.benchmark["name"] != job.benchmark.name:
+        raise Refused(
+            f"result.benchmark.name is {result.benchmark['name']!r}, not {job.benchmark.name!r}"
+        )
+
+
+def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> RefusedResult:
+    """Keep a delivery that cannot be taken in, and fail its job if this worker is measuring it."""
+    with transaction.atomic():
+        job = Job.objects.filter(pk=job_id).first()
+        kept = RefusedResult.objects.create(
+            job=job,
+            source=f"worker {worker}",
+            reason=reason,
+            body=body[: settings.RESULT_LIMIT_BYTES],
+        )
+        if job is not None and _fail(
+            job, worker, f"Its result was refused (kept as no. {kept.pk}): {reason}"
+        ):
+            refresh_runs(run_ids=[job.run_id])
+    logger.warning(
+        "result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk
+    )
+    return kept
+
+
+def _fail(job: Job, worker: Worker, message: str) -> bool:
+    held = Job.objects.filter(pk=job.pk, state=JobState.RUNNING, worker=worker)
+    return bool(
+        held.update(
+            state=JobState.FAILED,
+            status=Status.FAIL_TO_RUN,
+            message=message,
+            finished_at=timezone.now(),
+            lease_until=None,
+        )
+    )
+
+
+__all__ = ["Refused", "TooLarge", "UnknownJob", "ingest"]

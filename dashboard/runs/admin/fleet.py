@@ -1,0 +1,99 @@
+"""Workers: each gets a token, shown once; it can be paused, renewed and revoked. Environments are
+only shown.
+"""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from unfold.admin import ModelAdmin
+
+from dashboard.models import InstalledEnvironment, Worker
+from dashboard.runs.services.fleet import add_worker, renew_token, revoke_token
+from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
+
+
+@admin.register(Worker)
+class WorkerAdmin(ModelAdmin):
+    list_display = ("name", "machine", "device", "paused", "can_sign_in", "last_seen")
+    list_filter = ("machine", "paused", "last_seen")
+    search_fields = ("name", "machine__key", "device")
+    readonly_fields = ("device", "boot_id", "facts", "last_seen", "created_at")
+    actions = ("pause", "resume", "renew", "revoke")
+
+    def get_fields(self, request: HttpRequest, obj: Worker | None = None) -> Any:
+        return ("name", "machine", "paused", *self.readonly_fields) if obj else ("name", "machine")
+
+    @admin.display(boolean=True, description="Has a token")
+    def can_sign_in(self, worker: Worker) -> bool:
+        return worker.token_hash is not None
+
+    def save_model(self, request: HttpRequest, obj: Worker, form: Any, change: bool) -> None:
+        if change:
+            obj.save(update_fields=form.changed_data)
+            return
+        made, token = add_worker(name=obj.name, machine=obj.machine)
+        obj.pk = made.pk
+        obj.refresh_from_db()
+        self.show_token(request, obj, token)
+
+    def show_token(self, request: HttpRequest, worker: Worker, token: str) -> None:
+        messages.warning(request, f"The token of {worker}, shown this once: WORKER_TOKEN={token}")
+
+    @admin.action(description="Pause", permissions=["change"])
+    def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            return (
+                f"{workers.update(paused=True)} paused: a job that runs is finished, none is begun."
+            )
+
+        return confirmed(
+            self, request, chosen, question="Let these workers begin no further job?", apply=apply
+        )
+
+    @admin.action(description="Resume", permissions=["change"])
+    def resume(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            return f"{workers.update(paused=False)} resumed."
+
+        return confirmed(
+            self, request, chosen, question="Let these workers take jobs again?", apply=apply
+        )
+
+    @admin.action(description="New token", permissions=["add"])
+    def renew(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            for worker in workers:
+                self.show_token(request, worker, renew_token(worker=worker))
+            return "The old tokens are void."
+
+        return confirmed(
+            self, request, chosen, question="Give these workers new tokens?", apply=apply
+        )
+
+    @admin.action(description="Revoke token", permissions=["add"])
+    def revoke(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
+        def apply(workers: QuerySet[Worker]) -> str:
+            for worker in workers:
+                revoke_token(worker=worker)
+            return f"{len(workers)} locked out."
+
+        return confirmed(self, request, chosen, question="Lock these workers out?", apply=apply)
+
+
+@admin.register(InstalledEnvironment)
+class InstalledEnvironmentAdmin(ReadOnlyAdmin):
+    list_display = (
+        "build",
+        "worker",
+        "state",
+        "adopted",
+        "size_mb",
+        "libraries",
+        "last_used",
+        "message",
+    )
+    list_filter = ("state", "adopted", "worker")
+    search_fields = ("build__label", "key")
+    list_select_related = ("build", "worker")

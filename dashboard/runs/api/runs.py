@@ -1,0 +1,142 @@
+"""Runs: triggered, followed, cancelled, retried."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Field, FilterLookup, FilterSchema, Query, Router, Schema, Status
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import ADD_RUN, CHANGE_RUN, READ, caller_of
+from dashboard.catalog.core.plan import Selection
+from dashboard.catalog.selectors.lookups import named_build, only_machine
+from dashboard.models import Purpose, Run, RunState
+from dashboard.runs.selectors import runs as runs_read
+from dashboard.runs.services.runs import cancel_run, plan_run, retry_failed_jobs, trigger_run
+from dashboard.ui.api.paging import Pages
+from dashboard.ui.api.parameters import Name, Names, Text, one
+from dashboard.ui.api.schemas import Counts, Paged, Stopped
+
+router = Router(auth=READ, tags=["runs"])
+
+
+class RunFilter(FilterSchema):
+    state: RunState | None = None
+    purpose: Purpose | None = None
+    machine: Annotated[Name | None, FilterLookup("machine__key")] = None
+    track: Annotated[Name | None, FilterLookup("track__key")] = None
+    build: Annotated[Name | None, FilterLookup("build__label")] = None
+
+
+class RunOut(Paged):
+    """One trigger on one build: many jobs."""
+
+    id: int
+    label: str
+    purpose: str
+    state: str = Field(description="planned, queued, running, completed, failed or cancelled.")
+    build: str = Field(alias="build.label")
+    machine: str = Field(alias="machine.key")
+    track: str = Field(alias="track.key")
+    created_by: str | None = Field(None, alias="created_by.username")
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class RunProgress(RunOut):
+    jobs: Counts = Field(alias="progress.counts")
+    is_active: bool = Field(alias="progress.is_active")
+    seconds_left: float | None = Field(
+        alias="progress.seconds_left",
+        description="Roughly; null while nothing is known, or nobody works.",
+    )
+
+
+class Trigger(Schema):
+    """What to measure. Without families and benchmarks: the default selection of the machine's
+    size.
+    """
+
+    build: Name = Field(
+        description="A label, as 2.13.0+cpu; a version is enough where one build has it."
+    )
+    machine: Text = Field("", description="A key; may be left out where there is one machine.")
+    track: Name = "local"
+    families: Names = []
+    benchmarks: Names = []
+    configs: Names = []
+    label: Text = Field("", max_length=200)
+
+
+class Planned(Schema):
+    """What a trigger would measure."""
+
+    build: str
+    machine: str
+    cases: list[tuple[str, str]] = Field(description="Benchmark and config of each job.")
+
+
+@router.get("runs", response=list[RunOut])
+@paginate(Pages)
+def listing(request: HttpRequest, chosen: Query[RunFilter]) -> QuerySet[Run]:
+    """Runs, the newest first."""
+    return chosen.filter(runs_read.listing())
+
+
+@router.post("runs", response={201: RunProgress}, auth=ADD_RUN)
+def trigger(request: HttpRequest, asked: Trigger) -> Any:
+    """Trigger a run; follow it at `GET runs/{id}`."""
+    machine = only_machine(asked.machine)
+    run = trigger_run(
+        build=named_build(asked.build, machine).label,
+        machine=machine.key,
+        track=asked.track,
+        label=asked.label,
+        families=asked.families,
+        benchmarks=asked.benchmarks,
+        configs=asked.configs,
+        user=caller_of(request),
+    )
+    return Status(201, progress_of(run.pk))
+
+
+@router.post("runs/plan", response=Planned, auth=READ)
+def plan(request: HttpRequest, asked: Trigger) -> dict[str, Any]:
+    """What `POST runs` would measure, without measuring it."""
+    machine = only_machine(asked.machine)
+    selection = Selection(tuple(asked.families), tuple(asked.benchmarks), tuple(asked.configs))
+    cases = plan_run(machine=machine.key, selection=selection)
+    label = named_build(asked.build, machine).label
+    return {
+        "build": label,
+        "machine": machine.key,
+        "cases": [(case.benchmark, case.config) for case in cases],
+    }
+
+
+@router.get("runs/{int:pk}", response=RunProgress)
+def show(request: HttpRequest, pk: int) -> Run:
+    """One run and how far it is. Ask again every few seconds to follow it; with `If-None-Match`
+    that costs little.
+    """
+    return progress_of(pk)
+
+
+@router.post("runs/{int:pk}/cancel", response=Stopped, auth=CHANGE_RUN)
+def cancel(request: HttpRequest, pk: int) -> dict[str, int]:
+    """Cancel what has not ended; a job that runs stops within seconds."""
+    return {"jobs": cancel_run(run=one(Run.objects.all(), "run", pk=pk))}
+
+
+@router.post("runs/{int:pk}/retry", response=Stopped, auth=CHANGE_RUN)
+def retry(request: HttpRequest, pk: int) -> dict[str, int]:
+    """Queue the jobs again that brought no result."""
+    return {"jobs": retry_failed_jobs(run=one(Run.objects.all(), "run", pk=pk))}
+
+
+def progress_of(pk: int) -> Run:
+    run = one(runs_read.listing(), "run", pk=pk)
+    run.progress = runs_read.progress(run, timezone.now())  # type: ignore[attr-defined]  # RunProgress reads it
+    return run

@@ -1,0 +1,89 @@
+"""Runs: the list, one run while it works, and what staff may do to it."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from dashboard.language.wording import plural
+from dashboard.models import Machine, Purpose, Run, RunState, Track
+from dashboard.runs.selectors import runs
+from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
+from dashboard.ui.pages import parameters
+
+_PAGE_SIZE = 25
+_MOST_JOBS = 200  # on the page of a run, unless all are asked for: it is sent every few seconds
+may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
+
+
+def listing(request: HttpRequest) -> HttpResponse:
+    choices = {
+        "state": RunState.values,
+        "purpose": Purpose.values,
+        "machine": list(Machine.objects.values_list("key", flat=True)),
+        "track": list(Track.objects.values_list("key", flat=True)),
+    }
+    chosen = {name: parameters.one_of(request, name, allowed) for name, allowed in choices.items()}
+    found = runs.listing(
+        state=chosen["state"],
+        purpose=chosen["purpose"],
+        machine__key=chosen["machine"],
+        track__key=chosen["track"],
+    )
+    page = parameters.page(request, found, _PAGE_SIZE)
+    context = {
+        "page": page,
+        "rows": runs.with_counts(page.object_list),
+        "filters": [(name, choices[name], chosen[name]) for name in choices],
+        "is_filtered": any(chosen.values()),
+    }
+    return render(request, "runs/list.html", context)
+
+
+def show(request: HttpRequest, pk: int) -> HttpResponse:
+    """One run; htmx asks for the live part alone every few seconds until the run has ended."""
+    run = get_object_or_404(runs.listing(), pk=pk)
+    jobs = runs.jobs_of(run)
+    is_active = run.state in runs.ACTIVE_RUNS
+    now = timezone.now()
+    workers = runs.workers_alive(run.machine_id, now) if is_active else 0
+    context = {
+        "run": run,
+        "jobs": jobs if "all" in request.GET else jobs[:_MOST_JOBS],
+        "counts": runs.count_jobs(jobs),
+        "is_active": is_active,
+        "workers": workers,
+        "seconds_left": runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
+        if is_active
+        else None,
+        "can_retry": any(job.state in runs.RETRYABLE for job in jobs),
+    }
+    return render(
+        request,
+        "runs/_run_live.html" if request.headers.get("HX-Request") else "runs/run.html",
+        context,
+    )
+
+
+@require_POST
+@may_change_runs
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run, pk=pk)
+    stopped = cancel_run(run=run)
+    messages.success(
+        request,
+        f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within "
+        "seconds.",
+    )
+    return redirect("run", pk=pk)
+
+
+@require_POST
+@may_change_runs
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run, pk=pk)
+    queued = retry_failed_jobs(run=run)
+    messages.success(request, f"Queued {plural(queued, 'job')} again.")
+    return redirect("run", pk=pk)

@@ -1,0 +1,46 @@
+"""Jobs that have just ended, in words for a terminal."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from dashboard.language.wording import plural
+from dashboard.models import Job, Run
+from dashboard.runs.selectors.runs import (
+    count_jobs,
+    expected_seconds,
+    jobs_of,
+    seconds_left,
+    workers_alive,
+)
+
+
+def ended_since(moment: datetime) -> list[Job]:
+    """Jobs that ended after `moment`, in that order, with benchmark, config and run."""
+    found = Job.objects.filter(finished_at__gt=moment).select_related(
+        "benchmark", "config", "run__machine"
+    )
+    return list(found.order_by("finished_at"))
+
+
+def lines(jobs: Iterable[Job], now: datetime) -> list[str]:
+    """A line for each of `jobs`, and one for each run that they belong to: how far it is."""
+    ended = list(jobs)
+    runs = {job.run_id: job.run for job in ended}
+    return [*map(_job_line, ended), *(_run_line(run, now) for run in runs.values())]
+
+
+def _job_line(job: Job) -> str:
+    took = ""
+    if job.finished_at and job.claimed_at:
+        took = f" after {(job.finished_at - job.claimed_at).total_seconds():.0f} s"
+    why = f": {job.message}" if job.message else ""
+    return f"{job.benchmark.name} {job.config.name}: {job.status or job.state}{took}{why}"
+
+
+def _run_line(run: Run, now: datetime) -> str:
+    jobs = jobs_of(run)
+    counts = count_jobs(jobs)
+    failed = f", {counts.failed} not passed" if counts.failed else ""
+    left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
+    rest = f", about {left / 60:.0f} min left" if left and left >= 30 else ""
+    return f"run {run.pk}: {counts.ended} of {plural(counts.total, 'job')} done{failed}{rest}"

@@ -1,0 +1,167 @@
+"""Who measures a job: the lease in the database is the only authority, and there is one attempt
+that counts.
+
+A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres
+lets one find the row as it expects it. No condition may reach into another table, or the loser
+would judge by an old snapshot. Leases go by the database's clock: there is one, whatever the clocks
+of web servers and dashboard workers do.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dashboard.models import Job, JobState, Worker
+from dashboard.runs.services.dispatch import dispatch
+from dashboard.runs.services.run_state import note_running, refresh_runs
+
+logger = structlog.get_logger(__name__)
+
+
+class Stale(Exception):
+    """Not the attempt that counts, or not this worker's job: drop it. The text says why."""
+
+
+def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
+    """Give the job to the worker until its lease ends; asking twice for what one has is answered
+    alike.
+
+    Raises Stale: another attempt counts, somebody else has it, it is over, or this worker may not
+    take it.
+    """
+    job = find_job(job_id)
+    refuse_claim(job, worker, boot_id)
+    with transaction.atomic():
+        taken = Job.objects.filter(pk=job_id, attempt=attempt, state=JobState.QUEUED).update(
+            state=JobState.RUNNING,
+            worker=worker,
+            phase="",
+            log_tail="",
+            message="",
+            claimed_at=timezone.now(),
+            lease_until=new_lease(),
+        )
+        if taken:
+            note_running(run_id=job.run_id)
+            # Its message is used: the next one
+            transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
+        elif not renew(job_id, attempt, worker):
+            raise Stale(why_stale(find_job(job_id), attempt, worker))
+    return job
+
+
+def refuse_claim(job: Job, worker: Worker, boot_id: str) -> None:
+    """Raise Stale where this worker may not take this job, whatever the job's state is."""
+    if job.run.machine_id != worker.machine_id:
+        raise Stale(
+            f"Job {job.pk} is for machine {job.run.machine}, worker {worker} is on "
+            f"{worker.machine}."
+        )
+    if boot_id != worker.boot_id:
+        raise Stale(f"Another process of worker {worker} has said hello since: say hello again.")
+    if worker.paused:
+        raise Stale(f"Worker {worker} is paused. Resume it in the admin.")
+
+
+def heartbeat(*, job_id: UUID, attempt: int, worker: Worker, phase: str, log_tail: str) -> bool:
+    """Renew the lease and note what the suite does; whether the job is to be cancelled. Raises
+    Stale.
+    """
+    if renew(job_id, attempt, worker, phase=phase[:40], log_tail=log_tail):
+        return False
+    job = find_job(job_id)
+    if job.state == JobState.CANCELLED and is_held(job, attempt, worker):
+        return True
+    raise Stale(why_stale(job, attempt, worker))
+
+
+def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
+    """Whether the job is running in this attempt on this worker; if so its lease begins anew."""
+    held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker, state=JobState.RUNNING)
+    return bool(held.update(lease_until=new_lease(), **noted))
+
+
+def reap() -> int:
+    """Queue the jobs again whose lease has ended, or give them up when their attempts are spent;
+    how many.
+    """
+    with transaction.atomic():
+        expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
+        return requeue(expired.select_for_update(skip_locked=True), "its worker fell silent")
+
+
+def void_claims(*, worker: Worker) -> int:
+    """Queue the running jobs of a worker again whose process has ended; how many."""
+    with transaction.atomic():
+        held = Job.objects.filter(state=JobState.RUNNING, worker=worker)
+        return requeue(held.select_for_update().order_by("pk"), "its worker was started anew")
+
+
+def requeue(jobs: Iterable[Job], why: str) -> int:
+    """Queue locked, running jobs under their next attempt, or mark them lost. dispatch() sends
+    their messages.
+    """
+    ended = list(jobs)
+    for job in ended:
+        _lose(job, why) if job.attempt >= job.max_attempts else _next_attempt(job, why)
+        logger.warning(
+            "job attempt ended without a result", job=str(job.pk), state=job.state, why=why
+        )
+    refresh_runs(run_ids={job.run_id for job in ended})
+    return len(ended)
+
+
+def _next_attempt(job: Job, why: str) -> None:
+    job.message = f"Attempt {job.attempt} ended without a result: {why}. Queued again."
+    job.state, job.attempt = JobState.QUEUED, job.attempt + 1
+    job.worker = job.claimed_at = job.lease_until = job.dispatched_at = None
+    job.phase = ""
+    job.save()
+
+
+def _lose(job: Job, why: str) -> None:
+    job.message = (
+        f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's "
+        "log and the machine, then retry."
+    )
+    job.state, job.finished_at, job.lease_until = JobState.LOST, timezone.now(), None
+    job.save()
+
+
+def find_job(job_id: UUID) -> Job:
+    """The job with its run and machine. Raises Stale when there is none."""
+    try:
+        return Job.objects.select_related(
+            "run__machine", "run__build__base", "benchmark", "config"
+        ).get(pk=job_id)
+    except Job.DoesNotExist:
+        raise Stale(no_job(job_id)) from None
+
+
+def no_job(job_id: UUID) -> str:
+    return f"There is no job {job_id}: it was deleted, or belongs to another site."
+
+
+def is_held(job: Job, attempt: int, worker: Worker) -> bool:
+    return job.attempt == attempt and job.worker_id == worker.pk
+
+
+def why_stale(job: Job, attempt: int, worker: Worker) -> str:
+    if job.attempt != attempt:
+        return f"Attempt {attempt} of job {job.pk} no longer counts: {job.attempt} does."
+    if job.worker_id is not None and job.worker_id != worker.pk:
+        return f"Job {job.pk} is worker {job.worker}'s, not {worker}'s."
+    return f"Job {job.pk} is {job.state}."
+
+
+def new_lease() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_S)

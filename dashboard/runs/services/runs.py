@@ -1,0 +1,219 @@
+"""Triggering, cancelling and retrying runs."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from dashboard.catalog.core.plan import (
+    TIMEOUT_S,
+    BenchmarkFacts,
+    Case,
+    PlanError,
+    Selection,
+    job_file,
+    plan_cases,
+)
+from dashboard.catalog.selectors.lookups import find_build, find_machine, find_track
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Job,
+    JobState,
+    Purpose,
+    Run,
+    Schedule,
+)
+from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.services.partitions import ensure_partitions
+from dashboard.runs.services.run_state import ACTIVE, RETRYABLE, refresh_runs
+
+ATTEMPTS = 3  # of a job, before it is lost; and again with each retry
+
+
+def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
+    *,
+    build: str,
+    machine: str,
+    track: str,
+    families: Sequence[str] = (),
+    benchmarks: Sequence[str] = (),
+    configs: Sequence[str] = (),
+    purpose: str = Purpose.MANUAL,
+    user: AbstractBaseUser | None = None,
+    schedule: Schedule | None = None,
+    measure: Mapping[str, Any] | None = None,
+    libraries: Mapping[str, str] | None = None,
+    label: str = "",
+    planned_at: datetime | None = None,
+) -> Run:
+    """Make a run and its jobs, and send the jobs' messages once the transaction is through.
+
+    build, machine, track: label and keys. families, benchmarks, configs: names; all empty means the
+    default selection of the machine's size. measure: `measure` of the job file. libraries: name ->
+    version; none: the newest that the build takes. planned_at: none: now. Raises PlanError, naming
+    what is wrong and what there is.
+    """
+    on_build, on_machine, on_track = find_build(build), find_machine(machine), find_track(track)
+    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
+    cases = plan_run(machine=machine, selection=selection)
+    request = {
+        "families": [*families],
+        "benchmarks": [*benchmarks],
+        "configs": [*configs],
+        "measure": measure or {},
+    }
+    run = Run(
+        build=on_build,
+        machine=on_machine,
+        track=on_track,
+        purpose=Purpose(purpose),
+        schedule=schedule,
+        label=label,
+        created_by_id=user.pk if user else None,
+        request=request,
+        libraries=dict(libraries or {}),
+    )
+    jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure or {})
+    ensure_partitions(moments=[jobs[0].planned_at])
+    with transaction.atomic():
+        run.save()
+        Job.objects.bulk_create(line_up(jobs), batch_size=500)
+        transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
+    return run
+
+
+def plan_run(*, machine: str, selection: Selection) -> list[Case]:
+    """What trigger_run would measure. Raises PlanError."""
+    fields = ("name", "family", "size", "default_configs")
+    rows = list(Benchmark.objects.filter(retired=False).values_list(*fields, "machines"))
+    known = [
+        BenchmarkFacts(name, family, size, tuple(defaults))
+        for name, family, size, defaults, only_on in rows
+        if not only_on or machine in only_on
+    ]
+    elsewhere = {name: only_on for name, *_, only_on in rows if only_on and machine not in only_on}
+    for name in selection.benchmarks:
+        if name in elsewhere:
+            raise PlanError(
+                f"{name} is an own model that only workers of {', '.join(elsewhere[name])} have."
+            )
+    config_names = Config.objects.filter(retired=False).values_list("name", flat=True)
+    return plan_cases(selection, known, list(config_names), find_machine(machine).default_size)
+
+
+def plan_jobs(
+    run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Mapping[str, Any]
+) -> list[Job]:
+    """The run's jobs, not saved."""
+    named = Benchmark.objects.filter(name__in={case.benchmark for case in cases})
+    benchmarks = {b.name: b for b in named.select_related("repository")}
+    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
+    return [
+        plan_job(
+            run, position, benchmarks[case.benchmark], configs[case.config], planned_at, measure
+        )
+        for position, case in enumerate(cases)
+    ]
+
+
+def plan_job(
+    run: Run,
+    position: int,
+    benchmark: Benchmark,
+    config: Config,
+    planned_at: datetime,
+    measure: Mapping[str, Any],
+    timeout_s: float = TIMEOUT_S,
+) -> Job:
+    job_id = uuid.uuid4()
+    spec = job_file(
+        job_id=str(job_id),
+        case=Case(benchmark.name, config.name),
+        device=run.machine.device_kind,
+        build=run.build.label,
+        purpose=run.purpose,
+        planned_at=planned_at,
+        measure=measure,
+        timeout_s=timeout_s,
+        variant=run.build.variant,
+        repository=repository_of(benchmark),
+    )
+    return Job(
+        uuid=job_id,
+        run=run,
+        benchmark=benchmark,
+        config=config,
+        position=position,
+        spec=spec,
+        planned_at=planned_at,
+        max_attempts=ATTEMPTS,
+    )
+
+
+def repository_of(benchmark: Benchmark) -> dict[str, Any] | None:
+    """The `repository` of the job file, of a benchmark that comes from one."""
+    pinned = benchmark.repository
+    return (
+        {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision}
+        if pinned
+        else None
+    )
+
+
+def cancel_run(*, run: Run, why: str = "Cancelled by a person.") -> int:
+    """Cancel the jobs that have not ended; how many. A worker that has one learns it with its next
+    heartbeat.
+
+    why: what the jobs' pages say.
+    """
+    with transaction.atomic():
+        active = Job.objects.filter(run=run, state__in=ACTIVE).select_for_update().order_by("pk")
+        ids = [job.pk for job in active]
+        Job.objects.filter(pk__in=ids).update(
+            state=JobState.CANCELLED,
+            message=why,
+            finished_at=timezone.now(),
+            lease_until=None,
+        )
+        refresh_runs(run_ids=[run.pk])
+    run.refresh_from_db()
+    return len(ids)
+
+
+def retry_failed_jobs(*, run: Run) -> int:
+    """Queue the jobs again that brought no result, under a new attempt; how many. What they told
+    before is kept until they tell something new.
+    """
+    with transaction.atomic():
+        failed = list(
+            Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk")
+        )
+        Job.objects.bulk_update(
+            line_up(sorted(failed, key=attrgetter("position"))), ["turn"], batch_size=500
+        )
+        Job.objects.filter(pk__in=[job.pk for job in failed]).update(
+            state=JobState.QUEUED,
+            status="",
+            message="",
+            phase="",
+            log_tail="",
+            attempt=F("attempt") + 1,
+            max_attempts=F("attempt") + ATTEMPTS,
+            worker=None,
+            dispatched_at=None,
+            claimed_at=None,
+            lease_until=None,
+            finished_at=None,
+        )
+        refresh_runs(run_ids=[run.pk])
+        transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
+    run.refresh_from_db()
+    return len(failed)

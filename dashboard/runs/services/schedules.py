@@ -1,0 +1,174 @@
+"""Schedules: what they trigger, and the django-celery-beat entries that say when."""
+
+from typing import Any
+
+import structlog
+from celery.schedules import crontab
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+from django_celery_beat.models import CrontabSchedule, IntervalSchedule, PeriodicTask
+
+from dashboard.catalog.core.pins import needs_bridge
+from dashboard.catalog.core.plan import PlanError
+from dashboard.models import Job, JobState, Machine, Purpose, Run, Schedule, TorchBuild, Track
+from dashboard.runs.services.environments import libraries_of
+from dashboard.runs.services.run_state import is_over
+from dashboard.runs.services.runs import trigger_run
+from dashboard.runs.services.tracks import MeasuredEnough, refuse_measured, resolve
+
+TRIGGER = "dashboard.tasks.trigger_schedule"
+NIGHTLY_HOUR = 3
+
+logger = structlog.get_logger(__name__)
+
+
+def save_schedule(*, schedule: Schedule) -> None:
+    """Save a schedule and its beat entry."""
+    with transaction.atomic():
+        schedule.save()
+        schedule.periodic_task, _ = PeriodicTask.objects.update_or_create(
+            name=f"Schedule {schedule.pk}",
+            defaults={
+                "task": TRIGGER,
+                "args": f"[{schedule.pk}]",
+                "crontab": schedule.crontab,
+                "enabled": schedule.enabled,
+                "description": f"Triggers the runs of {schedule.name}. Change it under Schedules.",
+            },
+        )
+        schedule.save(update_fields=["periodic_task"])
+
+
+def delete_schedule(*, schedule: Schedule) -> None:
+    """Delete a schedule and its beat entry; its runs stay."""
+    with transaction.atomic():
+        task = schedule.periodic_task
+        schedule.delete()
+        if task is not None:
+            task.delete()
+
+
+def run_schedule(*, schedule_id: int) -> Run | None:
+    """Trigger the run of a schedule that is due; None, with the reason kept in `problem`, where
+    that cannot be.
+    """
+    schedule = (
+        Schedule.objects.select_related("track__build", "machine").filter(pk=schedule_id).first()
+    )
+    if schedule is None or not schedule.enabled:
+        return None
+    try:
+        run, problem = _trigger(schedule), ""
+    except MeasuredEnough as reason:
+        run, problem = None, str(reason)
+    except PlanError as error:
+        run, problem = None, str(error)
+        logger.warning("schedule triggered nothing", schedule=schedule.name, why=problem)
+    Schedule.objects.filter(pk=schedule_id).update(problem=problem)
+    return run
+
+
+def trigger_now(*, schedule: Schedule, user: AbstractBaseUser) -> Run:
+    """Trigger a schedule's run because a person asks for it. Raises PlanError: why it cannot be."""
+    return _trigger(schedule, user)
+
+
+def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
+    build = resolve(track=schedule.track, now=timezone.now())
+    earlier = schedule.runs.order_by("-created_at").first()
+    if earlier is not None and not is_over(earlier.state):
+        raise PlanError(
+            f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or "
+            "less often."
+        )
+    refuse_measured(schedule=schedule, build=build)
+    run = trigger_run(
+        build=build.label,
+        track=schedule.track.key,
+        purpose=Purpose.SCHEDULED,
+        label=schedule.name,
+        schedule=schedule,
+        user=user,
+        **_selection(schedule),
+    )
+    bridge(schedule, build)
+    return run
+
+
+def bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
+    """Measure the build under the libraries of the last scheduled run, too, where its own differ
+    from those.
+
+    So a step in the numbers can be told from a step in the libraries. None where nothing changed,
+    or where it is not known under which libraries the last run was: it ran in an adopted
+    interpreter.
+    """
+    with_set = Job.objects.filter(
+        run__schedule=schedule, requirements__isnull=False, state=JobState.DONE
+    )
+    last = with_set.select_related("requirements").order_by("-run__created_at").first()
+    own = libraries_of(build=build, asked={})
+    if (
+        last is None
+        or last.requirements is None
+        or not own
+        or not needs_bridge(last.requirements.libraries, own)
+    ):
+        return None
+    return trigger_run(
+        build=build.label,
+        track=schedule.track.key,
+        purpose=Purpose.CONFIRMATION,
+        label=f"{schedule.name}: under the libraries of before",
+        libraries=last.requirements.libraries,
+        **_selection(schedule),
+    )
+
+
+def _selection(schedule: Schedule) -> dict[str, Any]:
+    """What a schedule measures, as trigger_run takes it."""
+    return {
+        "machine": schedule.machine.key,
+        "families": schedule.families,
+        "benchmarks": list(schedule.benchmarks.values_list("name", flat=True)),
+        "configs": list(schedule.configs.values_list("name", flat=True)),
+    }
+
+
+def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:
+    """The default schedule of a machine: every night, the default selection. What a person changed
+    in it stays.
+    """
+    existing = Schedule.objects.filter(machine=machine, track=track).first()
+    if existing is not None:
+        return existing
+    crontab_row = find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0))
+    schedule = Schedule(
+        name=f"Nightly on {machine.key}", crontab=crontab_row, machine=machine, track=track
+    )
+    save_schedule(schedule=schedule)
+    return schedule
+
+
+def ensure_system_tasks() -> None:
+    """The site's own beat entries (settings.BEAT_SCHEDULE); what a person changed in them stays."""
+    for name, (task, when) in settings.BEAT_SCHEDULE.items():
+        if isinstance(when, crontab):
+            timing = {"crontab": find_crontab(when)}
+        else:
+            every, _ = IntervalSchedule.objects.get_or_create(
+                every=when, period=IntervalSchedule.SECONDS
+            )
+            # Do not pile up while no worker runs
+            timing = {"interval": every, "expire_seconds": when}
+        PeriodicTask.objects.get_or_create(name=name, defaults={"task": task, **timing})
+
+
+def find_crontab(when: crontab) -> CrontabSchedule:
+    """The beat row of this time of day, in the site's time zone."""
+    fields = {"hour": when._orig_hour, "minute": when._orig_minute, "timezone": settings.TIME_ZONE}
+    return CrontabSchedule.objects.get_or_create(
+        **{key: str(value) for key, value in fields.items()}
+    )[0]

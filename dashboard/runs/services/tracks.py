@@ -1,0 +1,84 @@
+"""Tracks: which build a named stream of builds stands at, found out when something is triggered on
+it.
+"""
+
+from datetime import datetime
+
+from packaging.version import InvalidVersion, Version
+
+from dashboard.catalog.core.plan import PlanError
+from dashboard.models import JobState, Schedule, TorchBuild, Track
+
+CHANNELS = {
+    Track.Kind.STABLE: TorchBuild.Channel.RELEASE,
+    Track.Kind.NIGHTLY: TorchBuild.Channel.NIGHTLY,
+}
+WHAT_TO_DO = {
+    Track.Kind.LOCAL: "set one in the admin",
+    Track.Kind.STABLE: "add a release with `manage.py add_build`, or look for them with "
+    "`manage.py discover_builds`",
+    Track.Kind.NIGHTLY: "set NIGHTLY_INDEX_URL and run `manage.py discover_builds`",
+    Track.Kind.PINNED: "choose the build that it is pinned to in the admin",
+    Track.Kind.VERSIONS: "choose a build: this track holds builds side by side and stands at none",
+}
+
+
+class NoBuild(PlanError):
+    """A track stands at no build yet; the text says how to give it one."""
+
+
+class MeasuredEnough(PlanError):
+    """A schedule has measured the track's build often enough; nothing is wrong."""
+
+
+def resolve(*, track: Track, now: datetime) -> TorchBuild:
+    """The build at which the track stands at this moment; written to `track.build`, so that pages
+    show it.
+
+    local, pinned: the build that was set, by the worker or by a person. stable, nightly: the newest
+    version of its channel that was out by `now`, variants left aside. Raises NoBuild.
+    """
+    kind = Track.Kind(track.kind)
+    build = _newest(CHANNELS[kind], now) if kind in CHANNELS else track.build
+    if build is None or kind == Track.Kind.VERSIONS:
+        raise NoBuild(f"Track {track} has no build yet: {WHAT_TO_DO[kind]}.")
+    if track.build_id != build.pk:
+        track.build = build
+        track.save(update_fields=["build"])
+    return build
+
+
+def refuse_measured(*, schedule: Schedule, build: TorchBuild) -> None:
+    """Raise MeasuredEnough where the schedule's runs have measured this build `repeats` times.
+
+    Never for a pinned track, which is the machine's control, nor where `repeats` is 0. Only runs
+    that brought a result
+    count: a build whose runs all failed is tried again.
+    """
+    if schedule.track.kind == Track.Kind.PINNED or not schedule.repeats:
+        return
+    measured = schedule.runs.filter(build=build, jobs__state=JobState.DONE).distinct().count()
+    if measured >= schedule.repeats:
+        times = "once" if measured == 1 else f"{measured} times"
+        raise MeasuredEnough(
+            f"{build} was measured {times} already, which is enough: it waits for a newer build."
+        )
+
+
+def _newest(channel: str, now: datetime) -> TorchBuild | None:
+    """Of one version that is there twice, the one that a worker can install."""
+    candidates = TorchBuild.objects.filter(channel=channel, base=None)
+    out = [
+        each for each in candidates if each.released_on is None or each.released_on <= now.date()
+    ]
+    return max(out, key=lambda each: (_order(each.version), not each.adopted), default=None)
+
+
+def _order(version: str) -> Version:
+    """Without +cpu or +cu130: that is no newer release. What is no version comes before all
+    others.
+    """
+    try:
+        return Version(Version(version).public)
+    except InvalidVersion:
+        return Version("0")

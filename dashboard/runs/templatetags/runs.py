@@ -1,0 +1,43 @@
+"""How far a run is, as templates draw it."""
+
+from collections.abc import Iterable
+
+from django import template
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard.language import wording
+from dashboard.runs.selectors.runs import Counts
+
+register = template.Library()
+
+
+@register.simple_tag
+def progress(counts: Counts) -> SafeString:
+    """Jobs of a run by state, as one segmented bar with its text alternative."""
+    about = (
+        f"{counts.ended} of {wording.plural(counts.total, 'job')} ended, {counts.failed} failed, "
+        f"{counts.running} running, {counts.waiting} waiting"
+    )
+    segments = (
+        ("good", counts.passed),
+        ("bad", counts.failed),
+        ("quiet", counts.cancelled),
+        ("active", counts.running),
+    )
+    return format_html(
+        '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" '
+        'preserveAspectRatio="none">{}</svg>',
+        about,
+        max(counts.total, 1),
+        format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
+    )
+
+
+def _placed(segments: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    placed, x = [], 0
+    for tone, width in segments:
+        if width:
+            placed.append((tone, x, width))
+        x += width
+    return placed

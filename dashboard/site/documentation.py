@@ -1,0 +1,246 @@
+"""The pages of docs/: their order, their HTML, and the search over them. Pure: text in, HTML
+out.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.token import Token
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs"
+# What is not named here stands at the end of the how-tos.
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start": ("tutorial",),
+    "How to": (
+        "own-models",
+        "import",
+        "export",
+        "command-line",
+        "gate",
+        "alerts",
+        "builds",
+        "offline",
+        "operations",
+        "add-a-model",
+        "add-a-config",
+        "add-a-metric",
+    ),
+    "Reference": (
+        "reference-metrics",
+        "reference-configs",
+        "reference-commands",
+        "api",
+        "architecture",
+        "results",
+        "coverage",
+    ),
+    "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
+}
+OTHERS = "How to"
+ELSEWHERE = {"reference-words": "/glossary/"}  # files whose text another page of the site shows
+SNIPPET_CHARACTERS = 160
+MOST_HITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading below the title. anchor: its id on the page."""
+
+    level: int
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading of a page (or its title) with the plain text below it."""
+
+    heading: Heading
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page. summary: its first paragraph as text; html: all below the title, safe to show."""
+
+    slug: str
+    title: str
+    summary: str
+    html: str
+    headings: tuple[Heading, ...]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A part of a page that has every word of a search, and where it has them."""
+
+    page: Page
+    heading: Heading
+    snippet: str
+
+
+def pages(folder: Path = FOLDER) -> dict[str, Page]:
+    """Every page by its slug, in reading order; a page that was changed on disk is read anew."""
+    files = {path.stem: path for path in folder.glob("*.md") if path.stem not in ELSEWHERE}
+    found = {
+        slug: path for slugs in SECTIONS.values() for slug in slugs if (path := files.get(slug))
+    }
+    return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in (found | files).items()}
+
+
+def sections(found: dict[str, Page]) -> list[tuple[str, list[Page]]]:
+    """The pages under their sections' names, none empty."""
+    named = {slug for slugs in SECTIONS.values() for slug in slugs}
+    others = sorted(found.keys() - named)
+    grouped = [
+        (
+            name,
+            [
+                found[slug]
+                for slug in (*slugs, *(others if name == OTHERS else ()))
+                if slug in found
+            ],
+        )
+        for name, slugs in SECTIONS.items()
+    ]
+    return [(name, inside) for name, inside in grouped if inside]
+
+
+def search(words: str, found: dict[str, Page]) -> list[Hit]:
+    """The parts that have all words, those with a word in the heading first; at most 40."""
+    wanted = words.casefold().split()
+    hits = [
+        Hit(page, part.heading, _snippet(part.text, wanted))
+        for page in found.values()
+        for part in page.parts
+        if wanted and all(word in f"{part.heading.text} {part.text}".casefold() for word in wanted)
+    ]
+    return sorted(
+        hits, key=lambda hit: not any(word in hit.heading.text.casefold() for word in wanted)
+    )[:MOST_HITS]
+
+
+def picture(name: str, folder: Path = FOLDER) -> Path | None:
+    """The file of a picture that the pages show; None where there is none."""
+    path = folder / "screenshots" / name
+    return path if re.fullmatch(r"[A-Za-z0-9_.-]+\.png", name) and path.is_file() else None
+
+
+def anchor_of(text: str, taken: Sequence[str] = ()) -> str:
+    """A heading's id, as GitHub makes it from its text; a second one of the same name gets a
+    number.
+    """
+    plain = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+    numbered = (f"{plain}-{number}" for number in range(1, len(taken) + 1))
+    return (
+        plain if plain not in taken else next(anchor for anchor in numbered if anchor not in taken)
+    )
+
+
+def _snippet(text: str, words: Sequence[str]) -> str:
+    place = min((at for word in words if (at := text.casefold().find(word)) >= 0), default=0)
+    start = max(place - SNIPPET_CHARACTERS // 3, 0)
+    cut = text[start : start + SNIPPET_CHARACTERS]
+    return f"{'… ' if start else ''}{cut}{' …' if start + SNIPPET_CHARACTERS < len(text) else ''}"
+
+
+@cache
+def _read(path: Path, changed_ns: int) -> Page:
+    tokens = _markdown().parse(path.read_text(encoding="utf-8"))
+    parts = list(_parts(tokens))
+    title = parts[0].heading.text if parts else path.stem
+    _link(tokens)
+    below = tokens[3:] if tokens[:1] and tokens[0].tag == "h1" else tokens
+    rendered: str = _markdown().renderer.render(below, _markdown().options, {})
+    html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is no heading
+    headings = tuple(part.heading for part in parts if part.heading.level > 1)
+    return Page(path.stem, title, _first_paragraph(tokens), html, headings, tuple(parts))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    """CommonMark with tables; HTML in a page is shown as text."""
+    made = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # what is wider than the page scrolls by itself, also by keyboard
+    opening = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
+    made.add_render_rule("table_open", lambda *_: opening)
+    made.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    for kind in ("fence", "code_block"):
+        made.add_render_rule(kind, _code)
+    return made
+
+
+def _code(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
+    return (
+        '<pre tabindex="0" role="group" '
+        f'aria-label="Code"><code>{escapeHtml(tokens[index].content)}</code></pre>\n'
+    )
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[Part]:
+    """The page cut at its headings, which get their ids on the way."""
+    heading, texts, taken = Heading(1, "", ""), list[str](), list[str]()
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if before is not None and before.type == "heading_open":
+            if heading.text:
+                yield Part(heading, " ".join(texts))
+            text = _plain(token)
+            heading, texts = Heading(int(before.tag[1]), anchor_of(text, taken), text), []
+            taken.append(heading.anchor)
+            before.attrSet("id", heading.anchor)
+        elif token.type in {"inline", "fence", "code_block"}:
+            texts.append(_plain(token))
+    if heading.text:
+        yield Part(heading, " ".join(texts))
+
+
+def _plain(token: Token) -> str:
+    if token.children is None:
+        return token.content
+    breaks = {"softbreak": " ", "hardbreak": " "}
+    return "".join(breaks.get(child.type, child.content) for child in token.children)
+
+
+def _first_paragraph(tokens: Sequence[Token]) -> str:
+    for before, token in pairwise(tokens):
+        if before.type == "paragraph_open":
+            return _plain(token)
+    return ""
+
+
+def _link(tokens: Sequence[Token]) -> None:
+    """Links between the files become links between the pages; those to other files of the project
+    become text.
+    """
+    for token in tokens:
+        for child in token.children or ():
+            if child.type == "image":
+                child.attrSet("src", f"/docs/{child.attrs.get('src', '')}")
+                child.attrSet("loading", "lazy")
+            elif child.type == "link_open":
+                _link_one(child)
+
+
+def _link_one(link: Token) -> None:
+    parts = urlsplit(str(link.attrs.get("href", "")))
+    if parts.scheme or not parts.path:
+        return
+    if parts.path.endswith(".md") and "/" not in parts.path:
+        slug = parts.path.removesuffix(".md")
+        page = ELSEWHERE.get(slug, f"/docs/{slug}/")
+        link.attrSet("href", f"{page}{f'#{parts.fragment}' if parts.fragment else ''}")
+    elif parts.path.startswith("/"):
+        return
+    else:
+        link.attrs = {
+            "class": "file",
+            "title": f"In the project's folder: {parts.path.removeprefix('../')}",
+        }

@@ -1,0 +1,12 @@
+"""How gunicorn serves the site, wherever it runs: `gunicorn --config python:dashboard.site.web_server
+--bind ADDRESS`.
+"""
+
+wsgi_app = "dashboard.wsgi"
+workers = 2
+threads = 4
+# Longer than clients and proxies keep an idle connection. With 2 s, the default, whoever asks every
+# 2 s now and then sends into a connection that is just being closed, and reads "connection reset".
+keepalive = 75
+control_socket_disable = True
+loglevel = "warning"

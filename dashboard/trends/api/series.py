@@ -1,0 +1,75 @@
+"""Series, their data, and figures of them."""
+
+from typing import Annotated
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from ninja import FilterLookup, FilterSchema, Query, Router, Schema
+from ninja.pagination import paginate
+
+from dashboard.accounts.access import READ
+from dashboard.models import Datum, Purpose, Series, Status
+from dashboard.trends.pages import series_data
+from dashboard.ui.api import schemas
+from dashboard.ui.api.paging import MOST, Pages
+from dashboard.ui.api.parameters import Moment, Name, one
+
+router = Router(auth=READ, tags=["series"])
+
+
+class SeriesFilter(FilterSchema):
+    benchmark: Annotated[Name | None, FilterLookup("benchmark__name")] = None
+    model: Annotated[Name | None, FilterLookup("benchmark__model")] = None
+    family: Annotated[Name | None, FilterLookup("benchmark__family")] = None
+    mode: Annotated[Name | None, FilterLookup("benchmark__mode")] = None
+    config: Annotated[Name | None, FilterLookup("config__name")] = None
+    machine: Annotated[Name | None, FilterLookup("machine__key")] = None
+    track: Annotated[Name | None, FilterLookup("track__key")] = None
+    metric: Name | None = None
+
+
+class DataFilter(FilterSchema):
+    since: Annotated[Moment | None, FilterLookup("planned_at__gte")] = None
+    until: Annotated[Moment | None, FilterLookup("planned_at__lt")] = None
+    build: Annotated[Name | None, FilterLookup("build__label")] = None
+    purpose: Purpose | None = None
+    status: Status | None = None
+
+
+class FigureChoice(Schema):
+    metric: Name | None = None
+    config: list[Name] = []
+    machine: Name | None = None
+    track: Name | None = None
+
+
+@router.get("series", response=list[schemas.SeriesOut])
+@paginate(Pages, ordering=("pk",))
+def listing(request: HttpRequest, chosen: Query[SeriesFilter]) -> QuerySet[Series]:
+    """Series that have data, each with its newest datum."""
+    return chosen.filter(_series().filter(count__gt=0))
+
+
+@router.get("series/{int:pk}", response=schemas.SeriesOut)
+def show(request: HttpRequest, pk: int) -> Series:
+    """One series with its newest datum."""
+    return one(_series(), "series", pk=pk)
+
+
+@router.get("series/{int:pk}/data", response=list[schemas.Datum])
+@paginate(Pages, ordering=("planned_at", "job_id"), page_size=MOST)
+def data(request: HttpRequest, pk: int, chosen: Query[DataFilter]) -> QuerySet[Datum]:
+    """Every datum of a series, the oldest first. A case that failed is there, without a value."""
+    return chosen.filter(one(_series(), "series", pk=pk).data.select_related("build"))
+
+
+@router.get("benchmarks/{name}/figure")
+def figure(request: HttpRequest, name: str, chosen: Query[FigureChoice]) -> HttpResponse:
+    """The trend of a benchmark's configs as its page draws it: a Plotly figure, `{"data": [traces],
+    "layout": {…}}`.
+    """
+    return series_data.data(request, name)
+
+
+def _series() -> QuerySet[Series]:
+    return Series.objects.select_related("benchmark", "config", "machine", "track")

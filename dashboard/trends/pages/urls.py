@@ -1,0 +1,29 @@
+"""The addresses of trends: the matrix, one benchmark's series, versions, and what others embed."""
+
+from django.urls import path, re_path
+
+from dashboard.trends.pages import benchmarks, embeds, series, series_data, series_marks, versions
+
+urlpatterns = [
+    path("benchmarks/", benchmarks.show, name="benchmarks"),
+    re_path(
+        r"^benchmarks/export\.(?P<form>csv|json)$", benchmarks.export, name="benchmarks_export"
+    ),
+    path("series/<str:name>/", series.show, name="series"),
+    path("series/<str:name>/data.json", series_data.data, name="series_data"),
+    path("series/<str:name>/controls.json", series_data.control_data, name="series_controls"),
+    re_path(
+        r"^series/(?P<name>[^/]+)/export\.(?P<form>csv|json)$",
+        series_data.export,
+        name="series_export",
+    ),
+    path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
+    path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
+    path("versions/", versions.show, name="versions"),
+    path("versions/data.json", versions.data, name="versions_data"),
+    re_path(r"^versions/export\.(?P<form>csv|json)$", versions.export, name="versions_export"),
+    path("badge/<str:name>/<slug:config>.svg", embeds.badge, name="badge"),
+    path("embed/series/<str:name>/", embeds.embed, name="embed"),
+    path("embed/series/<str:name>/data.json", embeds.embed_data, name="embed_data"),
+    path("oembed", embeds.oembed, name="oembed"),
+]

@@ -1,0 +1,276 @@
+"""What templates say in numbers, times, words and small drawings. Every mark-up here is free of
+styles and scripts.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from html import escape
+from typing import Any
+
+from django import template
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from dashboard.language import wording
+from dashboard.language.glossary import anchor, explain
+from dashboard.language.metrics import Metric
+from dashboard.models import Job
+from dashboard.ui import charts
+
+register = template.Library()
+
+# word -> (tone, sign). The sign is the second cue beside colour.
+_SIGNS = {
+    "pass": ("good", "✓"),
+    "done": ("good", "✓"),
+    "completed": ("good", "✓"),
+    "measuring": ("active", "●"),
+    "running": ("active", "●"),
+    "idle": ("good", "○"),
+    "building": ("active", "●"),
+    "ready": ("good", "✓"),
+    "damaged": ("warn", "!"),
+    "queued": ("quiet", "○"),
+    "planned": ("quiet", "○"),
+    "paused": ("warn", "‖"),
+    "cancelled": ("quiet", "–"),
+    "unsupported": ("quiet", "–"),
+    "timeout": ("warn", "!"),
+    "timed_out": ("warn", "!"),
+    "silent": ("bad", "✕"),
+    "late": ("bad", "!"),
+    # alerts
+    "suspected": ("warn", "?"),
+    "confirming": ("active", "●"),
+    "confirmed": ("bad", "!"),
+    "acknowledged": ("quiet", "○"),
+    "fixed": ("good", "✓"),
+    "wontfix": ("quiet", "–"),
+    "invalid": ("quiet", "–"),
+    "not_reproduced": ("quiet", "–"),
+    "inconclusive": ("warn", "?"),
+    "flaky": ("warn", "?"),
+    "found": ("good", "✓"),
+    "recovered": ("good", "✓"),
+    "high": ("bad", "▲"),
+    "medium": ("warn", "◆"),
+    "low": ("quiet", "▽"),
+    "regression": ("bad", "↘"),
+    "improvement": ("good", "↗"),
+    "trade_off": ("warn", "⇄"),
+    "neutral": ("quiet", "→"),
+    # messages
+    "sent": ("good", "✓"),
+    "waiting": ("quiet", "○"),
+    "sending": ("active", "●"),
+    # tokens
+    "active": ("good", "✓"),
+    "revoked": ("quiet", "–"),
+    "expired": ("quiet", "–"),
+}
+
+_SPACED = {"trade_off", "not_reproduced"}  # status words stay as the suite writes them
+
+register.filter("duration", wording.duration)
+register.filter("number", wording.number)
+
+
+@register.simple_tag
+def word(text: str) -> SafeString:
+    """A status or state word with its sign and colour; explained where the glossary knows it."""
+    tone, sign = _SIGNS.get(text, ("bad", "✕"))
+    about = explain(text)
+    attribute = format_html(' title="{}"', about) if about else ""
+    shown = spaced(text) if text in _SPACED else text
+    return format_html(
+        '<span class="word {}"{}><span aria-hidden="true">{}</span> {}</span>',
+        tone,
+        attribute,
+        sign,
+        shown,
+    )
+
+
+_DEEDS = {
+    "acknowledged": "Acknowledge",
+    "fixed": "It is fixed",
+    "wontfix": "It stays so",
+    "invalid": "No change at all",
+}
+
+
+@register.filter
+def deed(state: str) -> str:
+    """What a person does who moves an alert to ``state``: the label of the button."""
+    return _DEEDS.get(state, state)
+
+
+@register.filter
+def spaced(word: str) -> str:
+    """A word of the database as people write it: trade_off -> trade off."""
+    return word.replace("_", " ")
+
+
+@register.filter
+def of(mapping: Mapping[Any, Any], key: Any) -> Any:
+    """The value of a key; None where there is none."""
+    return mapping.get(key)
+
+
+@register.simple_tag
+def diff_class(line: str) -> str:
+    """The look of a line of a unified difference; its first letter is the cue besides colour."""
+    return {"+": "added", "-": "removed", "@": "place"}.get(line[:1], "")
+
+
+@register.simple_tag
+def one_in(share: float) -> str:
+    """A small share as people say it: 0.001 -> "1 in 1 000"."""
+    return f"1 in {wording.whole(1 / share)}" if share > 0 else "none"
+
+
+@register.simple_tag
+def term(key: str, label: str = "") -> SafeString:
+    """A word of the glossary: a link to it, explained on hover and focus
+    (static/compilewatch/site.js).
+    """
+    about = explain(key)
+    if not about:
+        raise template.TemplateSyntaxError(
+            f"The glossary does not know {key!r}: add it to dashboard/language/glossary.py"
+        )
+    return format_html(
+        '<a class="term" href="{}#{}" data-about="{}">{}</a>',
+        reverse("glossary"),
+        anchor(key),
+        about,
+        label or key,
+    )
+
+
+@register.filter
+def anchored(key: str) -> str:
+    """The id of a word on the glossary page."""
+    return anchor(key)
+
+
+@register.simple_tag
+def quantity(
+    metric: Metric | str, value: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """A value of a metric with its unit and the digits that its interval supports."""
+    return wording.quantity(
+        wording.metric_of(metric) if isinstance(metric, str) else metric, value, low, high
+    )
+
+
+@register.simple_tag
+def interval(metric: Metric | str, low: float | None, high: float | None) -> str:
+    """The ends of an interval, the unit once."""
+    return wording.interval(
+        wording.metric_of(metric) if isinstance(metric, str) else metric, low, high
+    )
+
+
+@register.simple_tag
+def changed(change: wording.Change | None) -> SafeString | str:
+    """A change in words, coloured by whether it is good."""
+    return (
+        format_html('<span class="change {}">{}</span>', change.tone, change.text)
+        if change
+        else "–"
+    )
+
+
+@register.simple_tag
+def when(at: datetime | None) -> SafeString | str:
+    """A time that the browser shows in the viewer's zone; without scripts, UTC."""
+    if at is None:
+        return "–"
+    utc = at.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}">{} UTC</time>',
+        utc.isoformat(timespec="seconds"),
+        utc.strftime("%Y-%m-%d %H:%M"),
+    )
+
+
+@register.filter
+def moment(at: datetime | None) -> str:
+    """A time as addresses have it: UTC, to the second; empty for none."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S") if at else ""
+
+
+@register.filter
+def heat_class(step: int) -> str:
+    """−4 … 4 -> the class of its colour."""
+    return f"heat-{'p' if step > 0 else 'n'}{abs(step)}" if step else "heat-0"
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A name that may be broken after dots and underscores and before "+" and "~", but in no number
+    or before its %.
+    """
+    held = escape(name).replace(" %", "\u00a0%")
+    return mark_safe(re.sub(r"(?<=[._])(?=[^\d._])|(?<=.)(?=[+~])", "<wbr>", held))  # noqa: S308 - escaped here
+
+
+@register.filter
+def took(job: Job) -> float | None:
+    """Seconds from the claim of a job's last attempt to its end, or until now."""
+    return (
+        ((job.finished_at or timezone.now()) - job.claimed_at).total_seconds()
+        if job.claimed_at
+        else None
+    )
+
+
+_DASH_ARRAYS = {
+    "solid": "none",
+    "dash": "8 4",
+    "dot": "2 3",
+    "dashdot": "8 3 2 3",
+    "longdash": "13 4",
+    "longdashdot": "13 3 2 3",
+}
+
+
+@register.simple_tag
+def swatch(position: int) -> SafeString:
+    """How the config at ``position`` looks in every chart: its colour and its dash."""
+    return format_html(
+        '<svg class="swatch" viewBox="0 0 32 8" aria-hidden="true" focusable="false">'
+        '<line class="slot-{}" x1="0" y1="4" x2="32" y2="4" stroke-dasharray="{}"/></svg>',
+        position % charts.SLOTS,
+        _DASH_ARRAYS[charts.dash(position)],
+    )
+
+
+_LEAST_BAR = 0.4  # so that what is there is seen
+
+
+@register.simple_tag
+def bar(share: float, offset: float = 0) -> SafeString:
+    """A bar, 0 … 100 of its cell, from ``offset`` on, as SVG: its length needs no style attribute.
+    The text beside it says the same.
+    """
+    return format_html(
+        '<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" '
+        'focusable="false">'
+        '<rect x="{}" width="{}" height="10"/></svg>',
+        offset,
+        max(share, _LEAST_BAR) if share else 0,
+    )
+
+
+@register.simple_tag(takes_context=True)
+def absolute(context: dict[str, Any], path: str = "") -> str:
+    """The full address of this page or of ``path``, for link previews; empty on the page of a
+    server error.
+    """
+    request = context.get("request")
+    return request.build_absolute_uri(path or request.get_full_path()) if request else ""

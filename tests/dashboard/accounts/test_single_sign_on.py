@@ -1,0 +1,86 @@
+"""Single sign-on against a provider on this machine: whom its token names is let in, and nobody
+else.
+"""
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from django.contrib.auth.models import User
+from django.test import Client, override_settings
+
+from dashboard.accounts import single_sign_on
+from tests.builders.identity_provider import Provider, provider
+
+pytestmark = pytest.mark.django_db
+ROOT = "tests.single_sign_on_urls"
+
+
+@pytest.fixture
+def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """A provider, and a site that has it in its settings."""
+    import dashboard.urls
+
+    with provider() as made, override_settings(**made.settings, ROOT_URLCONF=ROOT):
+        urls = ModuleType(ROOT)
+        urls.urlpatterns = [*single_sign_on.urlpatterns(), *dashboard.urls.urlpatterns]  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, ROOT, urls)
+        yield made
+
+
+def sign_in(issuer: Provider, **claims: Any) -> Client:
+    """A browser that went to the provider and came back."""
+    client = Client()
+    asked = parse_qs(urlsplit(client.get("/single-sign-on/")["Location"]).query)
+    issuer.claims |= {"nonce": asked["nonce"][0], **claims}
+    client.get("/single-sign-on/callback/", {"code": "any", "state": asked["state"][0]})
+    return client
+
+
+def is_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+def test_somebody_new_gets_an_account_that_may_look(issuer: Provider) -> None:
+    assert is_in(sign_in(issuer))
+    person = User.objects.get(email="ada@example.org")
+    assert ([group.name for group in person.groups.all()], person.is_staff) == (["viewer"], False)
+
+
+def test_who_has_an_account_keeps_it(issuer: Provider) -> None:
+    User.objects.create_superuser("ada", email="Ada@example.org")
+    assert is_in(sign_in(issuer))
+    assert User.objects.get().is_superuser
+
+
+def test_an_address_that_is_not_verified_opens_no_account(issuer: Provider) -> None:
+    User.objects.create_superuser("ada", email="ada@example.org")
+    issuer.person["email_verified"] = False
+    assert not is_in(sign_in(issuer))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"aud": "another-site"}, {"iss": "https://elsewhere.example.org"}, {"nonce": "x"}]
+)
+def test_a_token_for_another_or_by_another_lets_nobody_in(
+    issuer: Provider, wrong: dict[str, str]
+) -> None:
+    assert not is_in(sign_in(issuer, **wrong))
+
+
+def test_a_token_that_somebody_else_signed_lets_nobody_in(issuer: Provider) -> None:
+    issuer.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    assert not is_in(sign_in(issuer))
+
+
+def test_a_closed_account_stays_closed(issuer: Provider) -> None:
+    User.objects.create_user("ada", email="ada@example.org", is_active=False)
+    assert not is_in(sign_in(issuer))
+
+
+def test_without_an_issuer_there_is_no_such_address() -> None:
+    assert single_sign_on.urlpatterns() == []

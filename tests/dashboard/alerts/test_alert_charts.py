@@ -1,0 +1,90 @@
+"""The figures of an alert: levels, the eager control beside it, and the processes that confirmed
+it.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dashboard.alerts.core.alert_charts import (
+    Process,
+    Step,
+    change_figure,
+    level_before,
+    pairs_figure,
+    pause,
+)
+from dashboard.language.metrics import METRICS
+from tests.builders.read_data import line
+
+LATENCY, BREAKS = METRICS["latency_ms"], METRICS["graph_breaks"]
+
+
+def step(of: object, index: int = 3, effect: float = 20.0, unit: str = "percent") -> Step:
+    return Step(int(of.at_ms[index]), effect, effect - 2, effect + 2, unit)  # type: ignore[attr-defined]
+
+
+def test_points_and_levels_are_percent_of_the_level_before() -> None:
+    points = line([10.0, 10.0, 10.0, 12.0, 12.0])
+    before, band, after, shown = change_figure(points, None, step(points), LATENCY)["data"]
+    assert (before["y"], after["y"], band["y"]) == (
+        [0.0, 0.0],
+        [20.0, 20.0],
+        [18.0, 18.0, 22.0, 22.0],
+    )
+    assert shown["y"] == pytest.approx([0, 0, 0, 20, 20])
+
+
+def test_the_control_is_percent_of_its_own_level() -> None:
+    points = line([10.0, 10.0, 10.0, 12.0])
+    control = replace(line([40.0, 40.0, 40.0, 40.4]), name="eager control")
+    shown = change_figure(points, control, step(points), LATENCY)["data"][-1]
+    assert shown["name"] == "eager control"
+    assert shown["y"] == pytest.approx([0, 0, 0, 1])
+
+
+def test_a_pause_longer_than_all_else_is_left_out_of_the_axis_and_told() -> None:
+    points = line([10.0] * 6)
+    minutes = np.array([0, 1, 2, 200, 201, 202])
+    paused = replace(points, at_ms=points.at_ms[0] + minutes * 60_000)
+    layout = change_figure(paused, None, step(paused), LATENCY)["layout"]
+    start, end = (int(paused.at_ms[0]) + seconds * 1000 for seconds in (2 * 60 + 24, 200 * 60 - 24))
+    assert pause(paused.at_ms) == (start, end)
+    assert layout["annotations"][1]["text"] == "3 h 17 min without a point"
+    assert len(layout["xaxis"]["rangebreaks"]) == 1
+
+
+@pytest.mark.parametrize("minutes", [[0, 1, 2, 3, 4, 5], [0, 10, 20, 45, 55, 66], [0, 1, 200]])
+def test_time_is_drawn_evenly_where_no_pause_squeezes_the_points(minutes: list[int]) -> None:
+    assert pause(np.array(minutes)) is None
+
+
+def test_counts_are_drawn_in_their_own_unit() -> None:
+    points = line([0.0, 0.0, 0.0, 2.0])
+    figure = change_figure(points, None, step(points, effect=2.0, unit="difference"), BREAKS)
+    assert list(figure["data"][-1]["y"]) == [0.0, 0.0, 0.0, 2.0]
+    assert figure["layout"]["yaxis"]["title"]["text"] == "Graph breaks"
+
+
+def test_a_first_point_has_no_level_before() -> None:
+    points = line([12.0])
+    assert level_before(points, step(points, index=0)) is None
+    assert len(change_figure(points, None, step(points, index=0), LATENCY)["data"]) == 1
+
+
+def test_the_level_before_ignores_single_outliers_and_failures() -> None:
+    points = line([10.0, 99.0, float("nan"), 10.0, 10.0, 12.0])
+    assert level_before(points, step(points, index=5)) == 10.0
+
+
+def test_pairs_are_percent_of_the_median_of_base_in_the_order_measured() -> None:
+    values = [("base", 10.0), ("new", 11.0), ("new", 11.2), ("base", 10.0)]
+    made = [Process(place, arm, arm, value, "j") for place, (arm, value) in enumerate(values, 1)]
+    *_, base, new = pairs_figure(made, LATENCY)["data"]
+    assert (base["x"], new["x"]) == ([1, 4], [2, 3])
+    assert np.allclose(new["y"], [10, 12])
+
+
+def test_without_processes_there_is_nothing_to_draw() -> None:
+    assert pairs_figure([], LATENCY)["data"] == []

@@ -1,0 +1,152 @@
+"""A cause needs positive evidence: which fact proves which, and what proves nothing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dashboard.alerts.core.attribution import Code, Facts, Moved, attribute
+from dashboard.results.core.environments import Difference
+
+CHANGE = Moved("Latency", 10.0, 8.0, 12.0)
+AS_MUCH = Moved("The eager control", 9.0, 7.0, 11.0)
+STEADY = Moved("The eager control", 0.2, -0.8, 1.2)
+UNCLEAR = Moved("The eager control", 4.0, -6.0, 14.0)
+OTHER_CODE = Code({"kernels": frozenset({"a"})}, {"kernels": frozenset({"b"})}, jobs=4)
+
+COMPILED = Facts("latency_ms", "ms", CHANGE, eager=False, same_build=False)
+SAME_BUILD = replace(COMPILED, same_build=True)
+DRIVER = Difference("machine.driver", "550", "560")
+LIBRARY = Difference("libraries.transformers", "5.17", "5.23")
+
+
+def cause(facts: Facts) -> str:
+    return attribute(facts)[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "blamed"),
+    [
+        (replace(COMPILED, control=AS_MUCH), "eager"),
+        (replace(COMPILED, control=STEADY, code=OTHER_CODE), "compiler"),
+        (replace(COMPILED, control=AS_MUCH, code=OTHER_CODE), "eager"),
+        (replace(COMPILED, control=AS_MUCH, pinned=[AS_MUCH]), "machine"),
+        (replace(SAME_BUILD, canary=[AS_MUCH]), "machine"),
+        (replace(SAME_BUILD, differences=[DRIVER]), "machine"),
+        (replace(SAME_BUILD, alike=(3, 4)), "machine"),
+        (replace(SAME_BUILD, pressure=(0.0, 0.8)), "machine"),
+        (replace(SAME_BUILD, differences=[LIBRARY]), "library"),
+        (replace(SAME_BUILD, suite=("0.1", "0.2")), "benchmark"),
+        (replace(SAME_BUILD, differences=[Difference("settings.threads", "1", "2")]), "benchmark"),
+        (replace(COMPILED, eager=True, confirmed=True), "eager"),
+        (replace(COMPILED, eager=True, pinned=[STEADY]), "eager"),
+        (replace(COMPILED, metric="graph_breaks", unit="", change=None), "compiler"),
+        (replace(COMPILED, metric="passed", unit="", change=None, eager_passes=True), "compiler"),
+        (
+            replace(COMPILED, metric="cold_start_s", unit="s", control=STEADY, phases=[AS_MUCH]),
+            "compiler",
+        ),
+    ],
+)
+def test_positive_evidence_names_the_cause(facts: Facts, blamed: str) -> None:
+    assert cause(facts) == blamed
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        COMPILED,
+        SAME_BUILD,
+        replace(COMPILED, control=STEADY),
+        replace(COMPILED, control=UNCLEAR, code=OTHER_CODE),
+        replace(COMPILED, code=OTHER_CODE),
+        replace(COMPILED, control=STEADY, code=replace(OTHER_CODE, stable=False)),
+        replace(
+            COMPILED,
+            control=STEADY,
+            code=Code({"kernels": frozenset("ab")}, {"kernels": frozenset("b")}, 4),
+        ),
+        replace(COMPILED, control=STEADY, code=replace(OTHER_CODE, jobs=1)),
+        replace(COMPILED, eager=True),
+        replace(SAME_BUILD, control=AS_MUCH),
+        replace(COMPILED, differences=[LIBRARY]),
+        replace(COMPILED, suite=("0.1", "0.2")),
+        replace(SAME_BUILD, alike=(1, 1)),
+        replace(
+            SAME_BUILD, alike=(3, 4), suite=None, differences=[Difference("torch.cuda", "12", "13")]
+        ),
+        replace(COMPILED, metric="passed", unit="", change=None, eager_passes=False),
+        replace(COMPILED, metric="graph_breaks", unit="", change=None, differences=[LIBRARY]),
+    ],
+)
+def test_without_positive_evidence_it_is_unknown(facts: Facts) -> None:
+    assert cause(facts) == "unknown"
+
+
+def test_a_machine_says_nothing_about_memory() -> None:
+    memory = replace(SAME_BUILD, metric="peak_memory_gb", unit="GB", canary=[AS_MUCH])
+    assert cause(memory) == "unknown"
+
+
+def test_evidence_is_told_that_of_the_cause_first() -> None:
+    facts = replace(COMPILED, control=STEADY, code=OTHER_CODE, variant="max_fusion_size = 1")
+    _, evidence = attribute(facts)
+    assert [(piece.fact, piece.supports) for piece in evidence] == [
+        ("generated code", "compiler"),
+        ("eager control", ""),
+        ("variant", ""),
+    ]
+    assert (
+        evidence[0].says
+        == "The generated code differs (kernels), the same way in 4 or more jobs a side."
+    )
+    assert (
+        evidence[1].says
+        == "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
+    )
+
+
+SETTING = replace(
+    COMPILED, control=STEADY, variant="max_fusion_size = 1", inductor_alone=True, confirmed=True
+)
+
+
+def test_a_setting_of_inductor_that_is_all_that_differs_is_the_compilers() -> None:
+    found, (first, *_) = attribute(SETTING)
+    assert (found, first.fact) == ("compiler", "confirmed variant")
+
+
+@pytest.mark.parametrize(
+    "lacks", [{"confirmed": False}, {"inductor_alone": False}, {"control": None}]
+)
+def test_a_variant_proves_nothing_before_it_was_measured_in_turn_or_where_more_differs(
+    lacks: dict[str, Any],
+) -> None:
+    assert cause(replace(SETTING, **lacks)) == "unknown"
+
+
+def test_a_control_that_is_exactly_as_before_is_told_so_and_by_its_name() -> None:
+    same = Moved("Eager peak memory", 0.0, 0.0, 0.0)
+    _, (evidence, *_) = attribute(replace(COMPILED, control=same))
+    assert (
+        evidence.says == "Eager peak memory stayed exactly as it was: only the compiled arm moved."
+    )
+
+
+def test_an_ablation_names_the_stage() -> None:
+    facts = replace(
+        COMPILED, metric="passed", unit="", change=None, eager_passes=True, stage="inductor"
+    )
+    assert (
+        attribute(facts)[1][0].says
+        == "The same benchmark passes in eager. The ablation blames inductor."
+    )
+
+
+def test_equal_code_is_told_and_blames_nobody() -> None:
+    same = Code({"kernels": frozenset({"a"})}, {"kernels": frozenset({"a"})}, jobs=3)
+    blamed, evidence = attribute(replace(COMPILED, control=STEADY, code=same))
+    assert (blamed, evidence[-1].says) == (
+        "unknown",
+        "The generated code is the same before and after.",
+    )

@@ -1,0 +1,133 @@
+"""The sequential test: how often it confirms what is not there, and finds what is."""
+
+from collections import Counter
+from collections.abc import Callable
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+
+from dashboard.alerts.core.confirmation import (
+    FEWEST,
+    MOST,
+    alone,
+    bounds,
+    draw_order,
+    evidence,
+    look,
+)
+from dashboard.detection import Settings
+
+SETTINGS = Settings(2.0)
+TRIES = 400
+Draw = Callable[[np.random.Generator], float]
+
+# The difference of two processes' logarithms, in units of one process's spread.
+NOISE: dict[str, Draw] = {
+    "gauss": lambda rng: float(rng.normal() * sqrt(2)),
+    "heavy tails": lambda rng: float((rng.standard_t(3) - rng.standard_t(3)) / sqrt(3)),
+    "outliers": lambda rng: float(
+        rng.normal() * sqrt(2) + 10 * (rng.random() < 0.04) * rng.choice([-1, 1])
+    ),
+    "two modes": lambda rng: float(
+        rng.normal(0, 0.6) + rng.choice([-1.5, 1.5]) - rng.choice([-1.5, 1.5])
+    ),
+}
+
+
+def verdicts(draw: Draw, percent: float, suspected: float, seed: int = 0) -> Counter[str]:
+    """How many of TRIES sequential tests end with each verdict; noise of 1 % between processes."""
+    rng, found = np.random.default_rng(seed), Counter[str]()
+    for _ in range(TRIES):
+        pairs = [(100.0, 100 * (1 + percent / 100) * exp(draw(rng) / 100)) for _ in range(MOST)]
+        looks = [
+            look(pairs[:count], suspected, SETTINGS).verdict for count in range(FEWEST, MOST + 1)
+        ]
+        found[next((verdict for verdict in looks if verdict != "open"), "open")] += 1
+    return found
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_at_most_one_in_twenty_is_confirmed_where_nothing_changed(kind: str) -> None:
+    assert verdicts(NOISE[kind], 0.0, 6.0)["confirmed"] <= 0.05 * TRIES
+    assert verdicts(NOISE[kind], 0.0, 2.0)["confirmed"] <= 0.05 * TRIES
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [("gauss", 0.95), ("heavy tails", 0.9), ("outliers", 0.6), ("two modes", 0.7)],
+)
+def test_three_percent_in_noise_of_one_is_confirmed(kind: str, share: float) -> None:
+    assert verdicts(NOISE[kind], 3.0, 3.0)["confirmed"] >= share * TRIES
+
+
+def test_what_is_not_there_is_mostly_closed_and_not_left_open() -> None:
+    assert verdicts(NOISE["gauss"], 0.0, 6.0)["not_reproduced"] >= 0.95 * TRIES
+
+
+def test_the_bounds_cover_the_truth_at_every_look() -> None:
+    rng, missed = np.random.default_rng(7), 0
+    for _ in range(1000):
+        values = rng.normal(3.0, 1.0, MOST)
+        looks = [bounds(values[:count].tolist()) for count in range(2, MOST + 1)]
+        missed += any(not low <= 3.0 <= high for low, high in looks)
+    assert missed <= 50
+
+
+def test_the_bounds_are_where_the_evidence_reaches_its_limit() -> None:
+    values = [0.9, 1.4, 1.1, 0.7, 1.2, 1.6]
+    low, high = bounds(values)
+    assert [evidence(values, end) for end in (low, high)] == pytest.approx([20, 20])
+
+
+def test_the_order_is_balanced_in_each_two_pairs() -> None:
+    order = draw_order(np.random.default_rng(1))
+    blocks = [order[at : at + 4] for at in range(0, len(order), 4)]
+    assert len(order) == 2 * MOST
+    assert all(
+        block in (["base", "new", "new", "base"], ["new", "base", "base", "new"])
+        for block in blocks
+    )
+
+
+def test_the_order_is_drawn() -> None:
+    assert len({tuple(draw_order(np.random.default_rng(seed))) for seed in range(20)}) > 10
+
+
+def test_exact_values_are_decided_with_the_fewest_pairs() -> None:
+    memory = Settings(2.0, "constant")
+    assert look([(1.5, 1.8)] * FEWEST, 20.0, memory).verdict == "confirmed"
+    assert look([(1.5, 1.5)] * FEWEST, 20.0, memory).verdict == "not_reproduced"
+    assert look([(1.5, 1.8)] * 3, 20.0, memory).verdict == "open"
+
+
+def test_a_status_that_comes_and_goes_is_inconclusive() -> None:
+    status = Settings(0.0, "status")
+    flaky = [(0.0, float(at % 2)) for at in range(MOST)]
+    assert [look(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
+        "open",
+        "inconclusive",
+    ]
+
+
+def test_the_other_direction_does_not_reproduce() -> None:
+    assert (
+        look([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict
+        == "not_reproduced"
+    )
+
+
+def test_half_of_what_was_suspected_is_the_least_that_counts() -> None:
+    pairs = [(100.0, 101.0 + at / 100) for at in range(6)]
+    assert look(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
+
+
+def test_alone_compares_with_the_recorded_level() -> None:
+    recorded, again = [100.0, 101.0, 99.0, 100.5, 99.5], [110.0, 111.0, 109.5, 110.5]
+    assert alone(recorded, again, 10.0, SETTINGS).verdict == "confirmed"
+    assert alone(recorded, [99.5, 100.5, 100.0, 99.8], 10.0, SETTINGS).verdict == "not_reproduced"
+
+
+def test_no_pairs_are_an_error() -> None:
+    with pytest.raises(ValueError, match="at least one pair"):
+        look([], 6.0, SETTINGS)

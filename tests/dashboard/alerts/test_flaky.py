@@ -1,0 +1,111 @@
+"""A case that passes and fails by turns is told once, as inconclusive; it ends by itself."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+
+from dashboard.alerts.core import flakiness
+from dashboard.alerts.services import detecting, triage
+from dashboard.models import Alert, AlertGroup, AlertState
+from dashboard.results.core.series_points import Reading
+from tests.builders.alerting import FIRST, measure
+
+pytestmark = pytest.mark.django_db
+TO_AND_FRO = "PPPFPFPFFPFPPF"
+
+
+def history(words: str, first: int = 0) -> None:
+    """One point an hour on one build, each judged as it comes: P passes, F fails."""
+    for hour, word in enumerate(words, first):
+        measure({"latency_ms": 100.0}, hour, status="pass" if word == "P" else "fail_accuracy")
+        detecting.detect_due()
+
+
+def flaky() -> AlertGroup:
+    return Alert.objects.get(decision__flaky=True).group
+
+
+def states() -> list[str]:
+    return list(AlertGroup.objects.order_by("pk").values_list("state", flat=True))
+
+
+def readings(words: str, *, one_build: bool = True) -> list[Reading]:
+    return [
+        Reading(
+            FIRST + timedelta(hours=at),
+            str(at),
+            1 if one_build else at,
+            None,
+            1,
+            "pass" if word == "P" else "crashed",
+            None,
+            None,
+            None,
+        )
+        for at, word in enumerate(words)
+    ]
+
+
+# --- What is flaky
+# --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("words", "one_build", "expected"),
+    [
+        ("PPPFFFF", True, False),
+        ("PPPFFPP", True, False),
+        ("PPPFPF", True, True),
+        ("PPPFPF", False, False),  # mended and broken again by builds
+        ("PFPFPFP", False, True),
+        ("PFPF" + "P" * 20, True, False),  # long ago
+    ],
+)
+def test_a_case_is_flaky_when_its_status_went_to_and_fro(
+    words: str, one_build: bool, expected: bool
+) -> None:
+    assert flakiness.is_flaky(readings(words, one_build=one_build)) is expected
+
+
+# --- What is told
+# ---------------------------------------------------------------------------------------------------
+def test_a_flaky_case_is_told_once_and_not_by_turns() -> None:
+    history(TO_AND_FRO)
+    assert states() == ["recovered", "inconclusive"]
+    assert flaky().title.startswith("mlp inference: flaky (was pass) in inductor")
+
+
+def test_it_says_how_often_it_failed() -> None:
+    history("PPPFPF")
+    told = flaky().events.get(action="state")
+    assert told.text == "Flaky: it passes and fails by turns; 2 of the last 6 points failed."
+
+
+def test_what_a_person_leaves_as_it_is_stays_told() -> None:
+    history("PPPFPF")
+    triage.move(group=flaky(), to=AlertState.WONTFIX, by=User.objects.create_user("ada"))
+    history("PFPF", first=6)
+    assert states() == ["recovered", "wontfix"]
+
+
+def test_a_flaky_case_that_passes_for_long_has_recovered() -> None:
+    history("PPPFPF" + "P" * flakiness.SETTLED)
+    assert states() == ["recovered", "recovered"]
+
+
+def test_after_that_a_failure_is_a_failure() -> None:
+    history("PPPFPF" + "P" * 20 + "F")
+    assert states() == ["recovered", "recovered", "suspected"]
+
+
+def test_a_flaky_case_that_fails_for_long_is_suspected_again() -> None:
+    history("PPPFPF" + "F" * flakiness.SETTLED)
+    group = AlertGroup.objects.latest("pk")
+    assert group.state == "suspected"
+    assert group.title.startswith("mlp inference: fail_accuracy (was pass) in inductor")
+
+
+def test_a_series_that_is_judged_anew_tells_nothing_new() -> None:
+    history(TO_AND_FRO)
+    measure({"latency_ms": 100.0}, 0.5)
+    detecting.detect_due()
+    assert states() == ["recovered", "inconclusive"]

@@ -1,0 +1,186 @@
+"""Which suspicions count, where they belong, and how a group is called."""
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.alerts.core.grouping import (
+    Place,
+    Suspicion,
+    cause_of,
+    counted,
+    direction_of,
+    place,
+    representatives,
+    severity_of,
+    title,
+    words,
+)
+
+SLOWER = Suspicion(
+    1,
+    "sd_unet",
+    "inference",
+    "sd_unet.smoke.inference.float32.static.b1",
+    "inductor",
+    "latency_ms",
+    "regression",
+    6.2,
+    5.1,
+    7.4,
+    "percent",
+    0.0005,
+)
+LIGHTER = replace(SLOWER, key=2, metric="peak_memory_gb", direction="improvement", effect=-8.0)
+FAILS = replace(
+    SLOWER,
+    key=3,
+    metric="passed",
+    effect=1.0,
+    unit="difference",
+    words=("pass", "fail_accuracy"),
+    false_alarm_share=0.000006,
+)
+OTHER = replace(
+    SLOWER, key=4, model="gpt2", benchmark="gpt2.smoke.training.float32.static.b2", mode="training"
+)
+
+
+def test_the_title_says_which_model_what_by_how_much_where_and_since_when() -> None:
+    assert (
+        title([SLOWER], "since 2.13.0")
+        == "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
+    )
+
+
+def test_the_title_says_how_many_more_there_are() -> None:
+    assert title([SLOWER, replace(OTHER, effect=3.0)], "since 2.13.0") == (
+        "sd_unet inference and 1 more: 6.2 % slower in inductor since 2.13.0"
+    )
+
+
+def test_a_status_change_and_its_speed_change_are_one_line() -> None:
+    told = title([SLOWER, FAILS], "since 2.13.0")
+    assert (
+        told == "sd_unet inference: fail_accuracy (was pass), 6.2 % slower in inductor since 2.13.0"
+    )
+
+
+def test_a_trade_off_is_told_as_one() -> None:
+    assert (
+        title([SLOWER, LIGHTER], "")
+        == "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
+    )
+
+
+def test_several_configs_are_listed_and_many_are_counted() -> None:
+    many = [
+        replace(SLOWER, key=at, config=name)
+        for at, name in enumerate(("aot", "inductor", "regional", "wide"))
+    ]
+    assert title(many, "").endswith(" in aot, inductor and 2 more configs")
+
+
+@pytest.mark.parametrize(
+    ("suspicion", "told"),
+    [
+        (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0 % slower"),
+        (
+            replace(SLOWER, metric="graph_breaks", effect=2.0, unit="difference"),
+            "2 more graph breaks",
+        ),
+        (replace(SLOWER, metric="drift", effect=120.0), "output 120 % further from fp64"),
+        (FAILS, "fail_accuracy (was pass)"),
+    ],
+)
+def test_each_metric_has_its_words(suspicion: Suspicion, told: str) -> None:
+    assert words(suspicion) == told
+
+
+def test_one_weak_suspicion_among_many_series_does_not_count() -> None:
+    assert counted([replace(SLOWER, false_alarm_share=0.001)], tests=200) == set()
+
+
+def test_one_strong_suspicion_among_many_series_counts() -> None:
+    assert counted([replace(SLOWER, false_alarm_share=0.00001)], tests=200) == {1}
+
+
+def test_weak_suspicions_count_together() -> None:
+    weak = [replace(SLOWER, key=at, false_alarm_share=0.001) for at in range(3)]
+    assert counted(weak, tests=200) == {0, 1, 2}
+
+
+def test_the_discoveries_are_the_largest_rank_that_passes() -> None:
+    shares = (0.0001, 0.0011, 0.0012, 0.5)
+    found = [replace(SLOWER, key=at, false_alarm_share=share) for at, share in enumerate(shares)]
+    assert counted(found, tests=300) == {0}
+    assert counted(found, tests=200) == {0, 1, 2}
+
+
+def test_the_same_case_joins_whatever_its_direction() -> None:
+    group = Place(7, "compiler", "improvement", frozenset({SLOWER.case}))
+    assert place(SLOWER, [group]) == 7
+
+
+def test_the_same_cause_and_direction_join() -> None:
+    groups = [
+        Place(7, "eager", "regression", frozenset()),
+        Place(8, "compiler", "improvement", frozenset()),
+        Place(9, "compiler", "regression", frozenset()),
+    ]
+    assert place(replace(OTHER, cause="compiler"), groups) == 9
+
+
+def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
+    eager = replace(SLOWER, config="eager")
+    blamed = replace(SLOWER, cause="eager")
+    assert place(eager, [Place(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
+    assert place(blamed, [Place(7, "unknown", "regression", frozenset({eager.case}))]) == 7
+    other = replace(SLOWER, cause="compiler")
+    assert place(other, [Place(7, "unknown", "regression", frozenset({eager.case}))]) is None
+
+
+def test_another_cause_is_another_group() -> None:
+    assert (
+        place(replace(OTHER, cause="eager"), [Place(7, "compiler", "regression", frozenset())])
+        is None
+    )
+
+
+def test_the_cause_of_a_group_is_what_most_have_evidence_for() -> None:
+    causes = ("unknown", "unknown", "compiler", "compiler", "eager")
+    assert cause_of([replace(SLOWER, cause=cause) for cause in causes]) == "compiler"
+    assert cause_of([SLOWER]) == "unknown"
+
+
+def test_better_and_worse_are_a_trade_off() -> None:
+    assert direction_of([SLOWER, LIGHTER]) == "trade_off"
+    assert direction_of([LIGHTER]) == "improvement"
+
+
+@pytest.mark.parametrize(
+    ("suspicions", "severity"),
+    [
+        ([replace(SLOWER, effect=3.0)], "low"),
+        ([SLOWER], "medium"),
+        ([replace(SLOWER, effect=12.0)], "high"),
+        ([FAILS], "high"),
+        ([replace(LIGHTER, effect=-50.0)], "low"),
+        ([replace(SLOWER, effect=3.0, config=str(at)) for at in range(5)], "medium"),
+    ],
+)
+def test_severity_follows_the_worst_and_how_many(
+    suspicions: list[Suspicion], severity: str
+) -> None:
+    assert severity_of(suspicions) == severity
+
+
+def test_what_the_false_discovery_rate_does_not_let_count_is_low() -> None:
+    assert severity_of([FAILS], passing=False) == "low"
+
+
+def test_the_surest_of_each_case_stand_for_the_group() -> None:
+    more = [
+        replace(OTHER, key=at, config=str(at), false_alarm_share=0.0001 * at) for at in range(4, 8)
+    ]
+    assert representatives([SLOWER, LIGHTER, FAILS, *more]) == [3, 4, 5]

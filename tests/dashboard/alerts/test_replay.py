@@ -1,0 +1,69 @@
+"""A decision is decided again from what was stored with it; and what became of decisions is
+counted.
+"""
+
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dashboard.alerts.selectors.verdicts import weekly
+from dashboard.alerts.services import triage
+from dashboard.detection import VERSION
+from dashboard.models import AlertState
+from tests.builders import alerting
+from tests.builders.alerting import stepped
+
+pytestmark = pytest.mark.django_db
+
+
+def printed(*arguments: str) -> str:
+    out = StringIO()
+    call_command("replay_alert", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_same_detector_decides_the_same() -> None:
+    text = printed(str(stepped().pk))
+    assert "today's detector decides the same" in text
+    assert f"decided by detector version {VERSION}: step at point 30: +10." in text
+    assert "← first of the new level" in text
+
+
+def test_a_whole_group_is_replayed() -> None:
+    assert "decides the same" in printed("--group", str(stepped().group_id))
+
+
+def test_a_decision_that_would_not_be_taken_today_is_said() -> None:
+    alert = stepped()
+    alert.decision["points"] = [
+        [100.0 + place % 3, None, None] for place in range(len(alert.decision["at"]))
+    ]
+    alert.save()
+    text = printed(str(alert.pk))
+    assert "decides:       nothing with these points" in text
+    assert "today's detector would differ" in text
+
+
+def test_an_unknown_alert_is_named() -> None:
+    with pytest.raises(CommandError, match="There is no alert pk 99"):
+        printed("99")
+
+
+def test_the_weekly_figure_counts_what_groups_have_been() -> None:
+    alert = stepped()
+    triage.move(group=alert.group, to=AlertState.CONFIRMING)
+    triage.move(group=alert.group, to=AlertState.CONFIRMED)
+    triage.move(group=alert.group, to=AlertState.RECOVERED)
+    week = weekly()[0]
+    assert (week.version, week.raised, week.confirmed_percent) == (str(VERSION), 1, 100)
+    assert (week.reached["confirmed"], week.reached["recovered"], week.reached["invalid"]) == (
+        1,
+        1,
+        0,
+    )
+
+
+def test_silence_is_no_detectors_alert() -> None:
+    alerting.group(kind="silence")
+    assert weekly() == []

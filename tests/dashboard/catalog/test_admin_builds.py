@@ -1,0 +1,135 @@
+"""Builds, variants, tracks and environments in the admin and on the fleet page."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.models import Requirements, TorchBuild, Track, Worker
+from dashboard.runs.services import environments
+from tests.builders import site
+from tests.builders.package_index import PackageIndex
+
+pytestmark = pytest.mark.django_db
+LINUX = "cp311-cp311-manylinux_2_28_x86_64"
+ADD, BUILDS, TRACK = (
+    reverse(f"admin:dashboard_{name}")
+    for name in ("torchbuild_add", "torchbuild_changelist", "track_add")
+)
+
+
+@pytest.fixture
+def index(tmp_path: Path, settings: Any) -> Iterator[PackageIndex]:
+    served = PackageIndex(tmp_path)
+    served.add_torch("2.11.0", tag=LINUX)
+    settings.PACKAGE_INDEX_URL = served.url
+    site.worker()
+    Worker.objects.update(facts={"platform": "linux_x86_64-cp311-cpu"})
+    yield served
+    served.stop()
+
+
+def text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def add(client: Client, **asked: Any) -> Any:
+    return client.post(ADD, {"version": "", "index_url": "", "base": "", "name": "", **asked})
+
+
+def test_a_build_is_added_by_its_version(admin_client: Client, index: PackageIndex) -> None:
+    add(admin_client, version="2.11.0")
+    assert TorchBuild.objects.get(label="2.11.0").channel == "release"
+
+
+def test_a_version_that_does_not_exist_gets_a_sentence(
+    admin_client: Client, index: PackageIndex
+) -> None:
+    page = text(add(admin_client, version="2.11.9"))
+    assert "There is no torch 2.11.9. Did you mean 2.11.0" in page
+    assert not TorchBuild.objects.filter(version__startswith="2.11").exists()
+
+
+def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
+    add(admin_client, base=site.build().pk, name="fusion", inductor='{"max_fusion_size": 1}')
+    variant = TorchBuild.objects.get(base=site.build())
+    assert variant.variant == {"inductor": {"max_fusion_size": 1}}
+    assert "max_fusion_size=1" in text(admin_client.get(BUILDS))
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"inductor": "[1]"}, "Write an object, with names and their values."),
+        ({"inductor": "{"}, "Enter a valid JSON."),
+        ({"env": '{"PATH": "/x"}'}, "This variant cannot be measured"),
+        ({}, "A variant needs at least one environment variable or Inductor setting."),
+    ],
+)
+def test_a_bad_variant_gets_a_sentence(
+    admin_client: Client, asked: dict[str, str], told: str
+) -> None:
+    assert told in text(add(admin_client, base=site.build().pk, name="one", **asked))
+    assert TorchBuild.objects.count() == 1
+
+
+def test_what_was_measured_on_a_build_cannot_be_changed_into_another(admin_client: Client) -> None:
+    page = text(
+        admin_client.get(reverse("admin:dashboard_torchbuild_change", args=[site.build().pk]))
+    )
+    assert ('name="index_url"' in page, 'name="version"' in page) == (True, False)
+
+
+def test_new_builds_are_looked_for_at_the_press_of_a_button(
+    admin_client: Client, index: PackageIndex
+) -> None:
+    address = reverse("admin:dashboard_torchbuild_discover")
+    assert "Ask these package indexes" in text(admin_client.get(address))
+    assert index.calls == []
+    assert "Found 2.11.0." in text(admin_client.post(address, follow=True))
+
+
+def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
+    form = {"key": "pinned-2.13", "label": "", "kind": "pinned", "build": ""}
+    assert "A pinned track needs the build that it is pinned to." in text(
+        admin_client.post(TRACK, form)
+    )
+    admin_client.post(TRACK, {**form, "build": site.build().pk})
+    assert Track.objects.get().build == site.build()
+
+
+def test_a_requirement_set_can_be_deleted_to_be_resolved_anew(admin_client: Client) -> None:
+    row = Requirements.objects.create(
+        build=site.build(), platform="linux_x86_64-cp311-cpu", text="torch==1\n"
+    )
+    admin_client.post(
+        reverse("admin:dashboard_requirements_delete", args=[row.pk]), {"post": "yes"}
+    )
+    assert not Requirements.objects.exists()
+
+
+def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_client: Client) -> None:
+    worker, build = site.worker(), site.build()
+    told = {"build": build.label, "libraries": {"numpy": "2.4.6"}}
+    environments.report(
+        worker=worker,
+        environments=[
+            {"key": "a", "state": "ready", "size_mb": 3412, **told},
+            {"key": "b", "state": "failed", "message": "uv: no such version", **told},
+            {"key": "c", "state": "ready", "adopted": True, "message": "/usr/bin/python3", **told},
+            {"key": "d", "state": "evicted", "message": "over the limit", **told},
+        ],
+    )
+    page = text(admin_client.get(reverse("fleet")))
+    for shown in (
+        "3,412 MB",
+        "uv: no such version",
+        "adopted <small>/usr/bin/python3",
+        "numpy 2.4.6",
+    ):
+        assert shown in page
+    assert "over the limit" not in page

@@ -1,0 +1,170 @@
+"""Numbers and changes as people read them."""
+
+from typing import Any
+
+import pytest
+
+from dashboard.language.metrics import METRICS
+from dashboard.language.wording import (
+    change,
+    duration,
+    effect,
+    interval,
+    metric_of,
+    number,
+    plural,
+    quantity,
+    question,
+    quiet,
+)
+from dashboard.ui.templatetags.compilewatch import breakable
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "text"),
+    [
+        (17.3124, 17.28, 17.35, "17.31"),
+        (17.3124, 15.0, 19.0, "17.3"),
+        (12.7123, None, None, "12.7"),
+        (0.41234, None, None, "0.412"),
+        (1838.1, 1832.0, 1843.4, "1\u2009838"),
+        (123456.0, None, None, "123\u2009456"),
+        (3.2e-7, None, None, "3.20×10⁻⁷"),
+        (0.0, None, None, "0"),
+        (-2.5, None, None, "-2.50"),
+        (None, None, None, "–"),
+        (float("nan"), None, None, "–"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_interval_supports(
+    value: float, low: float, high: float, text: str
+) -> None:
+    assert number(value, low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("latency_ms", 17.31, "17.3 ms"),
+        ("speedup", 1.3249, "1.32×"),
+        ("compression_ratio", 0.0602, "0.0602×"),
+        ("graph_breaks", 3.0, "3"),
+        ("speedup", None, "–"),
+        ("throughput_per_s", 1500.0, "1\u2009500 /s"),
+    ],
+)
+def test_a_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
+    assert quantity(METRICS[key], value) == text
+
+
+def test_an_interval_says_its_unit_once() -> None:
+    assert interval(METRICS["latency_ms"], 17.2, 17.5) == "17.20 to 17.50 ms"
+
+
+@pytest.mark.parametrize(
+    ("key", "old", "new", "text", "tone"),
+    [
+        ("latency_ms", 100.0, 103.2, "3.2 % slower", "bad"),
+        ("latency_ms", 100.0, 90.0, "10.0 % faster", "good"),
+        ("throughput_per_s", 100.0, 90.0, "10.0 % slower", "bad"),
+        ("peak_memory_gb", 1.0, 1.5, "50.0 % heavier", "bad"),
+        ("speedup", 1.0, 1.5, "50.0 % higher", "good"),
+        ("drift", 1e-6, 4e-6, "300 % further from fp64", "bad"),
+        ("graph_breaks", 0.0, 2.0, "2 more", "bad"),
+        ("recompiles", 3.0, 2.0, "1 fewer", "good"),
+        ("graph_breaks", 2.0, 2.0, "unchanged", "none"),
+        ("latency_ms", 100.0, 100.01, "unchanged", "none"),
+    ],
+)
+def test_a_change_is_told_with_its_direction_in_words(
+    key: str, old: float, new: float, text: str, tone: str
+) -> None:
+    told = change(METRICS[key], old, new)
+    assert told
+    assert (told.text, told.tone) == (text, tone)
+
+
+def test_no_change_is_told_where_a_value_is_missing() -> None:
+    assert change(METRICS["latency_ms"], None, 2.0) is None
+
+
+def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
+    assert metric_of("old_thing_ms").label == "Old thing ms"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.42, "0.4 s"),
+        (48.4, "48 s"),
+        (200.0, "3 min 20 s"),
+        (180.0, "3 min"),
+        (1500.0, "25 min"),
+        (7500.0, "2 h 5 min"),
+        (7200.0, "2 h"),
+        (260_000.0, "3 days"),
+        (None, "–"),
+    ],
+)
+def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "numbers", "text", "tone"),
+    [
+        ("latency_ms", (6.21, 5.12, 7.43, "percent"), "6.2 % slower (5.1 to 7.4 %)", "bad"),
+        ("latency_ms", (-6.21, -7.43, -5.12, "percent"), "6.2 % faster (5.1 to 7.4 %)", "good"),
+        (
+            "peak_memory_gb",
+            (2.5, -0.5, 5.5, "percent"),
+            "2.5 % heavier (0.5 % lighter to 5.5 % heavier)",
+            "bad",
+        ),
+        ("latency_ms", (290.0, 272.9, 310.0, "percent"), "290 % slower (273 to 310 %)", "bad"),
+        ("latency_ms", (2.5, -0.04, 5.1, "percent"), "2.5 % slower (0.0 to 5.1 %)", "bad"),
+        ("peak_memory_gb", (10.0, 10.0, 10.0, "percent"), "10.0 % heavier", "bad"),
+        ("latency_ms", (6.21, float("-inf"), float("inf"), "percent"), "6.2 % slower", "bad"),
+        ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
+    ],
+)
+def test_an_effect_is_told_with_its_interval(
+    key: str, numbers: tuple[Any, ...], text: str, tone: str
+) -> None:
+    told = effect(METRICS[key], *numbers)
+    assert told
+    assert (told.text, told.tone) == (text, tone)
+
+
+def test_an_effect_without_an_amount_is_not_told() -> None:
+    assert effect(METRICS["latency_ms"], None, None, None, "percent") is None
+
+
+def test_a_name_breaks_at_its_parts_and_not_within_a_number() -> None:
+    assert breakable("gpt2.smoke.b16") == "gpt2.<wbr>smoke.<wbr>b16"
+    assert breakable("2.13.0+cpu~scalar") == "2.13.0<wbr>+cpu<wbr>~scalar"
+    assert breakable("mlp: 6.2 % slower <b>") == "mlp: 6.2\u00a0% slower &lt;b&gt;"
+
+
+def test_a_change_below_its_threshold_has_no_tone() -> None:
+    latency = METRICS["latency_ms"]
+    tones = [
+        found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))
+    ]
+    assert tones == ["none", "bad"]
+
+
+def test_one_of_a_thing_is_no_plural() -> None:
+    assert (plural(1, "core"), plural(0, "job"), plural(2, "process", "processes")) == (
+        "1 core",
+        "0 jobs",
+        "2 processes",
+    )
+
+
+def test_a_comparison_asks_one_question() -> None:
+    assert (
+        question("2.11.0", "2.13.0", "on h100, track nightly")
+        == "Move from 2.11.0 to 2.13.0? On h100, track nightly"
+    )
+    assert question("h100", "h200", "") == "Move from h100 to h200?"

@@ -1,0 +1,255 @@
+"""Events become deliveries, and deliveries are sent: once, later, or not at all."""
+
+from collections.abc import Iterator
+from datetime import time, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import override_settings
+
+from dashboard import tasks
+from dashboard.alerts.services import triage
+from dashboard.models import AlertEvent, AlertState, Channel, Delivery, Rule
+from dashboard.notifications.services import deliveries
+from dashboard.notifications.transports.message import Address, Message, NotSent
+from tests.builders import alerting
+from tests.builders.receivers import Mailbox, Receiver, receiver
+from tests.builders.telling import NOW, channel, confirmed, rule, taken, waiting
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as made, override_settings(ALLOW_PRIVATE_WEBHOOKS=True):
+        yield made
+
+
+def refusing(*, permanent: bool = False) -> deliveries.Transport:
+    def transport(to: Address, message: Message, delivery: str) -> str:
+        raise NotSent("the box is full", permanent=permanent)
+
+    return transport
+
+
+def state_of(delivery: Delivery) -> str:
+    delivery.refresh_from_db()
+    return delivery.state
+
+
+# --- From events to deliveries
+# ----------------------------------------------------------------------------------------
+def test_a_confirmed_group_is_told_once_to_each_channel_however_many_rules_want_it() -> None:
+    ops, team = channel(), channel()
+    rule(ops, team)
+    rule(ops)
+    confirmed()
+    assert deliveries.consider(now=NOW) == 2
+    assert deliveries.consider(now=NOW) == 0
+    assert set(Delivery.objects.values_list("channel", flat=True)) == {ops.pk, team.pk}
+
+
+def test_a_suspicion_is_told_to_who_asks_for_it_alone() -> None:
+    quiet, nosy = channel(), channel()
+    rule(quiet)
+    rule(nosy, states=["suspected"])
+    group = alerting.group()
+    AlertEvent.objects.create(group=group, action="opened", state=AlertState.SUSPECTED)
+    deliveries.consider(now=NOW)
+    assert [delivery.channel for delivery in Delivery.objects.all()] == [nosy]
+
+
+def test_a_rule_that_is_off_tells_nobody() -> None:
+    rule(channel(), enabled=False)
+    confirmed()
+    assert deliveries.consider(now=NOW) == 0
+
+
+def test_a_rule_that_comes_later_does_not_tell_of_what_was() -> None:
+    confirmed()
+    deliveries.consider(now=NOW)
+    rule(channel())
+    assert deliveries.consider(now=NOW) == 0
+
+
+def test_a_rule_for_other_families_hears_nothing() -> None:
+    rule(channel(), families=["vision"])
+    confirmed()
+    assert deliveries.consider(now=NOW) == 0
+
+
+# --- Sending
+# ----------------------------------------------------------------------------------------------------------
+def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) -> None:
+    alerting.measured([2.0] * 6 + [2.2] * 6)
+    rule(channel(inbox.url))
+    event = confirmed()
+    event.group.alerts.update(planned_at=alerting.FIRST + timedelta(hours=6))
+    deliveries.consider(now=NOW)
+    (delivery,) = deliveries.due(now=NOW)
+    assert deliveries.send(delivery_id=delivery, now=NOW)
+    assert inbox.mails[0]["Subject"].startswith("[medium] a change")
+    assert len(inbox.parts("image/png")) == 1
+    sent = Delivery.objects.get()
+    assert (sent.state, sent.attempts, "took it" in sent.answer) == ("sent", 1, True)
+
+
+def test_a_webhook_gets_the_event(hook: Receiver) -> None:
+    rule(channel(hook.url, secret="s3cret"))
+    confirmed()
+    deliveries.consider(now=NOW)
+    deliveries.send(delivery_id=deliveries.due(now=NOW)[0], now=NOW)
+    assert b'"schema":"webhook.v1"' in hook.requests[0][1]
+
+
+def test_the_beat_task_tells_what_happened(hook: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        tasks.send_delivery, "apply_async", lambda args, expires: tasks.send_delivery(*args)
+    )
+    rule(channel(hook.url))
+    confirmed()
+    tasks.tell()
+    tasks.tell()
+    assert len(hook.requests) == 1
+
+
+def test_a_delivery_that_was_sent_is_not_sent_again() -> None:
+    delivery = waiting()
+    assert deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+    assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+
+
+def test_a_channel_that_says_no_is_asked_again_later_and_later() -> None:
+    delivery, now = waiting(), NOW
+    for wait_s in deliveries.RETRY_AFTER_S:
+        deliveries.send(delivery_id=delivery.pk, now=now, transport=refusing())
+        assert state_of(delivery) == "waiting"
+        assert delivery.next_at == now + timedelta(seconds=wait_s)
+        assert deliveries.due(now=now) == []
+        now = delivery.next_at
+    assert delivery.answer == "the box is full"
+
+
+def test_a_channel_whose_tries_are_spent_is_switched_off_with_the_reason() -> None:
+    delivery = waiting(attempts=len(deliveries.RETRY_AFTER_S))
+    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=refusing())
+    assert state_of(delivery) == "failed"
+    switched_off = Channel.objects.get()
+    assert (switched_off.enabled, "after 6 tries: the box is full" in switched_off.problem) == (
+        False,
+        True,
+    )
+
+
+def test_a_refusal_for_good_ends_it_at_once() -> None:
+    delivery = waiting()
+    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=refusing(permanent=True))
+    assert (state_of(delivery), Channel.objects.get().enabled) == ("failed", False)
+
+
+def test_what_waits_for_a_channel_that_is_off_goes_out_when_it_is_on_again() -> None:
+    delivery = waiting(channel=channel(enabled=False))
+    assert deliveries.due(now=NOW) == []
+    assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+    Channel.objects.update(enabled=True)
+    assert deliveries.due(now=NOW) == [delivery.pk]
+
+
+def test_a_sender_that_was_killed_in_the_middle_leaves_a_delivery_that_is_not_sent_twice() -> None:
+    delivery = waiting()
+
+    def killed(to: Address, message: Message, key: str) -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        deliveries.send(delivery_id=delivery.pk, now=NOW, transport=killed)
+    assert state_of(delivery) == "sending"
+    assert deliveries.due(now=NOW + timedelta(seconds=deliveries.SENDING_S)) == []
+    assert (state_of(delivery), delivery.answer) == ("failed", deliveries.KILLED)
+
+
+def test_nothing_outward_happens_in_a_transaction() -> None:
+    seen = []
+
+    def watching(to: Address, message: Message, key: str) -> str:
+        seen.append(len(connection.savepoint_ids))
+        return "taken"
+
+    delivery = waiting()
+    before = len(connection.savepoint_ids)
+    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=watching)
+    assert seen == [before]
+
+
+def test_a_failed_delivery_is_sent_again_by_a_person() -> None:
+    delivery = waiting(state="failed", attempts=6)
+    assert deliveries.send_again(deliveries=[delivery], now=NOW) == 1
+    assert deliveries.due(now=NOW) == [delivery.pk]
+
+
+def test_a_test_tells_the_answer_even_of_a_channel_that_is_off(hook: Receiver) -> None:
+    sent = deliveries.send_test(channel=channel(hook.url, enabled=False), now=NOW)
+    assert (sent.state, sent.answer) == ("sent", "200 OK: thank you")
+
+
+def test_a_test_that_fails_switches_nothing_off() -> None:
+    sent = deliveries.send_test(channel=channel("carrier://pigeon"), now=NOW)
+    assert (sent.state, Channel.objects.get().enabled) == ("failed", True)
+
+
+# --- Digests
+# ----------------------------------------------------------------------------------------------------------
+def digest(*channels: Channel, **fields: Any) -> Rule:
+    made = {"when": "daily", "at": time(8), "last_digest_at": NOW - timedelta(days=2), **fields}
+    return rule(*channels, **made)
+
+
+def test_a_digest_holds_what_its_period_brought_and_each_group_once(hook: Receiver) -> None:
+    digest(channel(hook.url))
+    event = confirmed()
+    triage.move(group=event.group, to=AlertState.RECOVERED)
+    AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))
+    assert deliveries.make_digests(now=NOW) == 1
+    deliveries.send(delivery_id=deliveries.due(now=NOW)[0], now=NOW)
+    body = hook.requests[0][1]
+    assert (body.count(b'"state":"recovered"'), body.count(b'"state":"confirmed"')) == (1, 0)
+
+
+def test_a_digest_is_made_once() -> None:
+    digest(channel())
+    confirmed()
+    AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))
+    assert (deliveries.make_digests(now=NOW), deliveries.make_digests(now=NOW)) == (1, 0)
+
+
+def test_a_digest_of_nothing_is_not_sent() -> None:
+    made = digest(channel())
+    assert deliveries.make_digests(now=NOW) == 0
+    made.refresh_from_db()
+    assert made.last_digest_at is not None
+    assert made.last_digest_at > NOW - timedelta(days=1, seconds=1)
+
+
+def test_a_new_digest_begins_with_its_first_period() -> None:
+    digest(channel(), last_digest_at=None)
+    confirmed()
+    AlertEvent.objects.update(at=NOW - timedelta(days=3))
+    assert deliveries.make_digests(now=NOW) == 0
+
+
+def test_events_of_a_digest_rule_are_not_told_at_once() -> None:
+    digest(channel())
+    confirmed()
+    assert deliveries.consider(now=NOW) == 0
+
+
+def test_the_digest_of_a_rule_that_was_deleted_is_ended() -> None:
+    digest(channel())
+    confirmed()
+    AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))
+    deliveries.make_digests(now=NOW)
+    Rule.objects.all().delete()
+    delivery = Delivery.objects.get()
+    deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
+    assert (state_of(delivery), delivery.answer) == ("failed", "Its rule was deleted.")

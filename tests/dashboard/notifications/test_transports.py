@@ -1,0 +1,312 @@
+"""Messages, and the ways out: real mail and real HTTP, to servers on this machine."""
+
+import io
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from PIL import Image
+
+from dashboard.alerts.core.alert_charts import Step
+from dashboard.notifications.transports import addresses, channels, compose, picture, webhook
+from dashboard.notifications.transports.compose import Change, Entry
+from dashboard.notifications.transports.message import Address, NotSent
+from tests.builders.read_data import line
+from tests.builders.receivers import Mailbox, Receiver, receiver
+
+AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
+SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())
+CHANGED = Change(
+    "sd_unet.b1",
+    "inductor",
+    "latency_ms",
+    "regression",
+    6.2,
+    5.1,
+    7.4,
+    "percent",
+    "sd_unet.b1, inductor: latency 6.2 % slower (5.1 to 7.4 %)",
+)
+ENTRY = Entry(
+    id=7,
+    url="https://watch.example/alerts/7/",
+    title="sd_unet inference: 6.2 % slower in inductor since 2.14",
+    kind="step",
+    state="confirmed",
+    direction="regression",
+    severity="high",
+    cause="compiler",
+    cause_in_words="Compiler.",
+    evidence=[{"fact": "code", "says": "The kernels <differ>.", "supports": "compiler"}],
+    machine="h200",
+    track="nightly",
+    base="2.13",
+    new="2.14",
+    commits="",
+    reproduce="python -m benchmarks_suite run",
+    series=[CHANGED],
+)
+
+
+@pytest.fixture
+def hook() -> Iterator[Receiver]:
+    with receiver() as made:
+        yield made
+
+
+def png() -> bytes:
+    points = line([10.0] * 20 + [10.6] * 20)
+    return picture.change_png(
+        points, Step(int(points.at_ms[20]), 6.0, 5.0, 7.0, "percent"), "Latency", "ms"
+    )
+
+
+def send(to: Address, image: bytes | None = None) -> str:
+    return channels.send(to, compose.event_message(ENTRY, AT, image), "5")
+
+
+# --- Messages
+# ---------------------------------------------------------------------------------------------------------
+def test_the_subject_of_a_confirmed_alert_begins_with_its_severity() -> None:
+    assert ENTRY.subject == "[high] sd_unet inference: 6.2 % slower in inductor since 2.14"
+
+
+def test_the_subject_says_what_became_of_an_alert() -> None:
+    assert replace(ENTRY, state="not_reproduced").subject.startswith("Not reproduced: sd_unet")
+
+
+def test_text_and_html_say_what_since_whose_fault_and_how_to_see_it() -> None:
+    message = compose.event_message(ENTRY, AT, None)
+    for part in (
+        CHANGED.text,
+        "2.13 → 2.14",
+        "Compiler.",
+        "python -m benchmarks_suite run",
+        ENTRY.url,
+    ):
+        assert part in message.text
+        assert part in message.html
+
+
+def test_html_is_escaped_and_text_is_not() -> None:
+    message = compose.event_message(ENTRY, AT, None)
+    assert "The kernels &lt;differ&gt;." in message.html
+    assert "The kernels <differ>." in message.text
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        compose.event_message(ENTRY, AT, None),
+        compose.digest_message(
+            "Weekly", [ENTRY, replace(ENTRY, machine=None)], AT, AT, "https://x.example"
+        ),
+        compose.test_message("ops", AT, "https://watch.example/"),
+    ],
+    ids=["event", "digest", "test"],
+)
+def test_what_a_webhook_gets_fits_its_schema(message: Any) -> None:
+    jsonschema.validate(
+        {**message.document, "delivery": "1"}, SCHEMA, format_checker=jsonschema.FormatChecker()
+    )
+
+
+def test_a_long_group_is_cut_in_the_mail_and_whole_in_the_document() -> None:
+    message = compose.event_message(replace(ENTRY, series=[CHANGED] * 12), AT, None)
+    assert "and 4 more series" in message.text
+    assert len(message.document["alerts"][0]["series"]) == 12
+
+
+# --- The picture
+# ------------------------------------------------------------------------------------------------------
+def test_the_picture_shows_both_levels() -> None:
+    image = Image.open(io.BytesIO(png()))
+    colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 20) or []}
+    assert image.size == (picture.WIDTH, picture.HEIGHT)
+    assert {(0x2B, 0x2E, 0xB7), (0xE0, 0x70, 0x1A)} <= colours
+
+
+@pytest.mark.parametrize("values", [[], [5.0], [5.0] * 9, [float("nan")] * 4, [0.0, 0.0, 3.0]])
+def test_a_picture_of_hardly_anything_is_drawn(values: list[float]) -> None:
+    points = line(values or [1.0])
+    assert picture.change_png(
+        points, Step(int(points.at_ms[-1]), 6.0, None, None, "percent"), "x", "ms"
+    )
+
+
+def test_ticks_are_round_numbers_within_the_range() -> None:
+    assert picture.ticks(17.1, 18.9) == pytest.approx([17.5, 18.0, 18.5])
+
+
+def test_levels_are_in_the_units_of_the_metric() -> None:
+    points = line([10.0] * 9 + [12.0] * 3)
+    levels = picture.levels_of(points, Step(int(points.at_ms[9]), 20.0, 18.0, 22.0, "percent"))
+    assert levels
+    assert (levels.before, levels.after, levels.low, levels.high) == pytest.approx(
+        (10, 12, 11.8, 12.2)
+    )
+    assert np.isfinite(levels.after)
+
+
+# --- Mail
+# -------------------------------------------------------------------------------------------------------------
+def test_a_mail_has_text_and_html_and_the_chart_in_its_place(inbox: Mailbox) -> None:
+    assert "took it" in send(Address(inbox.url), png())
+    (text,), (html,), (image,) = (
+        inbox.parts(kind) for kind in ("text/plain", "text/html", "image/png")
+    )
+    assert "6.2 % slower (5.1 to 7.4 %)" in text.get_content()
+    assert "cid:change.png" in html.get_content()
+    assert (image["Content-ID"], image.get_content_disposition()) == ("<change.png>", "inline")
+    assert inbox.mails[0]["Subject"] == ENTRY.subject
+
+
+def test_the_text_part_of_a_mail_names_the_page_and_keeps_the_command(inbox: Mailbox) -> None:
+    send(Address(inbox.url))
+    text = inbox.parts("text/plain")[0].get_content()
+    assert ENTRY.url in text
+    assert "python -m benchmarks_suite run" in text
+
+
+def test_a_mail_that_is_refused_says_what_the_server_said(inbox: Mailbox) -> None:
+    inbox.refusal = "550 no such person here"
+    with pytest.raises(NotSent, match="no such person here") as refused:
+        send(Address(inbox.url))
+    assert not refused.value.permanent
+
+
+def test_a_mail_server_that_is_down_is_asked_again_later(inbox: Mailbox) -> None:
+    with pytest.raises(NotSent, match=r".+") as refused:
+        send(Address("mailto://127.0.0.1:9?from=a@example.org&to=b@example.org"))
+    assert not refused.value.permanent
+
+
+def test_an_address_that_nobody_understands_is_refused_for_good() -> None:
+    with pytest.raises(NotSent, match="does not understand this carrier") as refused:
+        send(Address("carrier://pigeon"))
+    assert refused.value.permanent
+
+
+@pytest.mark.parametrize("scheme", ["json", "jsons", "xml", "form"])
+def test_unsigned_webhooks_to_anywhere_are_refused(scheme: str) -> None:
+    with pytest.raises(NotSent, match="use webhook"):
+        send(Address(f"{scheme}://10.0.0.1/x"))
+
+
+# --- Webhook
+# ----------------------------------------------------------------------------------------------------------
+def test_a_webhook_gets_the_document_and_its_signature_holds(hook: Receiver) -> None:
+    assert send(Address(hook.url, "s3cret", allow_private=True)) == "200 OK: thank you"
+    ((headers, body),) = hook.requests
+    told = webhook.signature(body, "s3cret", int(headers["X-Compilewatch-Timestamp"]))
+    assert headers["X-Compilewatch-Signature"] == f"sha256={told}"
+    assert (json.loads(body)["alerts"][0]["id"], json.loads(body)["delivery"]) == (7, "5")
+    assert headers["X-Compilewatch-Delivery"] == "5"
+    assert headers["Host"] == f"127.0.0.1:{hook.port}"
+
+
+def test_a_webhook_without_a_secret_is_not_signed(hook: Receiver) -> None:
+    send(Address(hook.url, allow_private=True))
+    assert "X-Compilewatch-Signature" not in hook.requests[0][0]
+
+
+@pytest.mark.parametrize(
+    ("status", "permanent"), [(500, False), (429, False), (404, True), (410, True), (401, True)]
+)
+def test_what_a_webhook_answers_decides_whether_it_is_asked_again(
+    hook: Receiver, status: int, permanent: bool
+) -> None:
+    hook.status = status
+    with pytest.raises(NotSent, match=str(status)) as refused:
+        send(Address(hook.url, allow_private=True))
+    assert refused.value.permanent is permanent
+
+
+def test_a_webhook_that_leads_elsewhere_is_not_followed(hook: Receiver) -> None:
+    hook.status, hook.headers = 302, {"Location": "http://169.254.169.254/"}
+    with pytest.raises(NotSent, match="not followed"):
+        send(Address(hook.url, allow_private=True))
+    assert len(hook.requests) == 1
+
+
+def test_a_private_address_is_refused_before_anything_is_sent(hook: Receiver) -> None:
+    with pytest.raises(NotSent, match="ALLOW_PRIVATE_WEBHOOKS=true") as refused:
+        send(Address(hook.url))
+    assert (refused.value.permanent, hook.requests) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1",
+        "10.1.2.3",
+        "192.168.0.1",
+        "172.16.9.9",
+        "169.254.169.254",
+        "0.0.0.0",
+        "100.64.0.1",
+        "224.0.0.1",
+        "::1",
+        "fe80::1%eth0",
+        "fd00::1",
+        "::ffff:10.0.0.1",
+        "::",
+        "64:ff9b::a00:1",
+        "2002:a00:1::",
+    ],
+)
+def test_these_addresses_are_not_public(address: str) -> None:
+    assert not addresses.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8"])
+def test_these_addresses_are_public(address: str) -> None:
+    assert addresses.is_public(address)
+
+
+def answering(*found: str) -> Any:
+    return lambda host, port, **_: [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in found
+    ]
+
+
+def test_a_name_with_one_private_address_among_public_ones_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", answering("8.8.8.8", "10.0.0.1"))
+    with pytest.raises(NotSent, match=r"evil\.example leads to 10\.0\.0\.1"):
+        addresses.checked_address("evil.example", 443, allow_private=False)
+
+
+def test_the_connection_goes_to_the_address_that_was_judged(
+    monkeypatch: pytest.MonkeyPatch, hook: Receiver
+) -> None:
+    """A name server that answers differently the second time gains nothing: it is asked once."""
+    asked: list[str] = []
+
+    def resolve(host: str, port: int, *_: Any, **__: Any) -> Any:
+        asked.append(host)
+        return answering("127.0.0.1")(host, port)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    send(Address(f"webhook+http://rebinding.example:{hook.port}/hook", allow_private=True))
+    assert asked == ["rebinding.example", "127.0.0.1"]
+    assert hook.requests[0][0]["Host"] == f"rebinding.example:{hook.port}"
+
+
+def test_a_name_that_does_not_resolve_may_do_so_later() -> None:
+    with pytest.raises(NotSent, match="could not be resolved") as refused:
+        addresses.checked_address("nowhere.invalid", 443, allow_private=False)
+    assert not refused.value.permanent
+
+
+def test_an_address_without_a_host_is_refused() -> None:
+    with pytest.raises(NotSent, match="names a host"):
+        send(Address("webhook+ftp://x"))

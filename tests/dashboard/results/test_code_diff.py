@@ -1,0 +1,115 @@
+"""How the generated code of two builds differs."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.files.base import ContentFile
+from django.test import Client, override_settings
+
+from dashboard.models import Artifact, Job
+from dashboard.results.core.code_diff import ARCHIVE, Unreadable, differences, normal, unpacked
+from tests.builders import alerting
+from tests.builders.archives import packed
+
+KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
+
+
+def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> None:
+    one = "# from /tmp/a\ncall('/root/cache/ab/x.py', 0x7f00deadbeef)\n"
+    other = "# from /tmp/b\ncall('/home/ada/cache/cd/y.py', 0x7f00deadbee0)\n"
+    assert normal(one) == normal(other)
+
+
+def test_equal_files_under_other_names_are_no_difference() -> None:
+    assert (
+        differences(
+            {"kernels/0000.py": "a", "kernels/0001.py": "b"},
+            {"kernels/0000.py": "b", "kernels/0007.py": "a"},
+        )
+        == []
+    )
+
+
+def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
+    old = {"kernels/0000.py": "something\nelse\nentirely", "kernels/0001.py": KERNEL}
+    new = {
+        "kernels/0000.py": KERNEL.replace("+ 1", "+ 2"),
+        "kernels/0001.py": "something\nelse\nentirely",
+    }
+    (found,) = differences(old, new)
+    assert found.what == "changed"
+    assert [line for line in found.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
+
+
+def test_new_and_gone_files_come_after_changed_ones() -> None:
+    old = {"kernels/0.py": KERNEL, "ptx/0.ptx": "x"}
+    new = {"kernels/0.py": KERNEL.replace("1", "2"), "wrapper/0.py": "call()"}
+    assert [(one.kind, one.what) for one in differences(old, new)] == [
+        ("kernels", "changed"),
+        ("wrapper", "new"),
+        ("ptx", "gone"),
+    ]
+
+
+def test_a_long_difference_says_how_much_is_left_out() -> None:
+    old, new = ("\n".join(f"{word} {number}" for number in range(900)) for word in ("a", "b"))
+    (found,) = differences({"kernels/0": old}, {"kernels/0": new})
+    assert (len(found.lines), found.left_out > 0) == (400, True)
+
+
+@pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
+def test_an_archive_that_is_damaged_says_so(archive: bytes) -> None:
+    with pytest.raises(Unreadable):
+        unpacked(archive)
+
+
+def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
+    with pytest.raises(Unreadable, match="larger than 32 MiB"):
+        unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
+
+
+# --- The page
+# ---------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def reader(client: Client, tmp_path: Any) -> Any:
+    client.force_login(User.objects.create_user("reader"))
+    with override_settings(MEDIA_ROOT=tmp_path):
+        yield client
+
+
+def keep(job: Job, text: str) -> None:
+    content = packed({"kernels/0000.py": text})
+    Artifact.objects.create(
+        job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0"
+    )
+
+
+def shown(client: Client, *texts: str) -> str:
+    """The page of an alert between two jobs that left these files."""
+    series = alerting.measured([2.0, 2.2])
+    jobs = [datum.job for datum in series.data.select_related("job").order_by("planned_at")]
+    for job, text in zip(jobs, texts, strict=False):
+        keep(job, text)
+    group = alerting.group()
+    alerting.alert(group, planned_at=series.last_at)
+    response = client.get(f"/alerts/{group.pk}/code/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_page_shows_what_changed_escaped(reader: Client) -> None:
+    page = shown(reader, KERNEL, KERNEL.replace("+ 1", "< 2"))
+    assert '<span class="removed">-    b = a + 1</span>' in page
+    assert '<span class="added">+    b = a &lt; 2</span>' in page
+
+
+@pytest.mark.django_db
+def test_equal_code_is_told_as_such(reader: Client) -> None:
+    assert "The generated code is the same" in shown(reader, KERNEL, KERNEL)
+
+
+@pytest.mark.django_db
+def test_code_that_is_not_kept_is_told_as_such(reader: Client) -> None:
+    assert "There is no code to compare" in shown(reader, KERNEL)

@@ -1,0 +1,134 @@
+"""The rollup by day, and what the overview reads from it: kept at ingest, whatever arrives late,
+twice or wrong.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dashboard.alerts.services import triage
+from dashboard.models import DayLevel, Job, Series, Worker
+from dashboard.overview.core.summary import Figure
+from dashboard.overview.selectors import families, overview
+from dashboard.overview.selectors.families import Families
+from dashboard.results.selectors import rollup
+from dashboard.results.services.ingest import ingest
+from dashboard.runs.services.partitions import ensure_partitions
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+NIGHT = datetime(2026, 11, 1, 3, tzinfo=UTC)
+SPEEDUP = 1  # its place in metrics.SUMMARY
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return site.worker()
+
+
+def measured(
+    worker: Worker, night: int, values: Mapping[str, float], status: str = "pass", **asked: Any
+) -> Job:
+    """A job of that night that brought these values."""
+    job = site.queued_job(**{"configs": ("inductor",), **asked})
+    at = NIGHT + timedelta(days=night)
+    ensure_partitions(moments=[at])
+    Job.objects.filter(pk=job.pk).update(planned_at=at)
+    job = site.claim(job, worker)
+    result = site.result(job, values, status=status)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
+    return job
+
+
+def read(config: str = "") -> Families:
+    (place,) = rollup.places()
+    return families.read(place, config)
+
+
+def speedup() -> Figure:
+    found = read().rows[0].figures[SPEEDUP]
+    assert found
+    return found
+
+
+def month() -> str:
+    change = speedup().since_month
+    return change.text if change else "–"
+
+
+def test_a_change_holds_a_case_against_its_own_value_before(worker: Worker) -> None:
+    for night, value in enumerate((1.0, 1.2)):
+        measured(worker, night, {"speedup": value})
+    assert speedup().value == pytest.approx(1.2)
+    assert month() == "20.0 % higher"
+
+
+def test_a_night_that_failed_is_left_out_and_the_next_is_held_against_the_one_before(
+    worker: Worker,
+) -> None:
+    measured(worker, 0, {"speedup": 1.0})
+    measured(worker, 1, {}, status="oom")
+    measured(worker, 2, {"speedup": 1.1})
+    assert month() == "10.0 % higher"
+
+
+def test_a_case_that_fails_now_is_in_no_geomean_but_in_the_pass_rate(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 2.0})
+    measured(worker, 1, {}, status="fail_accuracy")
+    found = read()
+    assert (found.rows[0].figures[SPEEDUP], found.passing, found.cases) == (None, 0, 1)
+
+
+def test_a_result_that_arrives_late_takes_its_place_between_the_others(worker: Worker) -> None:
+    for night, value in ((0, 1.0), (2, 2.0), (1, 4.0)):
+        measured(worker, night, {"speedup": value})
+    moved = (
+        DayLevel.objects.filter(metric="speedup").order_by("day").values_list("moved", flat=True)
+    )
+    assert list(moved) == pytest.approx([0.0, 1.386294, -0.693147])
+
+
+def test_what_a_person_calls_invalid_moves_nothing(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 1.0})
+    wrong = measured(worker, 1, {"speedup": 9.0})
+    point = triage.mark_invalid(
+        series=Series.objects.get(metric="speedup"), job=wrong, reason="noisy", by=None
+    )
+    assert not DayLevel.objects.filter(metric="speedup", linked__gt=0).exists()
+    triage.bring_back(point=point)
+    assert DayLevel.objects.filter(metric="speedup", linked=1).exists()
+
+
+def test_eager_counts_where_cases_pass_and_in_no_comparison_with_it(worker: Worker) -> None:
+    measured(worker, 0, {"drift": 1e-7}, configs=("eager",))
+    row = read().rows[0]
+    assert [bool(figure) for figure in row.figures] == [True, False, False, False, False]
+
+
+def test_one_config_is_read_alone(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 2.0})
+    measured(worker, 0, {"speedup": 8.0}, configs=("regional",))
+    alone = read("regional").rows[0].figures[SPEEDUP]
+    assert [speedup().value, alone and alone.value] == pytest.approx([4.0, 8.0])
+
+
+def test_confirmations_are_not_part_of_the_trend(worker: Worker) -> None:
+    measured(worker, 0, {"speedup": 1.0})
+    measured(worker, 1, {"speedup": 3.0}, purpose="confirmation")
+    assert not DayLevel.objects.filter(linked__gt=0).exists()
+
+
+def test_movers_are_read_by_their_metrics_thresholds(worker: Worker) -> None:
+    for night, (latency, memory) in enumerate(((100.0, 1.0), (101.0, 1.5))):
+        measured(worker, night, {"latency_ms": latency, "peak_memory_gb": memory})
+    (place,) = rollup.places()
+    assert [mover.metric.key for mover in overview.notable(place).movers] == ["peak_memory_gb"]
+
+
+def test_what_failed_last_is_told_and_what_is_unsupported_is_not(worker: Worker) -> None:
+    measured(worker, 0, {}, status="oom")
+    measured(worker, 0, {}, status="unsupported", configs=("regional",))
+    (place,) = rollup.places()
+    assert [case.status for case in overview.notable(place).failed] == ["oom"]

@@ -1,0 +1,216 @@
+"""The admin: "Run now", cancel, retry, schedules, workers; bad input gives a sentence, never a
+traceback.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.admin import site as admin_site
+from django.test import Client
+from django.urls import reverse
+from django_celery_beat.models import CrontabSchedule, PeriodicTask
+
+from dashboard.models import (
+    Benchmark,
+    Config,
+    Job,
+    JobState,
+    RefusedResult,
+    Run,
+    RunState,
+    Schedule,
+    Worker,
+)
+from dashboard.runs.services import fleet
+from dashboard.runs.services.schedules import TRIGGER, ensure_nightly
+from tests.builders import site
+from tests.builders.admin_pages import RUNS, WORKERS, asked
+
+pytestmark = pytest.mark.django_db
+
+
+def page_text(response: Any) -> str:
+    return re.sub(r"\s+", " ", response.content.decode())
+
+
+def test_run_now_triggers_a_run_and_shows_it(admin_client: Client) -> None:
+    site.worker()
+    response = admin_client.post(
+        reverse("admin:dashboard_run_add"), asked(families=["toy"], label="mine")
+    )
+    run = Run.objects.get()
+    assert response.headers["Location"] == reverse("run", args=[run.pk])
+    assert (run.label, run.jobs.count(), str(run.created_by)) == ("mine", 2, "admin")
+
+
+def test_the_button_says_run_now_and_the_newest_build_is_chosen(admin_client: Client) -> None:
+    site.track()
+    page = page_text(admin_client.get(reverse("admin:dashboard_run_add")))
+    assert "Run now </button>" in page
+    assert f'<option value="{site.build().pk}" selected>' in page
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("comparison", "Measure both now"), ("bisection", "Search now")]
+)
+def test_the_button_of_a_form_says_what_it_begins(
+    admin_client: Client, form: str, begins: str
+) -> None:
+    page = page_text(admin_client.get(reverse(f"admin:dashboard_{form}_add")))
+    assert re.search(f'form="{form}_form"[^>]*> {begins} </button>', page)
+    assert "Save and add another" not in page
+
+
+def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> None:
+    site.worker()
+    chosen = {
+        "benchmarks": [Benchmark.objects.get(name=site.UNET).pk],
+        "configs": [Config.objects.get(name="eager").pk],
+    }
+    admin_client.post(reverse("admin:dashboard_run_add"), asked(**chosen))
+    assert [str(job) for job in Job.objects.all()] == [f"{site.UNET} eager"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            {"families": ["toys"]},
+            "Select a valid choice. toys is not one of the available choices.",
+        ),
+        ({"benchmarks": ["x"]}, "“x” is not a valid value."),
+        ({"machine": ""}, "This field is required."),
+        ({"build": "999"}, "Select a valid choice."),
+    ],
+)
+def test_bad_input_to_run_now_gets_a_sentence(
+    admin_client: Client, wrong: dict[str, Any], told: str
+) -> None:
+    site.worker()
+    response = admin_client.post(reverse("admin:dashboard_run_add"), asked(**wrong))
+    assert (response.status_code, told in page_text(response)) == (200, True)
+    assert not Run.objects.exists()
+
+
+def test_run_now_says_when_there_is_nothing_to_measure(admin_client: Client) -> None:
+    response = admin_client.post(reverse("admin:dashboard_run_add"), asked())
+    assert "Nothing is known yet: start a worker" in page_text(response)
+
+
+def test_a_run_is_cancelled_after_a_question(admin_client: Client) -> None:
+    run = site.run()
+    form = {"action": "cancel", "_selected_action": run.pk}
+    assert "Cancel these runs?" in page_text(admin_client.post(RUNS, form))
+    admin_client.post(RUNS, {**form, "confirmed": "yes"})
+    run.refresh_from_db()
+    assert run.state == RunState.CANCELLED
+
+
+def test_failed_jobs_are_retried_after_a_question(admin_client: Client) -> None:
+    run = site.run()
+    run.jobs.update(state=JobState.LOST)
+    form = {"action": "retry_failed", "_selected_action": run.pk}
+    assert "Measure the failed jobs of these runs again?" in page_text(
+        admin_client.post(RUNS, form)
+    )
+    admin_client.post(RUNS, {**form, "confirmed": "yes"})
+    assert run.jobs.get().state == JobState.QUEUED
+
+
+def test_a_new_workers_token_is_shown_once(admin_client: Client) -> None:
+    response = admin_client.post(
+        reverse("admin:dashboard_worker_add"),
+        {"name": "w1", "machine": site.machine().pk},
+        follow=True,
+    )
+    token = re.search(r"WORKER_TOKEN=([\w-]+)", page_text(response))
+    assert token
+    assert fleet.worker_of_token(token[1]) == Worker.objects.get(name="w1")
+    assert "WORKER_TOKEN" not in page_text(admin_client.get(WORKERS))
+
+
+def test_a_worker_is_paused_and_resumed(admin_client: Client) -> None:
+    worker = site.worker()
+    for action, paused in (("pause", True), ("resume", False)):
+        admin_client.post(
+            WORKERS, {"action": action, "_selected_action": worker.pk, "confirmed": "yes"}
+        )
+        worker.refresh_from_db()
+        assert worker.paused is paused
+
+
+def test_a_worker_is_locked_out_after_a_question(admin_client: Client) -> None:
+    worker = site.worker()
+    admin_client.post(
+        WORKERS, {"action": "revoke", "_selected_action": worker.pk, "confirmed": "yes"}
+    )
+    worker.refresh_from_db()
+    assert worker.token_hash is None
+
+
+def schedule_form(**other: Any) -> dict[str, Any]:
+    crontab, _ = CrontabSchedule.objects.get_or_create(hour="4", minute="0")
+    return {
+        **asked(),
+        "name": "Mornings",
+        "enabled": "on",
+        "crontab": crontab.pk,
+        "families": ["toy"],
+        **other,
+    }
+
+
+def test_a_schedule_gets_its_beat_entry(admin_client: Client) -> None:
+    site.worker()
+    admin_client.post(reverse("admin:dashboard_schedule_add"), schedule_form())
+    schedule = Schedule.objects.get()
+    task = schedule.periodic_task
+    assert task
+    assert (task.task, task.args, task.enabled) == (
+        "dashboard.tasks.trigger_schedule",
+        f"[{schedule.pk}]",
+        True,
+    )
+
+
+def test_switching_a_schedule_off_switches_its_beat_entry_off(admin_client: Client) -> None:
+    site.worker()
+    schedule = ensure_nightly(machine=site.machine(), track=site.track())
+    form = {key: value for key, value in schedule_form().items() if key != "enabled"}
+    admin_client.post(reverse("admin:dashboard_schedule_change", args=[schedule.pk]), form)
+    assert not PeriodicTask.objects.get(task=TRIGGER).enabled
+
+
+def test_deleting_a_schedule_deletes_its_beat_entry(admin_client: Client) -> None:
+    schedule = ensure_nightly(machine=site.machine(), track=site.track())
+    admin_client.post(
+        reverse("admin:dashboard_schedule_delete", args=[schedule.pk]), {"post": "yes"}
+    )
+    assert (Schedule.objects.count(), PeriodicTask.objects.filter(task=TRIGGER).count()) == (0, 0)
+
+
+def test_every_list_and_form_of_the_admin_opens(admin_client: Client) -> None:
+    job = site.running_job(site.worker())
+    ensure_nightly(machine=site.machine(), track=site.track())
+    RefusedResult.objects.create(
+        job=job, source="worker w1", reason="why", body=site.pack({"a": 1})
+    )
+    for model, model_admin in admin_site._registry.items():
+        base = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        addresses = [reverse(f"{base}_changelist")]
+        row = model._default_manager.first()
+        addresses += [reverse(f"{base}_change", args=[row.pk])] if row else []
+        request = admin_client.get(addresses[0]).wsgi_request
+        addresses += [reverse(f"{base}_add")] if model_admin.has_add_permission(request) else []
+        assert [(url, admin_client.get(url).status_code) for url in addresses] == [
+            (url, 200) for url in addresses
+        ]
+
+
+def test_a_refused_results_body_is_shown_escaped(admin_client: Client) -> None:
+    kept = RefusedResult.objects.create(source="w1", reason="why", body=site.pack("<script>"))
+    page = page_text(
+        admin_client.get(reverse("admin:dashboard_refusedresult_change", args=[kept.pk]))
+    )
+    assert "&lt;script&gt;" in page

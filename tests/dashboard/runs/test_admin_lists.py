@@ -1,0 +1,138 @@
+"""The admin without a shell: lists that are filtered and searched, uploads, starts, and decisions
+made again.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.admin import site as admin_site
+from django.contrib.auth.models import Permission, User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.models import Job, Run, Worker
+from dashboard.site import admin_look
+from tests.builders import site
+from tests.builders.admin_pages import RUNS, WORKERS, asked
+from tests.builders.alerting import stepped
+from tests.builders.pages import REAL_RESULT
+
+pytestmark = pytest.mark.django_db
+UPLOAD = "/admin/import-results/"
+LISTS = [
+    (model, model_admin)
+    for model, model_admin in admin_site._registry.items()
+    if model._meta.app_label == "dashboard"
+]
+
+
+def told(client: Client, address: str) -> str:
+    return re.sub(r"\s+", " ", client.get(address).text)
+
+
+@pytest.mark.parametrize(
+    ("model", "model_admin"), LISTS, ids=lambda one: getattr(one, "__name__", "")
+)
+def test_every_list_is_filtered_and_searched(
+    model: Any, model_admin: Any, admin_client: Client
+) -> None:
+    assert model_admin.list_filter, "without a filter"
+    assert model_admin.search_fields, "without a search"
+    address = reverse(f"admin:dashboard_{model._meta.model_name}_changelist")
+    assert admin_client.get(f"{address}?q=nothing-of-that-name").status_code == 200
+
+
+# --- Actions ask first
+# --------------------------------------------------------------------------------------------
+def test_pausing_a_worker_asks_first(admin_client: Client) -> None:
+    worker = site.worker()
+    form = {"action": "pause", "_selected_action": [worker.pk]}
+    assert "Let these workers begin no further job?" in admin_client.post(WORKERS, form).text
+    assert not Worker.objects.get().paused
+    admin_client.post(WORKERS, {**form, "confirmed": "yes"})
+    assert Worker.objects.get().paused
+
+
+# --- Run now
+# ------------------------------------------------------------------------------------------------------
+def test_the_starts_that_are_ticked_are_asked_of_each_job(admin_client: Client) -> None:
+    site.worker()
+    admin_client.post(
+        reverse("admin:dashboard_run_add"), asked(families=["toy"], starts=["cold", "restored"])
+    )
+    assert {tuple(job.spec["measure"]["starts"]) for job in Job.objects.all()} == {
+        ("cold", "restored")
+    }
+
+
+# --- Uploads
+# ------------------------------------------------------------------------------------------------------
+def send(client: Client, name: str, content: bytes, **more: str) -> str:
+    form = {"file": SimpleUploadedFile(name, content), "track": "import", **more}
+    return re.sub(r"\s+", " ", client.post(UPLOAD, form, follow=True).text)
+
+
+def test_an_uploaded_result_is_taken_in_once(admin_client: Client) -> None:
+    content = REAL_RESULT.read_bytes()
+    assert "1 added, 0 here already, 0 refused." in send(admin_client, "result.json", content)
+    assert "0 added, 1 here already, 0 refused." in send(admin_client, "again.json", content)
+    assert Run.objects.get().track.key == "import"
+
+
+def test_checking_changes_nothing(admin_client: Client) -> None:
+    assert "1 would be added" in send(
+        admin_client, "result.json", REAL_RESULT.read_bytes(), dry_run="on"
+    )
+    assert not Run.objects.exists()
+
+
+def test_what_is_refused_is_told_with_its_reason(admin_client: Client) -> None:
+    assert "0 added, 0 here already, 1 refused." in send(admin_client, "result.json", b"{}")
+
+
+def test_an_archive_that_cannot_be_read_is_told_at_the_field(admin_client: Client) -> None:
+    assert "cannot be read" in send(admin_client, "results.tar.gz", b"garbage")
+
+
+def test_the_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
+    assert UPLOAD in told(admin_client, RUNS)
+    assert "Take them in" in told(admin_client, UPLOAD)
+
+
+def test_only_who_may_add_runs_uploads(reader: Client) -> None:
+    assert reader.post(UPLOAD, {"track": "import"}).status_code in {302, 403}
+    assert not Run.objects.exists()
+
+
+# --- Alerts
+# -------------------------------------------------------------------------------------------------------
+def test_an_alert_is_decided_again_from_its_stored_points(admin_client: Client) -> None:
+    form = {"action": "decide_again", "_selected_action": [stepped().group_id]}
+    page = admin_client.post(
+        reverse("admin:dashboard_alertgroup_changelist"), form, follow=True
+    ).text
+    assert "today the same." in page
+
+
+# --- The sidebar
+# -----------------------------------------------------------------------------------------------------
+def test_the_sidebar_leads_to_every_list() -> None:
+    assert {model._meta.label_lower for model in admin_site._registry} == {*admin_look.listed()}
+
+
+def test_the_sidebar_is_grouped_by_the_work(admin_client: Client) -> None:
+    page = told(admin_client, RUNS)
+    assert page.index("What is measured") < page.index("Wrong passwords")
+
+
+def test_the_sidebar_shows_what_one_may_look_at_alone(
+    client: Client, django_user_model: type[User]
+) -> None:
+    user = django_user_model.objects.create_user("clerk", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_run"))
+    client.force_login(user)
+    page = told(client, RUNS)
+    assert "/admin/dashboard/run/" in page
+    assert "/admin/dashboard/worker/" not in page

@@ -1,0 +1,182 @@
+"""What a claim says of a job's environment, and what workers tell of theirs."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.catalog.core.pins import newest_set
+from dashboard.catalog.services.builds import add_variant
+from dashboard.language.contracts import Refused
+from dashboard.models import InstalledEnvironment, Job, Requirements, TorchBuild, Worker
+from dashboard.results.services.ingest import ingest
+from dashboard.runs.services import environments, fleet
+from dashboard.runs.services.leases import Stale
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+CPU = "linux_x86_64-cp311-cpu"
+PINNED = "numpy==2.4.6\ntorch==2.11.0\n"
+
+
+@pytest.fixture
+def worker() -> Worker:
+    made = site.worker()
+    made.facts = {"platform": CPU}
+    made.save()
+    return made
+
+
+def build(version: str = "2.11.0") -> TorchBuild:
+    return TorchBuild.objects.get_or_create(label=version, defaults={"version": version})[0]
+
+
+def job_on(worker: Worker, of: TorchBuild, **run: Any) -> Job:
+    """A job on this build that the worker has claimed."""
+    claimed = site.running_job(worker, build=of.label)
+    type(claimed.run).objects.filter(pk=claimed.run_id).update(**run)
+    return site.reload(claimed)
+
+
+def keep(job: Job, worker: Worker, text: str = PINNED, **other: Any) -> str:
+    told: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
+    return environments.keep_requirements(job_id=job.pk, worker=worker, text=text, **told)
+
+
+def told(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any]:
+    return {"key": key, "build": build().label, "state": state, **other}
+
+
+def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
+    wanted = environments.wanted(job=job_on(worker, build()), worker=worker)
+    assert (wanted["build"], wanted["version"], wanted["requirements"]) == (
+        "2.11.0",
+        "2.11.0",
+        None,
+    )
+    assert wanted["packages"][0] == "torch==2.11.0"
+    assert f"transformers=={newest_set('2.11.0')['transformers']}" in wanted["packages"]
+    # An interpreter that a worker has adopted serves whatever libraries it has
+    assert wanted["libraries"] == {}
+
+
+def test_the_libraries_of_a_run_are_asked_for_by_version(worker: Worker) -> None:
+    job = job_on(worker, build(), libraries={"transformers": "4.57.6"})
+    wanted = environments.wanted(job=job, worker=worker)
+    assert wanted["libraries"] == {"transformers": "4.57.6"}
+    assert wanted["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
+
+
+def test_a_variant_runs_in_the_environment_of_its_base(worker: Worker) -> None:
+    variant = add_variant(base=build(), name="one", env={"TORCH_X": "1"})
+    assert environments.wanted(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"
+
+
+def test_a_build_that_no_table_knows_is_asked_for_alone(worker: Worker) -> None:
+    wanted = environments.wanted(job=job_on(worker, build("2.0.1")), worker=worker)
+    assert wanted["packages"] == ["torch==2.0.1", "setuptools<82"]
+
+
+def test_the_first_pinned_set_counts_for_every_later_job(worker: Worker) -> None:
+    first, second = (job_on(worker, build()) for _ in range(2))
+    assert keep(first, worker) == PINNED
+    assert keep(second, worker, "torch==2.11.0\n") == PINNED
+    assert environments.wanted(job=second, worker=worker)["requirements"] == PINNED
+    assert set(Job.objects.values_list("requirements__text", flat=True)) == {PINNED}
+
+
+def test_each_platform_and_library_set_has_its_own_pinned_set(worker: Worker) -> None:
+    keep(job_on(worker, build()), worker)
+    keep(job_on(worker, build()), worker, platform="linux_x86_64-cp311-cuda")
+    keep(job_on(worker, build(), libraries={"numpy": "1.26.4"}), worker)
+    assert Requirements.objects.count() == 3
+
+
+def test_only_the_attempt_that_counts_may_say_what_is_installed(worker: Worker) -> None:
+    with pytest.raises(Stale):
+        keep(job_on(worker, build()), worker, attempt=2)
+    with pytest.raises(Stale):
+        keep(job_on(worker, build()), site.worker("w2"))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--index-url http://elsewhere",
+        "torch @ http://elsewhere/t.whl",
+        "-e .",
+        "torch>=2",
+        "torch==2 ; x",
+        "",
+    ],
+)
+def test_a_line_that_could_install_from_elsewhere_is_refused(worker: Worker, line: str) -> None:
+    with pytest.raises(Refused, match="requirements"):
+        keep(job_on(worker, build()), worker, f"numpy==1.0\n{line}\n" if line else "")
+    assert not Requirements.objects.exists()
+
+
+def test_what_a_worker_tells_is_kept_under_its_key(worker: Worker) -> None:
+    for state in ("building", "ready"):
+        environments.report(worker=worker, environments=[told(state, size_mb=3400)])
+    row = InstalledEnvironment.objects.get()
+    assert (row.worker, row.build, row.state, row.size_mb) == (worker, build(), "ready", 3400)
+
+
+def test_a_ready_environment_tells_what_its_build_is(worker: Worker) -> None:
+    facts = {"git_sha": "abc", "cuda": "13.0", "triton": ""}
+    environments.report(worker=worker, environments=[told("ready", facts=facts)])
+    found = build()
+    assert (found.git_sha, found.cuda, found.triton) == ("abc", "13.0", "")
+
+
+def test_a_starting_worker_tells_all_that_it_has(worker: Worker) -> None:
+    before = [told("ready", "kept"), told("ready", "gone"), told("building", "half")]
+    environments.report(worker=worker, environments=before)
+    environments.report(worker=worker, environments=[told("ready", "kept")], complete=True)
+    states = dict(InstalledEnvironment.objects.values_list("key", "state"))
+    assert states == {"kept": "ready", "gone": "evicted", "half": "failed"}
+
+
+def test_environments_of_a_build_that_is_not_known_here_are_left_out(worker: Worker) -> None:
+    environments.report(worker=worker, environments=[{**told("ready"), "build": "another site's"}])
+    assert not InstalledEnvironment.objects.exists()
+
+
+def test_the_calls_of_the_worker_api_reach_it() -> None:
+    worker, token = fleet.add_worker(name="w9", machine=site.machine())
+    client = Client(headers={"Authorization": f"Bearer {token}"})
+
+    def post(path: str, **body: Any) -> Any:
+        return client.post(f"/api/v1/worker/{path}", body, content_type="application/json")
+
+    site.build()
+    hello = {
+        "boot_id": site.BOOT,
+        "device": "cpu",
+        "facts": {"platform": CPU},
+        "catalog": site.catalog(),
+    }
+    adopted = {"key": "adopted-1", "build": site.BUILD, "state": "ready", "adopted": True}
+    assert post("hello", **hello, environments=[adopted]).status_code == 200
+    job = site.queued_job(build=build().label)
+    claimed = post(f"jobs/{job.pk}/claim", attempt=1, boot_id=site.BOOT).json()
+    assert claimed["environment"]["packages"][0] == "torch==2.11.0"
+    pinned = {"attempt": 1, "platform": CPU, "text": PINNED}
+    assert post(f"jobs/{job.pk}/requirements", **pinned).json() == {"text": PINNED}
+    assert post(f"jobs/{job.pk}/requirements", **{**pinned, "text": "-e ."}).status_code == 422
+    assert post("environments", environments=[told("ready")]).json() == {"noted": 1}
+    assert post("environments", environments=[told("perfect")]).status_code == 422
+    assert set(worker.environments.values_list("state", "adopted")) == {
+        ("ready", True),
+        ("ready", False),
+    }
+
+
+def test_the_jobs_page_shows_what_was_installed_for_it(
+    worker: Worker, admin_client: Client
+) -> None:
+    job = job_on(worker, build())
+    keep(job, worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    assert PINNED in admin_client.get(job.get_absolute_url()).content.decode()

@@ -1,0 +1,100 @@
+"""The fleet page: canaries, and the disk of the site and its workers."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dashboard.alerts.selectors import canaries
+from dashboard.models import InstalledEnvironment, Worker
+from dashboard.results.services.ingest import ingest
+from dashboard.runs.selectors import disk, fleet
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+
+
+def measure(worker: Worker, **values: float) -> None:
+    job = site.running_job(worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, values)))
+
+
+def workers() -> list[disk.WorkerDisk]:
+    return disk.workers(fleet.machines(timezone.now()), fleet.environments())
+
+
+def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> None:
+    worker = site.worker()
+    for rate in (100.0, 90.0):
+        measure(worker, matmul_ceiling_tflops=rate)
+    (canary,) = canaries.newest()
+    assert canary.change
+    assert (canary.series.last_value, canary.change.text, canary.change.tone) == (
+        90,
+        "10.0 % lower",
+        "bad",
+    )
+    assert "10.0 % lower" in reader.get("/fleet/").text
+
+
+def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Client) -> None:
+    worker, idle = site.worker(), site.worker("w2")
+    job = site.running_job(worker)
+    site.run(configs=["eager", "inductor"])
+    (row,) = fleet.machines(timezone.now())
+    assert row.waiting == 2
+    assert {each.worker: each.job and each.job.uuid for each in row.workers} == {
+        worker: str(job.pk),
+        idle: None,
+    }
+    assert f"/jobs/{job.pk}/" in reader.get("/fleet/").text
+
+
+def test_without_a_canary_the_page_says_what_measures_one(reader: Client) -> None:
+    assert "A run of the family <code>machine</code> measures them" in reader.get("/fleet/").text
+
+
+def test_without_a_worker_the_page_says_how_one_is_added(reader: Client) -> None:
+    machine = site.machine()
+    page = reader.get("/fleet/").text
+    assert f"<code>python manage.py add_worker NAME --machine {machine.key}</code>" in page
+    (link,) = re.findall(r'href="(/docs/operations/)#(.+?)"', page)
+    assert f'id="{link[1]}"' in reader.get(link[0]).text
+    site.worker()
+    page = reader.get("/fleet/").text
+    assert "No worker yet" not in page
+    assert "add_worker" not in page
+
+
+def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader: Client) -> None:
+    worker = site.worker()
+    Worker.objects.filter(pk=worker.pk).update(
+        facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200}
+    )
+    for key, state in (("a", "ready"), ("b", "ready"), ("c", "evicted")):
+        InstalledEnvironment.objects.create(
+            worker=worker, key=key, build=site.build(), state=state, size_mb=5000
+        )
+    (row,) = workers()
+    assert (row.environments_gb, row.share) == (10, 20)
+    assert "120 of 200 GB" in reader.get("/fleet/").text
+
+
+def test_a_worker_that_told_nothing_of_its_disk_is_shown_without(reader: Client) -> None:
+    site.worker()
+    assert workers()[0].free_gb is None
+    assert reader.get("/fleet/").status_code == 200
+
+
+def test_the_database_of_the_site_takes_disk() -> None:
+    found = disk.of_site()
+    assert found.total
+    assert found.free
+    assert 0 < found.database < found.total
+    assert found.free <= found.total
+
+
+def test_the_live_part_asks_for_neither(reader: Client) -> None:
+    assert '<h2 id="canaries"' in reader.get("/fleet/", headers={"HX-Request": "true"}).text
+    assert "The site <small>" not in reader.get("/fleet/", headers={"HX-Request": "true"}).text

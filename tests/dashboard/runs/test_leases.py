@@ -1,0 +1,184 @@
+"""The lease decides who measures a job: one attempt counts, and what falls silent is queued
+again.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from dashboard.models import Job, JobState, RunState, Worker
+from dashboard.runs.services import fleet, leases
+from dashboard.runs.services.leases import Stale
+from dashboard.runs.services.runs import cancel_run
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+
+
+def expire(job: Job, **also: int) -> None:
+    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1), **also)
+
+
+def test_a_claim_makes_the_job_and_its_run_run() -> None:
+    job = site.running_job(site.worker())
+    assert (job.state, job.run.state) == (JobState.RUNNING, RunState.RUNNING)
+
+
+def test_the_same_claim_twice_is_answered_alike() -> None:
+    """The first answer may have been lost on its way."""
+    worker = site.worker()
+    job = site.running_job(worker)
+    assert leases.claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT).pk == job.pk
+
+
+def test_a_second_workers_claim_is_stale() -> None:
+    job = site.running_job(site.worker("w1"))
+    with pytest.raises(Stale, match="is worker w1's, not w2's"):
+        leases.claim(job_id=job.pk, attempt=1, worker=site.worker("w2"), boot_id=site.BOOT)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_claims_at_the_same_time_one_wins() -> None:
+    workers = [site.worker("w1"), site.worker("w2")]
+    for job in site.run(site.MLP, site.GPT2, configs=["eager", "inductor", "regional"]).jobs.all():
+        Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
+        together = Barrier(2)
+
+        def claim(worker: Worker, job: Job = job, together: Barrier = together) -> bool:
+            together.wait()
+            try:
+                leases.claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT)
+            except Stale:
+                return False
+            finally:
+                connection.close()
+            return True
+
+        with ThreadPoolExecutor(2) as pool:
+            assert sorted(pool.map(claim, workers)) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("refusing", "why"),
+    [
+        ({"attempt": 2}, "Attempt 2 of job .* no longer counts: 1 does"),
+        ({"boot_id": "another"}, "Another process of worker w1"),
+    ],
+)
+def test_a_claim_of_another_attempt_or_process_is_stale(refusing: dict[str, Any], why: str) -> None:
+    worker = site.worker()
+    asked: dict[str, Any] = {
+        "job_id": site.queued_job().pk,
+        "attempt": 1,
+        "worker": worker,
+        "boot_id": site.BOOT,
+    }
+    with pytest.raises(Stale, match=why):
+        leases.claim(**{**asked, **refusing})
+
+
+def test_a_paused_worker_gets_no_job() -> None:
+    worker = site.worker()
+    worker.paused = True
+    with pytest.raises(Stale, match="is paused"):
+        site.claim(site.queued_job(), worker)
+
+
+def test_a_worker_of_another_machine_gets_no_job() -> None:
+    with pytest.raises(Stale, match="is for machine cpu-2c, worker w9 is on h200"):
+        site.claim(site.queued_job(), site.worker("w9", on="h200"))
+
+
+def test_a_heartbeat_renews_the_lease_and_tells_the_phase() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    expire(job)
+    assert not leases.heartbeat(
+        job_id=job.pk, attempt=1, worker=worker, phase="sampling", log_tail="..."
+    )
+    assert leases.reap() == 0
+    assert site.reload(job).phase == "sampling"
+
+
+def test_a_heartbeat_of_a_cancelled_job_says_cancel() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    cancel_run(run=job.run)
+    assert leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="", log_tail="")
+
+
+def test_a_heartbeat_of_an_attempt_that_was_given_up_is_stale() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    expire(job)
+    leases.reap()
+    with pytest.raises(Stale, match=r"Attempt 1 of job .* no longer counts"):
+        leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="", log_tail="")
+
+
+def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
+    job = site.running_job(site.worker())
+    expire(job)
+    assert leases.reap() == 1
+    job = site.reload(job)
+    assert (job.state, job.attempt, job.dispatched_at, job.run.state) == (
+        JobState.QUEUED,
+        2,
+        None,
+        RunState.QUEUED,
+    )
+
+
+def test_a_living_lease_is_left_alone() -> None:
+    site.running_job(site.worker())
+    assert leases.reap() == 0
+
+
+@pytest.mark.parametrize("jump", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
+def test_a_site_whose_clock_jumps_keeps_living_leases_and_ends_those_of_the_silent(
+    jump: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = site.worker()
+    living, silent = site.running_job(worker), site.running_job(worker)
+    jumped = timezone.now() + jump
+    monkeypatch.setattr(timezone, "now", lambda: jumped)
+    leases.heartbeat(job_id=living.pk, attempt=1, worker=worker, phase="", log_tail="")
+    Job.objects.filter(pk=silent.pk).update(lease_until=Now() - timedelta(seconds=1))
+    assert leases.reap() == 1
+    assert [site.reload(job).state for job in (living, silent)] == [
+        JobState.RUNNING,
+        JobState.QUEUED,
+    ]
+
+
+def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
+    job = site.running_job(site.worker())
+    expire(job, max_attempts=1)
+    leases.reap()
+    job = site.reload(job)
+    assert (job.state, job.run.state) == (JobState.LOST, RunState.FAILED)
+    assert "Lost after 1 attempts: its worker fell silent" in job.message
+
+
+def test_a_worker_that_starts_anew_gives_up_what_it_held() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    fleet.hello(
+        worker=worker, boot_id="boot-2", device="cpu", facts={}, catalog=site.catalog(), builds=[]
+    )
+    assert (site.reload(job).state, site.reload(job).attempt) == (JobState.QUEUED, 2)
+
+
+def test_the_same_process_saying_hello_again_keeps_what_it_holds() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    fleet.hello(
+        worker=worker, boot_id=site.BOOT, device="cpu", facts={}, catalog=site.catalog(), builds=[]
+    )
+    assert site.reload(job).state == JobState.RUNNING

@@ -1,0 +1,163 @@
+"""Lists of jobs: planned line by line, and their result files as the worker delivered them."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dashboard.catalog.core.plan import PlanError
+from dashboard.models import Job, JobState, Run
+from dashboard.results.selectors.result_files import result_file
+from dashboard.results.services.imports import Source, import_results
+from dashboard.results.services.ingest import ingest
+from dashboard.runs.core.job_lists import Line, parse
+from dashboard.runs.services.lists import trigger_list
+from tests.builders import site
+
+NO_FUSION = {"inductor": {"epilogue_fusion": False}}
+
+
+def lines(*jobs: dict[str, Any]) -> str:
+    return "\n".join(
+        json.dumps({"benchmark": site.MLP, "config": "inductor", **job}) for job in jobs
+    )
+
+
+def trigger(text: str) -> list[Job]:
+    site.worker()
+    return trigger_list(
+        lines=parse(text), machine="cpu-2c", track=site.track().key, build=site.BUILD
+    )
+
+
+def test_a_line_says_only_what_differs_from_the_contracts_defaults() -> None:
+    assert parse(f"\n{lines({})}") == [Line(2, site.MLP, "inductor", "", "", {}, {}, 900.0)]
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"benchmark": "mlp"}', lines({"measure": {"budget_s": -1}})]
+)
+def test_a_line_that_is_no_job_is_named(text: str) -> None:
+    with pytest.raises(PlanError, match="Line 2 of the list is no job"):
+        parse(f"{lines({})}\n{text}")
+
+
+@pytest.mark.django_db
+def test_the_jobs_of_a_list_keep_its_order_and_what_each_line_asks_for() -> None:
+    jobs = trigger(lines({"timeout_s": 30}, {"config": "eager", "measure": {"starts": []}}))
+    asked = [(job.config.name, job.spec["timeout_s"], job.spec["measure"]) for job in jobs]
+    assert asked == [("inductor", 30, {}), ("eager", 900.0, {"starts": []})]
+    assert [job.position for job in Run.objects.get().jobs.order_by("position")] == [0, 1]
+
+
+@pytest.mark.django_db
+def test_a_line_with_a_variant_is_measured_as_a_build_of_its_own() -> None:
+    trigger(lines({}, {"variant": NO_FUSION}, {}))
+    builds = [run.build for run in Run.objects.order_by("pk")]
+    assert [build.variant for build in builds] == [{}, NO_FUSION, {}]
+    assert builds[1].base == builds[0] == builds[2]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"benchmark": site.MLP.replace("mlp", "mpl")}, "Did you mean mlp"),
+        ({"config": "inductr"}, "Did you mean inductor"),
+        ({"device": "cuda:0"}, "Line 1 is for cuda:0, and cpu-2c measures on cpu"),
+        ({"build": "2.12.0"}, "Unknown torch build"),
+    ],
+)
+def test_nothing_is_planned_where_a_line_cannot_be_measured(
+    line: dict[str, str], told: str
+) -> None:
+    with pytest.raises(PlanError, match=told):
+        trigger(lines(line))
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_result_file_is_what_the_worker_delivered() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    arm = {"unit": "ms", "inner": 10, "values": [2.0, 2.1], "cpu_ms": [1.0, 1.1], "order": [1, 0]}
+    delivered = site.result(job, samples={"eager": arm})
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, delivered))
+    assert result_file(job.pk) == delivered
+
+
+@pytest.mark.django_db
+def test_a_result_file_is_taken_in_by_another_site() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    body = json.dumps(result_file(job.pk)).encode()
+    job.delete()
+    assert import_results(sources=[Source("one.json", body)]).added == 1
+
+
+@pytest.mark.django_db
+def test_a_job_that_brought_no_result_has_no_result_file() -> None:
+    worker = site.worker()
+    job = site.running_job(worker)
+    ingest(
+        job_id=job.pk,
+        worker=worker,
+        body=site.delivery(job, None, "timeout", message="killed after 900 s"),
+    )
+    assert result_file(job.pk) is None
+
+
+def measure_list(text: str, folder: Path, *options: str) -> str:
+    (folder / "list.jsonl").write_text(text)
+    said = io.StringIO()
+    call_command(
+        "measure_list",
+        str(folder / "list.jsonl"),
+        str(folder / "out"),
+        *options,
+        stdout=said,
+        stderr=said,
+    )
+    return said.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_list_is_cancelled_when_its_minutes_are_over(tmp_path: Path) -> None:
+    site.worker()
+    with pytest.raises(CommandError, match="measures them again"):
+        measure_list(
+            lines({}),
+            tmp_path,
+            "--minutes",
+            "0",
+            "--build",
+            site.BUILD,
+            "--track",
+            site.track().key,
+        )
+    job = Job.objects.get()
+    assert (job.state, "minutes" in job.message, "person" in job.message) == (
+        JobState.CANCELLED,
+        True,
+        False,
+    )
+
+
+@pytest.mark.django_db
+def test_a_line_whose_result_is_there_is_not_measured_again(tmp_path: Path) -> None:
+    site.worker()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / f"001-{site.MLP}-inductor.json").write_text("{}")
+    said = measure_list(lines({}), tmp_path, "--build", site.BUILD, "--track", site.track().key)
+    assert "0 of 0 results" in said
+    assert not Job.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_list_without_any_worker_is_told_to_start_one(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No worker has said hello"):
+        measure_list(lines({}), tmp_path, "--minutes", "0")

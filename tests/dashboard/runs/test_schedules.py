@@ -1,0 +1,82 @@
+"""A schedule triggers a run by itself, or says why it did not."""
+
+import pytest
+from django_celery_beat.models import PeriodicTask
+from django_celery_beat.schedulers import DatabaseScheduler
+
+from dashboard.celery import app
+from dashboard.models import Run, Schedule, Track
+from dashboard.runs.services.schedules import ensure_nightly, ensure_system_tasks, run_schedule
+from dashboard.tasks import create_partitions, reap, trigger_schedule
+from tests.builders import site
+
+pytestmark = pytest.mark.django_db
+
+
+def nightly() -> Schedule:
+    site.worker()
+    return ensure_nightly(machine=site.machine(), track=site.track())
+
+
+def test_a_due_schedule_triggers_a_scheduled_run_on_its_tracks_build() -> None:
+    schedule = nightly()
+    trigger_schedule(schedule.pk)
+    run = Run.objects.get()
+    assert (run.purpose, run.build.label, run.schedule, run.jobs.count()) == (
+        "scheduled",
+        site.BUILD,
+        schedule,
+        4,
+    )
+
+
+def test_a_schedule_whose_last_run_still_works_waits_and_says_so() -> None:
+    schedule = nightly()
+    run = run_schedule(schedule_id=schedule.pk)
+    assert run
+    assert run_schedule(schedule_id=schedule.pk) is None
+    schedule.refresh_from_db()
+    assert schedule.problem.startswith(f"Run {run.pk} of this schedule has not ended")
+
+
+def test_a_schedule_on_a_track_without_a_build_says_so() -> None:
+    schedule = nightly()
+    Track.objects.update(build=None)
+    run_schedule(schedule_id=schedule.pk)
+    schedule.refresh_from_db()
+    assert schedule.problem == "Track local has no build yet: set one in the admin."
+
+
+def test_a_schedule_that_is_off_or_gone_triggers_nothing() -> None:
+    schedule = nightly()
+    Schedule.objects.update(enabled=False)
+    assert run_schedule(schedule_id=schedule.pk) is None
+    assert run_schedule(schedule_id=0) is None
+
+
+def test_the_nightly_schedule_is_made_once_and_then_left_as_people_want_it() -> None:
+    schedule = nightly()
+    Schedule.objects.update(enabled=False, name="mine")
+    assert ensure_nightly(machine=schedule.machine, track=schedule.track).name == "mine"
+    assert Schedule.objects.count() == 1
+
+
+def test_beat_finds_the_reaper_in_every_migrated_database() -> None:
+    entries = DatabaseScheduler(app=app, lazy=True).all_as_schedule().values()
+    assert "dashboard.tasks.reap" in {entry.task for entry in entries}
+
+
+def test_what_a_person_changed_in_the_sites_own_entries_stays() -> None:
+    PeriodicTask.objects.update(enabled=False)
+    ensure_system_tasks()
+    assert set(PeriodicTask.objects.values_list("enabled", flat=True)) == {False}
+
+
+def test_every_task_that_beat_sends_exists() -> None:
+    nightly()
+    assert set(PeriodicTask.objects.values_list("task", flat=True)) <= set(app.tasks)
+
+
+def test_the_tasks_run_on_an_empty_site() -> None:
+    reap()
+    create_partitions()

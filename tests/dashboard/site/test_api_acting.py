@@ -1,0 +1,249 @@
+"""What the API does: runs, comparisons, bisections, results. Each needs its scope and the account's
+permission.
+"""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from dashboard.models import Job, JobState, Result, Run
+from dashboard.runs.services.schedules import ensure_nightly
+from tests.builders import comparing, releases, site
+from tests.builders.api import API, Caller, names, token
+
+IMPORTS = Path(__file__).parents[2] / "data" / "imports"
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def caller() -> Caller:
+    return Caller(token())
+
+
+# --- Runs
+# -------------------------------------------------------------------------------------------------------------
+def test_a_run_is_triggered_by_whom_the_token_belongs_to(caller: Caller) -> None:
+    site.worker()
+    site.track()
+    made = caller.post("runs", {"build": site.BUILD, "benchmarks": [site.MLP]}, expect=201)
+    assert (made["created_by"], made["jobs"]["waiting"], made["is_active"]) == ("ada", 2, True)
+    assert Run.objects.get().pk == made["id"]
+
+
+def test_a_run_that_cannot_be_planned_says_what_there_is(caller: Caller) -> None:
+    site.worker()
+    site.track()
+    told = caller.post("runs", {"build": site.BUILD, "benchmarks": [site.MLP[:-1]]}, expect=422)
+    assert f"Did you mean {site.MLP}" in told["detail"]
+
+
+def test_a_plan_measures_nothing(caller: Caller) -> None:
+    site.worker()
+    site.build()
+    plan = caller.post("runs/plan", {"build": site.BUILD, "families": ["llm"]})
+    assert plan["cases"] == [[site.GPT2, "eager"], [site.GPT2, "inductor"]]
+    assert not Run.objects.exists()
+
+
+def test_a_run_is_followed_and_cancelled(caller: Caller) -> None:
+    run = site.run(site.MLP, configs=["eager", "inductor"])
+    assert caller.get(f"runs/{run.pk}")["jobs"]["total"] == 2
+    assert caller.post(f"runs/{run.pk}/cancel") == {"jobs": 2}
+    after = caller.get(f"runs/{run.pk}")
+    assert (after["state"], after["jobs"]["cancelled"], after["is_active"]) == (
+        "cancelled",
+        2,
+        False,
+    )
+
+
+def test_what_brought_no_result_is_queued_again(caller: Caller) -> None:
+    run = site.run()
+    Job.objects.update(state=JobState.LOST)
+    assert caller.post(f"runs/{run.pk}/retry") == {"jobs": 1}
+
+
+def test_runs_are_filtered_as_on_their_page(caller: Caller) -> None:
+    run = site.run()
+    assert names(caller.all("runs", machine="cpu-2c", state=run.state), "id") == [run.pk]
+    assert caller.all("runs", machine="other") == []
+
+
+# --- Comparisons
+# ------------------------------------------------------------------------------------------------------
+def test_a_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
+    site.worker()
+    site.build(comparing.BASE)
+    site.build(comparing.NEW)
+    asked = {"base": "2.11.0", "new": "2.13.0", "models": ["gpt2"], "repeats": 2}
+    made = caller.post("comparisons", asked, expect=201)
+    assert (made["base"], made["new"], made["jobs"]["total"]) == (comparing.BASE, comparing.NEW, 8)
+    assert set(Job.objects.values_list("benchmark__name", flat=True)) == {site.GPT2}
+
+
+def test_an_unknown_model_is_told_with_what_is_near(caller: Caller) -> None:
+    site.worker()
+    told = caller.post("comparisons", {"base": "a", "new": "b", "models": ["gtp2"]}, expect=422)
+    assert "Did you mean gpt2?" in told["detail"]
+
+
+def finished(*latencies: float) -> str:
+    """The id of a comparison whose new build takes 10 % longer, unless told otherwise."""
+    base, new = latencies or (2.0, 2.2)
+    comparison = comparing.started_comparison(repeats=3)
+    for number, job in enumerate(comparing.comparison_jobs(comparison)):
+        noise = 1 + 0.001 * (number // 2 % 3)
+        comparing.land(job, (base if job.run.build == comparison.base else new) * noise)
+    return str(comparison.uuid)
+
+
+def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
+    pk = finished()
+    assert (
+        caller.get(f"comparisons/{pk}")["state"],
+        caller.get(f"comparisons/{pk}/report")["answer"],
+    ) == (
+        "completed",
+        "No",
+    )
+    text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
+    assert text.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c")
+
+
+def test_the_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
+    gate = caller.get(f"comparisons/{finished()}/gate")
+    assert (gate["state"], gate["exit_code"], len(gate["regressions"])) == ("regression", 1, 2)
+    assert "10.0 % slower" in gate["markdown"]
+
+
+def test_a_gate_on_an_unknown_metric_is_refused(caller: Caller) -> None:
+    told = caller.get(f"comparisons/{finished()}/gate", expect=422, metric="latency")
+    assert "latency_ms" in told["detail"]
+
+
+def test_more_is_measured_and_cancelled(caller: Caller) -> None:
+    pk = comparing.started_comparison(repeats=1).uuid
+    assert caller.post(f"comparisons/{pk}/more", {"repeats": 2})["jobs"]["total"] == 12
+    assert caller.post(f"comparisons/{pk}/cancel") == {"jobs": 12}
+
+
+# --- Bisections
+# -------------------------------------------------------------------------------------------------------
+SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
+
+
+def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
+    comparing.three_builds()
+    made = caller.post("bisections", SEARCH, expect=201)
+    assert (made["low"], made["high"], made["created_by"]) == (comparing.BASE, comparing.NEW, "ada")
+    assert caller.get(f"bisections/{made['id']}")["jobs"]["total"] == 6
+    ended = caller.post(f"bisections/{made['id']}/cancel")
+    assert (ended["state"], ended["is_active"], ended["jobs"]["cancelled"]) == (
+        "cancelled",
+        False,
+        6,
+    )
+    assert names(caller.all("bisections", state="cancelled", benchmark=site.MLP), "id") == [
+        made["id"]
+    ]
+
+
+def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> None:
+    comparing.three_builds()
+    told = caller.post("bisections", {**SEARCH, "new": "2.12.0"}, expect=422)
+    assert "No build lies between" in told["detail"]
+
+
+# --- Schedules
+# --------------------------------------------------------------------------------------------------------
+def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    [found] = caller.all("schedules")
+    assert (found["name"], found["when"].split()[:2]) == (schedule.name, ["0", "3"])
+    run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
+    assert (run["purpose"], run["created_by"], run["label"]) == ("scheduled", "ada", schedule.name)
+
+
+def test_a_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
+    schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
+    run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
+    told = caller.post(f"schedules/{schedule.pk}/trigger", expect=422)
+    assert f"Run {run['id']} of this schedule has not ended" in told["detail"]
+
+
+# --- Results
+# ----------------------------------------------------------------------------------------------------------
+def posted(caller: Caller, body: bytes, query: str = "", kind: str = "application/json") -> Any:
+    return caller.client.post(f"{API}results{query}", body, content_type=kind)
+
+
+def lines() -> bytes:
+    rng = np.random.default_rng(1)
+    passed = releases.Release("llm")
+    made = [
+        releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, number)
+        for number in range(2)
+    ]
+    return b"\n".join(json.dumps(one).encode() for one in made)
+
+
+def test_a_result_is_taken_in_once(caller: Caller) -> None:
+    body = lines().splitlines()[0]
+    assert posted(caller, body, "?machine=lab").json() == {
+        "added": 1,
+        "known": 0,
+        "refused": [],
+        "left_out": {},
+    }
+    assert posted(caller, gzip.compress(body)).json() == {
+        "added": 0,
+        "known": 1,
+        "refused": [],
+        "left_out": {},
+    }
+    assert Result.objects.get().job.state == JobState.DONE
+
+
+def test_many_results_are_taken_in_line_by_line_and_a_wrong_one_is_told(caller: Caller) -> None:
+    body = lines() + b'\n{"schema": "result.v1"}\n'
+    taken = posted(caller, body, kind="application/x-ndjson").json()
+    assert (taken["added"], [one["source"] for one in taken["refused"]]) == (2, ["body, line 3"])
+
+
+def test_a_dry_run_changes_nothing(caller: Caller) -> None:
+    assert posted(caller, lines(), "?dry_run=true", "application/x-ndjson").json()["added"] == 2
+    assert not Result.objects.exists()
+
+
+def test_another_tools_file_is_taken_in_with_what_it_does_not_say(caller: Caller) -> None:
+    body = (IMPORTS / "torchao_first.json").read_bytes()
+    said = {"machine": "lab", "build": "2.13.0", "at": "2026-11-20T22:00", "config": "inductor"}
+    named = {"metric": ["Quantized Fwd Time (ms)=latency_ms", "Fwd Speedup (x)=speedup"]}
+    taken = posted(caller, body, f"?{urlencode({**said, **named}, doseq=True)}").json()
+    assert (taken["added"], taken["left_out"]) == (6, {"Bfloat16 Fwd Time (ms)": 6})
+    assert set(Job.objects.values_list("config__name", "run__build__label")) == {
+        ("inductor", "2.13.0")
+    }
+
+
+def test_a_csv_of_pytorch_is_taken_in_under_its_name(caller: Caller) -> None:
+    name = "inductor_torchbench_amp_training_cuda_performance.csv"
+    query = urlencode({"file": name, "build": "2.13.0", "at": "2026-11-20", "machine": "lab"})
+    assert posted(caller, (IMPORTS / name).read_bytes(), f"?{query}").json()["added"] == 3
+
+
+def test_a_metric_that_there_is_not_is_refused_with_what_is_near(caller: Caller) -> None:
+    answer = posted(caller, lines(), f"?{urlencode({'metric': 'time=latency'})}")
+    assert answer.status_code == 422
+    assert "Did you mean latency_ms" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\x1f\x8b\x08broken", b"\xff"])
+def test_what_is_no_result_is_refused_with_the_reason(caller: Caller, body: bytes) -> None:
+    answer = posted(caller, body)
+    assert (answer.status_code, bool(answer.json()["detail"])) == (422, True)

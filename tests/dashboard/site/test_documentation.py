@@ -1,0 +1,147 @@
+"""The documentation: as pages of the site, and as files without a dead link."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from dashboard.site import documentation
+from dashboard.site.documentation import Page
+from tests.builders.local_site import OURS
+
+ROOT = Path(__file__).parents[3]
+FILES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
+LINK = re.compile(r"(?<!`)\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+def page_of(tmp_path: Path, text: str) -> Page:
+    (tmp_path / "page.md").write_text(text)
+    return documentation.pages(tmp_path)["page"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_no_link_is_dead(file: Path) -> None:
+    anchors = {
+        page.slug: {h.anchor for h in page.headings} for page in documentation.pages().values()
+    }
+    dead = []
+    for target in LINK.findall(re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)):
+        parts = urlsplit(target)
+        path = (file.parent / parts.path).resolve() if parts.path else file
+        if parts.scheme:
+            continue
+        if not path.exists() or (
+            parts.fragment and parts.fragment not in anchors.get(path.stem, ())
+        ):
+            dead.append(target)
+    assert dead == []
+
+
+def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
+    table = (ROOT / "docs" / "architecture.md").read_text()
+    code = "".join(
+        path.read_text()
+        for path in [ROOT / "dashboard" / "settings.py", ROOT / "runner" / "settings.py"]
+    )
+    read = set(
+        re.findall(
+            r"""(?:env\.\w+|required|values\.get|_url|_index|_interpreter)\(\s*"([A-Z_]+)\"""", code
+        )
+    )
+    assert {name for name in read if f"`{name}`" not in table} == set()
+    assert len(read) > 25
+
+
+@pytest.mark.parametrize("script", ["docs/reference.py", "docs/results.py"])
+def test_the_generated_pages_are_current(script: str, tmp_path: Path) -> None:
+    of_a_shell = {name: value for name, value in os.environ.items() if name not in OURS}
+    subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, env=of_a_shell, check=True)
+    for made in tmp_path.iterdir():
+        assert made.read_text() == (ROOT / "docs" / made.name).read_text(), f"run: python {script}"
+
+
+def test_html_in_a_page_is_shown_as_text(tmp_path: Path) -> None:
+    html = page_of(tmp_path, "# T\n\n<script>x</script> [a](javascript:x)\n\n```\n<b>\n```\n").html
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert 'href="javascript' not in html
+
+
+def test_links_between_files_lead_to_pages(tmp_path: Path) -> None:
+    html = page_of(
+        tmp_path, "# T\n\n[a](other.md#part-one) ![p](screenshots/a.png) [f](../Makefile)\n"
+    ).html
+    assert 'href="/docs/other/#part-one"' in html
+    assert 'src="/docs/screenshots/a.png"' in html
+    assert 'title="In the project\'s folder: Makefile"' in html.replace("&#x27;", "'").replace(
+        "&#39;", "'"
+    )
+
+
+def test_a_link_to_the_words_leads_to_the_glossary(tmp_path: Path) -> None:
+    assert (
+        f'href="{reverse("glossary")}"'
+        in page_of(tmp_path, "# T\n\n[words](reference-words.md)\n").html
+    )
+    assert "reference-words" not in documentation.pages()
+
+
+def test_headings_have_the_ids_that_links_use(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "# T\n\n## What `it` is, in words\n\n## Again\n\n## Again\n")
+    assert [heading.anchor for heading in page.headings] == [
+        "what-it-is-in-words",
+        "again",
+        "again-1",
+    ]
+    assert 'id="what-it-is-in-words"' in page.html
+
+
+def test_search_finds_the_part_that_has_every_word(tmp_path: Path) -> None:
+    page_of(tmp_path, "# T\n\nAlpha.\n\n## Two\n\nAlpha and beta.\n\n## Beta\n\nalpha\n")
+    hits = documentation.search("ALPHA beta", documentation.pages(tmp_path))
+    assert [hit.heading.text for hit in hits] == ["Beta", "Two"]
+
+
+def test_a_changed_page_is_read_anew(tmp_path: Path) -> None:
+    assert page_of(tmp_path, "# One\n").title == "One"
+    assert page_of(tmp_path, "# Another\n").title == "Another"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("slug", documentation.pages())
+def test_every_page_opens(reader: Client, slug: str) -> None:
+    shown = reader.get(reverse("docs_page", args=[slug]))
+    assert shown.status_code == 200
+    assert 'aria-current="page"' in shown.content.decode()
+
+
+@pytest.mark.django_db
+def test_the_search_page_shows_what_it_finds_escaped(reader: Client) -> None:
+    assert (
+        "places in the documentation"
+        in reader.get(reverse("docs"), {"q": "eager control"}).content.decode()
+    )
+    empty = reader.get(reverse("docs"), {"q": "<script>nothing"}).content.decode()
+    assert "“&lt;script&gt;nothing”" in empty
+    assert "No page has all of these words" in empty
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "path", ["/docs/nothing/", "/docs/screenshots/none.png", "/docs/screenshots/..%2Fa.md"]
+)
+def test_what_is_not_there_is_404(reader: Client, path: str) -> None:
+    assert reader.get(path).status_code == 404
+
+
+@pytest.mark.django_db
+def test_pictures_are_served(reader: Client) -> None:
+    answer = reader.get("/docs/screenshots/alert-desk-light.png")
+    assert answer["Content-Type"] == "image/png"
+    answer.close()

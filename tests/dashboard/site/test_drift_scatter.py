@@ -1,0 +1,29 @@
+"""How far drift may be trusted to repeat, from results that GPUs left."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks_suite.harness import recorded
+from dashboard.language.metrics import METRICS
+from tests.perf.scatter import apart, values_of
+
+KEPT = sorted((Path(__file__).parents[2] / "data").glob("h[12]00_*"))
+A_TENTH = 0.1
+
+
+@pytest.mark.parametrize(
+    "metric", ["drift", "eager_drift", "drift_gradients", "eager_drift_gradients"]
+)
+def test_processes_of_one_build_lie_far_closer_than_the_threshold(metric: str) -> None:
+    documents = [document for folder in KEPT for document in recorded.read(folder)]
+    things = values_of(metric, documents).values()
+    repeated = [
+        processes for releases in things for processes in releases.values() if len(processes) > 1
+    ]
+    assert repeated
+    assert max(map(apart, repeated)) < A_TENTH * METRICS[metric].threshold_percent
+
+
+def test_values_that_differ_in_the_tenth_digit_are_the_same() -> None:
+    assert apart([0.0016708643708259819, 0.001670864370936267]) == 0.0

@@ -1,0 +1,253 @@
+"""What pages read, and what they make of it."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+
+from dashboard.demo import synthetic
+from dashboard.language.metrics import METRICS
+from dashboard.models import Benchmark, Datum, Job, JobState, Machine, Run, Series, Worker
+from dashboard.overview.selectors import overview
+from dashboard.results.selectors import rollup, trend
+from dashboard.results.selectors.rollup import Newest
+from dashboard.results.services.ingest import ingest
+from dashboard.runs.selectors import fleet, runs
+from dashboard.ui import locations
+from dashboard.ui.locations import Named, Place
+from tests.builders import pages, site
+from tests.builders.read_data import case, line, newest
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+LATENCY = METRICS["latency_ms"]
+
+
+# --- Geomeans and movers
+# ------------------------------------------------------------------------------------------
+def test_the_geomean_leaves_failures_out_and_counts_them() -> None:
+    found = [
+        case({"speedup": newest(2.0)}),
+        case({"speedup": newest(0.5)}),
+        case({"speedup": newest(9.0, "oom")}),
+    ]
+    mean = rollup.geomean(found, "speedup")
+    assert mean.value == pytest.approx(1.0)
+    assert (mean.matched, mean.cases, mean.failed) == (2, 3, 1)
+
+
+def test_a_geomean_of_nothing_has_no_value() -> None:
+    assert rollup.geomean([case({})], "speedup").value is None
+
+
+def test_a_case_has_the_status_of_its_last_job_whatever_that_brought() -> None:
+    failing = case({"speedup": newest(1.5, at_s=1), "latency_ms": newest(None, "oom", at_s=2)})
+    assert (failing.status, failing.failed) == ("oom", True)
+
+
+def test_what_got_worse_comes_before_what_got_better() -> None:
+    better = case({"latency_ms": newest(50.0, previous=100.0)}, benchmark="better")
+    worse = case({"latency_ms": newest(110.0, previous=100.0)}, benchmark="worse")
+    assert [mover.case.benchmark for mover in overview.movers([better, worse])] == [
+        "worse",
+        "better",
+    ]
+
+
+@pytest.mark.parametrize(
+    "unmoved",
+    [
+        newest(110.0, previous=100.0, low=95.0, high=125.0),
+        newest(110.0),
+        newest(None, "oom", previous=100.0),
+    ],
+    ids=["within the interval", "without a previous point", "failed"],
+)
+def test_what_is_no_movement(unmoved: Newest) -> None:
+    assert overview.movers([case({"latency_ms": unmoved})]) == []
+
+
+# --- A trend in words
+# -------------------------------------------------------------------------------------------------
+def test_a_change_within_the_spread_has_no_tone() -> None:
+    values = list(10 + np.random.default_rng(1).normal(0, 0.5, 40))
+    told = trend.summary(line(values), LATENCY).since_first
+    assert told
+    assert told.tone == "none"
+
+
+def test_a_step_is_told_as_a_change_since_the_first() -> None:
+    told = trend.summary(
+        line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10), LATENCY
+    ).since_first
+    assert told
+    assert (told.text, told.tone) == ("20.0 % slower", "bad")
+
+
+def test_the_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
+    values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
+    values[::50] *= 3
+    told = trend.summary(line(list(values), build=[f"b{i // 4}" for i in range(400)]), LATENCY)
+    assert told.between_percent == pytest.approx(1.0, rel=0.2)
+
+
+def test_without_repeats_the_spread_between_processes_is_unknown() -> None:
+    assert trend.summary(line([10.0, 11.0], build=["a", "b"]), LATENCY).between_percent is None
+
+
+def test_the_newest_value_is_that_of_the_last_job_that_brought_one() -> None:
+    told = trend.summary(line([10.0, 11.0, float("nan")]), LATENCY)
+    assert (told.newest, told.failed) == (11.0, 1)
+
+
+# --- Time left
+# -------------------------------------------------------------------------------------------------------
+def job(state: str, minutes: float = 0, took_s: float | None = None, benchmark_id: int = 1) -> Job:
+    """A job that was claimed so long ago, and took so long."""
+    claimed = NOW - timedelta(minutes=minutes) if minutes else None
+    finished = claimed + timedelta(seconds=took_s) if claimed and took_s is not None else None
+    return Job(
+        state=state,
+        benchmark_id=benchmark_id,
+        config_id=1,
+        claimed_at=claimed,
+        finished_at=finished,
+    )
+
+
+def test_time_left_is_what_the_cases_took_before_shared_by_the_workers() -> None:
+    jobs = [job(JobState.QUEUED), job(JobState.QUEUED, benchmark_id=2)]
+    assert runs.seconds_left(jobs, {(1, 1): 60.0, (2, 1): 100.0}, 2, NOW) == pytest.approx(80)
+
+
+def test_a_case_that_was_never_measured_counts_as_those_of_this_run() -> None:
+    jobs = [job(JobState.DONE, minutes=9, took_s=30.0), job(JobState.QUEUED, benchmark_id=5)]
+    assert runs.seconds_left(jobs, {}, 1, NOW) == pytest.approx(30)
+
+
+def test_what_a_running_job_has_spent_is_not_left() -> None:
+    assert runs.seconds_left(
+        [job(JobState.RUNNING, minutes=1)], {(1, 1): 100.0}, 1, NOW
+    ) == pytest.approx(40)
+
+
+@pytest.mark.parametrize(
+    ("expected", "workers"), [({}, 1), ({(1, 1): 60.0}, 0)], ids=["nothing known", "nobody works"]
+)
+def test_time_left_is_unknown(expected: dict[tuple[int, int], float], workers: int) -> None:
+    assert runs.seconds_left([job(JobState.QUEUED)], expected, workers, NOW) is None
+
+
+# --- With the database
+# ------------------------------------------------------------------------------------------------
+@pytest.mark.django_db
+def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
+    worker = site.worker()
+    measured = site.running_job(worker)
+    ingest(
+        job_id=measured.pk,
+        worker=worker,
+        body=site.delivery(measured, site.result(measured, {"latency_ms": 2.0})),
+    )
+    (place,) = rollup.places()
+    (found,) = rollup.cases(place, ["latency_ms"])
+    assert (found.benchmark, found.value("latency_ms"), found.status) == (site.MLP, 2.0, "pass")
+    known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
+    (drawn,) = known.lines(known.choose("latency_ms", ["eager"]))
+    assert (list(drawn.value), drawn.build, drawn.job) == (
+        [2.0],
+        (site.BUILD,),
+        (str(measured.pk),),
+    )
+
+
+@pytest.mark.django_db
+def test_a_crash_is_in_the_trend_of_latency() -> None:
+    worker = site.worker()
+    crashed = site.running_job(worker)
+    ingest(
+        job_id=crashed.pk,
+        worker=worker,
+        body=site.delivery(crashed, status="crashed", message="signal 11"),
+    )
+    (place,) = rollup.places()
+    known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
+    (drawn,) = known.lines(known.choose("latency_ms", []))
+    assert list(drawn.status) == ["crashed"]
+    assert np.isnan(drawn.value).all()
+    assert rollup.cases(place, ["speedup"])[0].status == "crashed"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        ({}, "idle"),
+        ({"paused": True}, "paused"),
+        ({"last_seen": NOW - timedelta(hours=1)}, "silent"),
+    ],
+)
+def test_a_worker_is_shown_as_what_it_does(fields: dict[str, Any], state: str) -> None:
+    Worker.objects.create(
+        name="w", machine=site.machine(), token_hash="1", **{"last_seen": NOW, **fields}
+    )
+    ((row,),) = (machine.workers for machine in fleet.machines(NOW))
+    assert row.state == state
+
+
+def test_another_machine_is_chosen_where_the_track_of_before_has_no_data() -> None:
+    known = [
+        Place(Named(1, machine, ""), Named(1, track, ""), "", NOW)
+        for machine, track in (("a", "x"), ("b", "y"))
+    ]
+    assert locations.choose(known, "b", "x") is known[1]
+
+
+@pytest.mark.django_db
+def test_a_generated_history_reads_like_one_that_was_ingested() -> None:
+    call_command("generate_history", series=60, points=5, stdout=StringIO())
+    assert Series.objects.count() == 60
+    assert Run.objects.filter(machine__key="generated", state="completed").count() == 5
+    for series in Series.objects.all():
+        data = list(series.data.order_by("planned_at"))
+        assert (series.count, series.last_value) == (len(data), data[-1].value if data else None)
+
+
+@pytest.mark.django_db
+def test_a_generated_history_is_removed_without_a_trace() -> None:
+    site.run()
+    kept = Benchmark.objects.count()
+    call_command("generate_history", series=20, points=3, stdout=StringIO())
+    call_command("generate_history", remove=True, stdout=StringIO())
+    assert (Datum.objects.count(), Series.objects.count(), Benchmark.objects.count()) == (
+        0,
+        0,
+        kept,
+    )
+    assert Run.objects.count() == 1
+    assert not Machine.objects.filter(key="generated").exists()
+
+
+@pytest.mark.django_db
+def test_a_second_generated_history_is_refused_with_what_to_do() -> None:
+    pages.history(series=10, points=2)
+    with pytest.raises(CommandError, match="--remove"):
+        call_command("generate_history", stdout=StringIO())
+
+
+def test_made_up_numbers_are_the_same_for_the_same_seed() -> None:
+    builds = np.arange(50)
+    first, second = (
+        synthetic.history(np.random.default_rng(3), builds, 20.0, 1.5, 1.0) for _ in range(2)
+    )
+    assert np.array_equal(first.value["latency_ms"], second.value["latency_ms"], equal_nan=True)
+
+
+def test_a_made_up_failure_has_no_numbers() -> None:
+    made = synthetic.history(np.random.default_rng(1), np.arange(2000), 20.0, 1.5, 1.0)
+    failed = np.array([status != "pass" for status in made.status])
+    assert failed.any()
+    assert np.isnan(made.value["latency_ms"][failed]).all()
+    assert not made.value["passed"][failed].any()

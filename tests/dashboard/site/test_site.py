@@ -1,0 +1,152 @@
+"""The site as a whole: its settings, its health, who may see it, what it tells browsers."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from dashboard.local.embedded_broker import EmbeddedBroker
+
+ROOT = Path(__file__).resolve().parents[3]
+PRODUCTION = {
+    "SECRET_KEY": "k3Jx9-" + "".join(chr(97 + number % 26) for number in range(60)),
+    "DATABASE_URL": "postgresql://compilewatch@db/compilewatch",
+    "BROKER_URL": "redis://broker:6379/0",
+    "SITE_URL": "https://compilewatch.example.org",
+    "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+}
+
+
+def manage(*arguments: str, tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run manage.py with these settings and no others."""
+    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **PRODUCTION, **settings}
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={name: value for name, value in environment.items() if value},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_djangos_deploy_checks_find_nothing_under_production_settings(tmp_path: Path) -> None:
+    done = manage("check", "--deploy", "--fail-level", "DEBUG", tmp_path=tmp_path)
+    assert (done.returncode, "no issues" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "DATABASE_URL", "BROKER_URL"])
+def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
+    done = manage("check", tmp_path=tmp_path, **{name: ""})
+    assert f"{name} is not set" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        (
+            {"DATABASE_URL": "sqlite:///x"},
+            "DATABASE_URL begins with 'sqlite': only postgresql:// is supported",
+        ),
+        ({"SITE_URL": "compilewatch"}, "SITE_URL is 'compilewatch'"),
+        ({"LEASE_S": "soon"}, "LEASE_S"),
+        (
+            {"ARTIFACT_STORE": "/mnt/files"},
+            "ARTIFACT_STORE is '/mnt/files', which is no bucket of S3",
+        ),
+        (
+            {"SECRET_KEY": "django-insecure-" + "k3Jx9" * 12},
+            "SECRET_KEY is one that Django made for development",
+        ),
+        (
+            {"SECRET_KEY": "changeme-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789"},
+            "SECRET_KEY is a placeholder",
+        ),
+        ({"SECRET_KEY": "a-short-key"}, "SECRET_KEY is too short or too regular"),
+        ({"SECRET_KEY": "abc" * 30}, "SECRET_KEY is too short or too regular"),
+    ],
+)
+def test_a_wrong_setting_is_named(setting: dict[str, str], told: str, tmp_path: Path) -> None:
+    assert told in manage("check", tmp_path=tmp_path, **setting).stderr
+
+
+def test_what_is_not_in_the_environment_comes_from_local_env(tmp_path: Path) -> None:
+    (tmp_path / "local.env").write_text(
+        "SECRET_KEY=from-a-file-that-make-up-has-written-0123456789-abcdef\n"
+    )
+    assert manage("check", tmp_path=tmp_path, SECRET_KEY="").returncode == 0
+
+
+def test_without_a_time_zone_the_machines_own_is_taken(tmp_path: Path) -> None:
+    done = manage("diffsettings", tmp_path=tmp_path, TIME_ZONE="", TZ="Europe/Lisbon")
+    assert "TIME_ZONE = 'Europe/Lisbon'" in done.stdout
+
+
+@pytest.mark.django_db
+def test_the_models_and_the_migrations_agree() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@pytest.mark.django_db
+def test_postgres_is_as_new_as_it_has_to_be() -> None:
+    call_command("check", databases=["default"])
+
+
+def test_a_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"postgresql://nobody@127.0.0.1:{mute.getsockname()[1]}/none"
+        done = manage("check", "--database", "default", tmp_path=tmp_path, DATABASE_URL=url)
+    assert "connection timeout expired" in done.stderr
+
+
+def test_healthz_needs_nothing() -> None:
+    assert Client().get("/healthz").content == b"ok\n"
+
+
+@pytest.mark.django_db
+def test_readyz_is_200_when_everything_is_up(broker: EmbeddedBroker) -> None:
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()) == (
+        200,
+        {"database": "ok", "migrations": "ok", "broker": "ok"},
+    )
+
+
+@pytest.mark.django_db
+def test_readyz_is_503_and_names_the_broker_that_is_down() -> None:
+    answer = Client().get("/readyz")
+    assert (answer.status_code, answer.json()["broker"][:17]) == (503, "cannot be reached")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/", "/runs/", "/admin/", "/artifacts/1/"])
+def test_a_stranger_is_sent_to_the_sign_in(path: str) -> None:
+    assert (
+        "sign-in" in Client().get(path, follow=True).redirect_chain[0][0]
+        or "login" in Client().get(path)["Location"]
+    )
+
+
+@pytest.mark.django_db
+def test_pages_allow_no_script_but_our_own(admin_client: Client) -> None:
+    policy = admin_client.get("/").headers["Content-Security-Policy"]
+    assert "script-src 'self';" in f"{policy};"
+    assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.django_db
+def test_the_admin_alone_may_evaluate_scripts(admin_client: Client) -> None:
+    assert "'unsafe-eval'" in admin_client.get("/admin/").headers["Content-Security-Policy"]
+
+
+def test_plotly_comes_out_of_its_package(tmp_path: Path, settings: Any) -> None:
+    settings.STATIC_ROOT = tmp_path
+    call_command("collectstatic", interactive=False, verbosity=0)
+    assert (tmp_path / "plotly" / "plotly.min.js").stat().st_size > 1_000_000
+    assert not (tmp_path / "plotly" / "widgetbundle.js").exists()

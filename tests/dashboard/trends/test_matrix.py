@@ -1,0 +1,222 @@
+"""The matrix: what a cell says, how warm it is, how rows are ordered, and a build as it was
+measured.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from dashboard.language.metrics import METRICS
+from dashboard.models import Worker
+from dashboard.results.selectors.rollup import Case
+from dashboard.results.services.ingest import ingest
+from dashboard.trends.selectors import matrix
+from dashboard.trends.selectors.matrix import Asked
+from tests.builders import site
+from tests.builders.read_data import case, newest
+from tests.builders.reading import text
+
+LATENCY, BREAKS, DRIFT = METRICS["latency_ms"], METRICS["graph_breaks"], METRICS["drift"]
+COLD = METRICS["cold_start_s"]
+PLAIN = Asked()
+
+
+def against(*base: Case, **asked: Any) -> Asked:
+    return Asked(
+        base={(one.benchmark, one.config): one for one in base}, **{"metric": LATENCY, **asked}
+    )
+
+
+def latency(value: float, benchmark: str = "a", **fields: Any) -> Case:
+    return case({"latency_ms": newest(value)}, benchmark=benchmark, **fields)
+
+
+# --- A cell
+# -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("speedup", "step"),
+    [
+        (1.0, 0),
+        (1.01, 0),
+        (1.05, 1),
+        (1.3, 3),
+        (2.0, 4),
+        (0.97, -1),
+        (0.5, -4),
+        (None, 0),
+        (0.0, 0),
+    ],
+)
+def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
+    assert matrix.heat(speedup) == step
+
+
+@pytest.mark.parametrize(
+    ("metric", "old", "new", "step"),
+    [
+        (LATENCY, 100, 101, 0),
+        (LATENCY, 100, 103, -1),
+        (LATENCY, 100, 80, 4),
+        (COLD, 10, 10.5, 0),
+        (COLD, 10, 13, -2),
+        (BREAKS, 0, 1, -1),
+        (BREAKS, 12, 0, 4),
+        (DRIFT, 0.0, 0.0, 0),
+    ],
+)
+def test_the_heat_of_a_change_goes_by_the_metrics_threshold(
+    metric: Any, old: float, new: float, step: int
+) -> None:
+    assert matrix.change_heat(metric, old, new) == step
+
+
+def test_a_cell_shows_the_speedup_and_tells_the_latency_on_hover() -> None:
+    found = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
+    cell = matrix.cell(found, PLAIN)
+    assert (cell.text, cell.about) == ("1.50×", "12.0 ms per step; 95 % interval 1.40 to 1.60×")
+
+
+def test_the_cell_of_eager_shows_its_latency() -> None:
+    assert matrix.cell(case({"latency_ms": newest(12.0)}, config="eager"), PLAIN).text == "12.0 ms"
+
+
+def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None:
+    failed = case({"latency_ms": newest(None, "timeout")})
+    assert {matrix.cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {
+        "timeout"
+    }
+
+
+def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
+    cell = matrix.cell(case({"speedup": newest(2.0), "drift": newest(1e-6)}), Asked(metric=DRIFT))
+    assert (cell.text, cell.heat, cell.about) == ("1.00×10⁻⁶", 4, "speedup 2.00×")
+
+
+def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
+    cell = matrix.cell(latency(110.0), against(latency(100.0)))
+    assert (cell.text, cell.heat, cell.about) == ("10.0 % slower", -3, "100 ms before, 110 ms now")
+
+
+@pytest.mark.parametrize(
+    ("base", "told"),
+    [
+        ([], "not measured with the base"),
+        ([case({"latency_ms": newest(None, "oom")})], "the base ended with oom"),
+    ],
+    ids=["absent", "failed"],
+)
+def test_without_a_value_of_the_base_a_cell_says_why(base: list[Case], told: str) -> None:
+    cell = matrix.cell(latency(110.0), against(*base))
+    assert (cell.text, cell.heat) == ("110 ms", 0)
+    assert cell.about.startswith(told)
+
+
+# --- Rows
+# -------------------------------------------------------------------------------------------------------------
+def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
+    found = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
+    for status, kept in (("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])):
+        assert [row.benchmark for row in matrix.matrix(found, Asked(status=status)).rows] == kept
+
+
+@pytest.mark.parametrize(
+    ("order", "rows"),
+    [
+        ("", "cabd"),
+        ("name", "abcd"),
+        ("worst", "dcab"),
+        ("inductor", "bacd"),
+        ("-inductor", "dcab"),
+        ("?", "cabd"),
+    ],
+)
+def test_rows_are_ordered_by_what_is_asked(order: str, rows: str) -> None:
+    found = [latency(value, name) for name, value in (("c", 3.0), ("a", 2.0), ("b", 1.0))]
+    found.append(case({"latency_ms": newest(None, "oom")}, benchmark="d"))
+    table = matrix.matrix(found, Asked(metric=LATENCY, order=order))
+    assert "".join(row.benchmark for row in table.rows) == rows
+
+
+def test_a_family_has_the_geomean_of_its_passing_cases() -> None:
+    found = [case({"speedup": newest(value)}, benchmark=str(value)) for value in (2.0, 0.5)]
+    found.append(case({"speedup": newest(9.0, "oom")}, benchmark="failed"))
+    assert matrix.matrix(found, PLAIN).means == {"llm": ["1.00×"]}
+
+
+def test_a_family_changes_by_the_cases_that_both_have() -> None:
+    table = matrix.matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
+    assert table.means == {"llm": ["10.0 % slower"]}
+
+
+# --- With the database
+# ------------------------------------------------------------------------------------------------
+def measured(
+    by: Worker,
+    build: str,
+    values: Mapping[str, float],
+    status: str = "pass",
+    config: str = "inductor",
+) -> None:
+    site.build(build)
+    job = site.claim(site.queued_job(build=build, configs=(config,)), by)
+    ingest(
+        job_id=job.pk, worker=by, body=site.delivery(job, site.result(job, values, status=status))
+    )
+
+
+@pytest.fixture
+def two_builds(db: None) -> None:
+    worker = site.worker()
+    measured(worker, "2.12.0", {"latency_ms": 10.0, "speedup": 2.0})
+    measured(worker, "2.12.0", {}, status="oom", config="regional")
+    measured(worker, "2.13.0", {"latency_ms": 12.0, "speedup": 1.5})
+
+
+def test_a_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
+    shown = text(reader, "/benchmarks/?build=2.12.0")
+    assert "2.00×" in shown
+    assert ">oom<" in shown
+
+
+def test_a_build_is_held_against_another(two_builds: None, reader: Client) -> None:
+    shown = text(reader, "/benchmarks/?build=2.13.0&base=2.12.0&metric=latency_ms")
+    assert "20.0 % slower" in shown
+    assert "/compare/?base=2.12.0&amp;new=2.13.0" in shown
+
+
+def test_the_newest_results_are_held_against_a_build(two_builds: None, reader: Client) -> None:
+    assert "25.0 % lower" in text(reader, "/benchmarks/?base=2.12.0")
+
+
+def test_a_cell_opens_the_series_in_the_metric_that_it_shows(
+    two_builds: None, reader: Client
+) -> None:
+    assert (
+        f"/series/{site.MLP}/?machine=cpu-2c&amp;track=local&amp;metric=latency_ms&amp;config=inductor"
+        in text(reader, "/benchmarks/?metric=latency_ms")
+    )
+
+
+def test_a_build_that_was_not_measured_here_is_told(two_builds: None, reader: Client) -> None:
+    assert "The build that this address names was not measured" in text(
+        reader, "/benchmarks/?build=1.0"
+    )
+
+
+def test_the_csv_has_every_case_unrounded_with_its_change(two_builds: None, reader: Client) -> None:
+    response = reader.get("/benchmarks/export.csv?build=2.13.0&base=2.12.0&metric=latency_ms")
+    (row,) = csv.DictReader(io.StringIO(response.content.decode()))
+    assert (row["benchmark"], row["config"], row["status"]) == (site.MLP, "inductor", "pass")
+    numbers = [float(row[name]) for name in ("value", "base_value", "change_percent")]
+    assert numbers == pytest.approx([12, 10, 20])
+
+
+def test_the_json_keeps_failures_with_their_status(two_builds: None, reader: Client) -> None:
+    rows = reader.get("/benchmarks/export.json?build=2.12.0&status=oom").json()
+    assert ("regional", "oom", None) in [
+        (row["config"], row["status"], row["value"]) for row in rows
+    ]
