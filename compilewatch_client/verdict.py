@@ -8,8 +8,8 @@ from compilewatch_client.local import LocalError
 from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core.sides import side
-from dashboard.language.metrics import METRICS
 from dashboard.language.contracts import Refused
+from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import psutil
 from django.utils import timezone
 
-from dashboard.alerts.services import concluding, confirming, detecting, silence
+from dashboard.alerts.services import conclusions, confirmations, detection, missing_reports
 from dashboard.catalog.services import builds
 from dashboard.celery import app
 from dashboard.comparisons.services import bisections
@@ -18,23 +18,23 @@ from dashboard.runs.services import dispatch, leases, partitions, schedules
 def reap() -> None:
     """Queue the jobs of silent workers again, and send what has no message out."""
     leases.reap()
-    dispatch.recall_forgotten()
+    dispatch.reset_lost_dispatches()
     dispatch.dispatch()
 
 
 @app.task
 def detect() -> None:
     """Judge the series that have new data, and measure again what is suspected."""
-    detecting.detect_due()
-    concluding.advance_all(now=timezone.now())
-    confirming.start_due(now=timezone.now())
+    detection.detect_due()
+    conclusions.advance_all(now=timezone.now())
+    confirmations.start_due(now=timezone.now())
 
 
 @app.task
 def listen_for_silence() -> None:
     """Tell what should have reported and did not."""
     started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
-    silence.look(now=timezone.now(), up_since=started)
+    missing_reports.detect_missing_reports(now=timezone.now(), up_since=started)
 
 
 @app.task
@@ -71,7 +71,7 @@ def trigger_schedule(schedule_id: int) -> None:
 def tell() -> None:
     """Ask the rules for new events, make the digests that are due, and have what waits sent."""
     now = timezone.now()
-    deliveries.consider(now=now)
+    deliveries.enqueue_deliveries(now=now)
     deliveries.make_digests(now=now)
     for delivery in deliveries.due(now=now):
         send_delivery.apply_async((delivery,), expires=15)  # the next round asks again

@@ -24,7 +24,7 @@ def read_schema(name: str) -> Any:
     return orjson.loads((SCHEMAS / name).read_bytes())
 
 
-def check(document: Any, validator: jsonschema_rs.Draft202012Validator, name: str) -> None:
+def check_schema(document: Any, validator: jsonschema_rs.Draft202012Validator, name: str) -> None:
     """Raise Refused with the path and text of the first few violations."""
     if not validator.is_valid(document):  # several times faster than making a list of no errors
         errors = list(validator.iter_errors(document))

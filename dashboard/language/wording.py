@@ -33,7 +33,7 @@ _DIRECTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ValueChange:
     """A change between two values of one metric.
 
     text: "3.2 % slower", "2 more", "unchanged".
@@ -133,7 +133,7 @@ def interval(metric: Metric, low: float | None, high: float | None) -> str:
     return f"{number(low, low, high)} to {quantity(metric, high, low, high)}"
 
 
-def change(metric: Metric, old: float | None, new: float | None) -> Change | None:
+def change(metric: Metric, old: float | None, new: float | None) -> ValueChange | None:
     """How ``new`` differs from ``old``, in words; None where one of them is missing."""
     if old is None or new is None:
         return None
@@ -142,13 +142,15 @@ def change(metric: Metric, old: float | None, new: float | None) -> Change | Non
         "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
     )
     if is_count(metric) or percent is None:
-        return Change(_difference(metric, new - old), tone, percent)
+        return ValueChange(_difference(metric, new - old), tone, percent)
     if abs(percent) < _LEAST:
-        return Change("unchanged", "none", percent)
-    return Change(f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent)
+        return ValueChange("unchanged", "none", percent)
+    return ValueChange(
+        f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent
+    )
 
 
-def quiet(found: Change | None, metric: Metric) -> Change | None:
+def quiet(found: ValueChange | None, metric: Metric) -> ValueChange | None:
     """The change without a tone where it is less than what the metric tells by default."""
     if found is None or found.percent is None or abs(found.percent) >= metric.threshold_percent:
         return found
@@ -157,7 +159,7 @@ def quiet(found: Change | None, metric: Metric) -> Change | None:
 
 def effect(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
-) -> Change | None:
+) -> ValueChange | None:
     """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it
     has no amount.
 
@@ -170,7 +172,7 @@ def effect(
         "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
     )
     if unit != "percent":
-        return Change(_difference(metric, amount), tone, None)
+        return ValueChange(_difference(metric, amount), tone, None)
     told = (
         f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
         if abs(amount) >= _LEAST
@@ -182,8 +184,8 @@ def effect(
         or low == high
         or not (math.isfinite(low) and math.isfinite(high))
     ):
-        return Change(told, tone, amount)
-    return Change(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
+        return ValueChange(told, tone, amount)
+    return ValueChange(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
 
 
 def span(metric: Metric, low: float, high: float) -> str:

@@ -59,7 +59,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PageSection:
     """A heading of a page (or its title) with the plain text below it."""
 
     heading: Heading
@@ -75,7 +75,7 @@ class Page:
     summary: str
     html: str
     headings: tuple[Heading, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PageSection, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +185,13 @@ def _code(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
     )
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[Part]:
+def _parts(tokens: Sequence[Token]) -> Iterator[PageSection]:
     """The page cut at its headings, which get their ids on the way."""
     heading, texts, taken = Heading(1, "", ""), list[str](), list[str]()
     for before, token in zip([None, *tokens], tokens, strict=False):
         if before is not None and before.type == "heading_open":
             if heading.text:
-                yield Part(heading, " ".join(texts))
+                yield PageSection(heading, " ".join(texts))
             text = _plain(token)
             heading, texts = Heading(int(before.tag[1]), anchor_of(text, taken), text), []
             taken.append(heading.anchor)
@@ -199,7 +199,7 @@ def _parts(tokens: Sequence[Token]) -> Iterator[Part]:
         elif token.type in {"inline", "fence", "code_block"}:
             texts.append(_plain(token))
     if heading.text:
-        yield Part(heading, " ".join(texts))
+        yield PageSection(heading, " ".join(texts))
 
 
 def _plain(token: Token) -> str:

@@ -38,7 +38,7 @@ MOST_LABELS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """What one config measured in one series, in time order; every sequence has one entry per
     datum.
 
@@ -77,7 +77,7 @@ def dash(position: int) -> str:
     return DASHES[position % len(DASHES)]
 
 
-def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000) -> Figure:
+def series_figure(lines: Sequence[ChartLine], metric: Metric, most_points: int = 3000) -> Figure:
     """The trend of several configs: interval bands, lines, marks for what matters, a lane of
     failures, build marks.
     """
@@ -95,7 +95,7 @@ def series_figure(lines: Sequence[Line], metric: Metric, most_points: int = 3000
     return {"data": traces, "layout": layout}
 
 
-def _widened(lines: Sequence[Line]) -> dict[str, Any]:
+def _widened(lines: Sequence[ChartLine]) -> dict[str, Any]:
     """The time axis' range where all the data lie within a shorter time than it should show; else
     nothing.
     """
@@ -108,18 +108,18 @@ def _widened(lines: Sequence[Line]) -> dict[str, Any]:
     return {"range": [middle - _WIDENED_MS, middle + _WIDENED_MS]}
 
 
-def _in_trend(line: Line) -> NDArray[np.intp]:
+def _in_trend(line: ChartLine) -> NDArray[np.intp]:
     return np.array(
         [index for index, purpose in enumerate(line.purpose) if purpose in TREND_PURPOSES], np.intp
     )
 
 
-def _shown(line: Line, most_points: int) -> NDArray[np.intp]:
+def _shown(line: ChartLine, most_points: int) -> NDArray[np.intp]:
     trend = _in_trend(line)
     return trend[downsample(line.value[trend], line.low[trend], line.high[trend], most_points)]
 
 
-def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
+def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
     """The intervals as one trace of polygons, one for each stretch without a gap: forth along low,
     back along high.
     """
@@ -154,7 +154,7 @@ def _band(line: Line, most_points: int) -> list[dict[str, Any]]:
     ]
 
 
-def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
+def _trend(line: ChartLine, metric: Metric, most_points: int) -> dict[str, Any]:
     shown = _shown(line, most_points)
     few = len(shown) <= _FEW_POINTS
     return {
@@ -180,13 +180,13 @@ def _trend(line: Line, metric: Metric, most_points: int) -> dict[str, Any]:
     }
 
 
-def _whiskers(line: Line, shown: NDArray[np.intp]) -> dict[str, Any]:
+def _whiskers(line: ChartLine, shown: NDArray[np.intp]) -> dict[str, Any]:
     above, below = line.high[shown] - line.value[shown], line.value[shown] - line.low[shown]
     arrays = {"array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
     return {"error_y": {"type": "data", "symmetric": False, "thickness": 1.5, "width": 6, **arrays}}
 
 
-def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
+def _other_purposes(line: ChartLine, metric: Metric) -> list[dict[str, Any]]:
     """Confirmations and bisections, as markers without a line: they measure old builds again."""
     few = len(_in_trend(line)) <= _FEW_POINTS
     other = [
@@ -220,14 +220,14 @@ def _other_purposes(line: Line, metric: Metric) -> list[dict[str, Any]]:
     ]
 
 
-def _hover(line: Line, metric: Metric) -> str:
+def _hover(line: ChartLine, metric: Metric) -> str:
     return (
         f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} "
         f"UTC<extra>{line.name}</extra>"
     )
 
 
-def _failures(line: Line, row: int) -> list[dict[str, Any]]:
+def _failures(line: ChartLine, row: int) -> list[dict[str, Any]]:
     """A failed case is data: a cross in the lane under the trend, with its status word."""
     failed = [index for index, status in enumerate(line.status) if status != "pass"]
     if not failed:
@@ -251,7 +251,7 @@ def _failures(line: Line, row: int) -> list[dict[str, Any]]:
     ]
 
 
-def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
+def first_seen(lines: Sequence[ChartLine]) -> list[tuple[int, str]]:
     """(milliseconds, build) where each build first appears in the trend, in time order: the build
     marks.
     """
@@ -269,7 +269,7 @@ def first_seen(lines: Sequence[Line]) -> list[tuple[int, str]]:
     return sorted((at, build) for build, at in seen.items())
 
 
-def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _build_marks(lines: Sequence[ChartLine]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
     shapes = [
         {
@@ -305,7 +305,7 @@ def _build_marks(lines: Sequence[Line]) -> tuple[list[dict[str, Any]], list[dict
     return shapes, annotations
 
 
-def apart(moments: Sequence[int], lines: Sequence[Line]) -> list[int]:
+def apart(moments: Sequence[int], lines: Sequence[ChartLine]) -> list[int]:
     """Which of the moments, in time order, can have a label that does not run into the one
     before.
     """

@@ -6,7 +6,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRow:
     """A machine or a track as pages name it."""
 
     pk: int
@@ -15,13 +15,13 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SeriesLocation:
     """Where numbers may be compared: one machine and one track. build: where the track stands; at:
     the newest datum.
     """
 
-    machine: Named
-    track: Named
+    machine: NamedRow
+    track: NamedRow
     build: str
     at: datetime
 
@@ -38,7 +38,9 @@ class Place:
         return self.query if self.build else f"{self.query}&axis=release"
 
 
-def choose(known: Sequence[Place], machine: str, track: str) -> Place | None:
+def choose_location(
+    known: Sequence[SeriesLocation], machine: str, track: str
+) -> SeriesLocation | None:
     """The place of that machine and track key, or the first that has as much of it as any: the
     machine counts more.
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from dashboard.language.metrics import Metric
-from dashboard.ui.charts import Figure, Line
+from dashboard.ui.charts import ChartLine, Figure
 
 SCALES = {"": "plain", "relative": "relative", "log": "logarithmic"}
 _FIRST = 5  # values whose median is the level that a relative trend begins at
 
 
-def relative(line: Line) -> Line:
+def relative(line: ChartLine) -> ChartLine:
     """``line`` as the change, in percent, from the median of its first five values; as it is where
     that is 0.
     """

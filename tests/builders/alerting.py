@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from django.db import transaction
 
-from dashboard.alerts.services import detecting
+from dashboard.alerts.services import detection
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -111,12 +111,12 @@ def _measure(
             if measured_here is None
             else parse_result(site.result(job, measured_here, **result))
         )
-        landings.append(store.Landing(job, f"{job.pk}", job.status, None, document))
+        landings.append(store.JobResult(job, f"{job.pk}", job.status, None, document))
     jobs = [landed.job for landed in landings]
     Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
     ensure_partitions(moments=[job.planned_at for job in jobs])
     with transaction.atomic():
-        store.land(landings)
+        store.store_results(landings)
     return jobs
 
 
@@ -144,12 +144,12 @@ def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
     job.save()
     document = None if values is None else parse_result(site.result(job, values, **result))
     with transaction.atomic():
-        store.land([store.Landing(job, f"{job.pk}", job.status, None, document)])
+        store.store_results([store.JobResult(job, f"{job.pk}", job.status, None, document)])
         refresh_runs(run_ids=[job.run_id])
 
 
 def stepped() -> Alert:
     """The alert of a series that became 10 % slower."""
     measured([*noise(30), *noise(8, 110, seed=1)])
-    detecting.detect_due()
+    detection.detect_due()
     return Alert.objects.get()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from dashboard.alerts.services import concluding, detecting
+from dashboard.alerts.services import conclusions, detection
 from dashboard.models import AlertGroup, Job, Purpose, Worker
 from tests.builders import site
 from tests.builders.alerting import land, measured, noise
@@ -24,7 +24,7 @@ def suspected(percent: float = 10.0, build: str = NEW) -> AlertGroup:
     """A latency that is slower since 2.14.0, seen in eight points."""
     measured(noise(30))
     measured(noise(8, 100 + percent, seed=1), first=30, build=build)
-    detecting.detect_due()
+    detection.detect_due()
     return AlertGroup.objects.get()
 
 
@@ -44,7 +44,7 @@ def answer(value: Callable[[Job, int], float | None]) -> int:
             latency = value(job, done)
             land(job, None if latency is None else {"latency_ms": latency})
             done += 1
-        concluding.advance_all(now=timezone.now())
+        conclusions.advance_all(now=timezone.now())
     return done
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.results.selectors.rollup import Case, Newest
-from dashboard.ui.charts import Line
+from dashboard.results.selectors.rollup import CaseRollup, Newest
+from dashboard.ui.charts import ChartLine
 
 DAY_MS = 86_400_000
 
 
-def line(values: list[float], **fields: Any) -> Line:
+def line(values: list[float], **fields: Any) -> ChartLine:
     """A line of one point a day; ``fields`` replace what it has of one word per point."""
     value, count = np.array(values, np.float64), len(values)
     words = {
@@ -28,7 +28,7 @@ def line(values: list[float], **fields: Any) -> Line:
         **arrays,
         **fields,
     }
-    return Line(at_ms=np.arange(count) * DAY_MS, value=value, **made)
+    return ChartLine(at_ms=np.arange(count) * DAY_MS, value=value, **made)
 
 
 def newest(value: float | None, status: str = "pass", at_s: float = 1.0, **fields: Any) -> Newest:
@@ -41,8 +41,8 @@ def case(
     config: str = "inductor",
     benchmark: str = "a",
     family: str = "llm",
-) -> Case:
-    made = Case(benchmark, family, "inference", "float32", "smoke", config, 1)
+) -> CaseRollup:
+    made = CaseRollup(benchmark, family, "inference", "float32", "smoke", config, 1)
     for metric, value in values.items():
         made.add(metric, value)
     return made

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from dashboard.results.services.imports import Source, import_results
+from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders.site import describe
 
 BASE, NEW = "2.11.0+cu130", "2.13.0+cu130"
@@ -66,7 +66,8 @@ def import_two_releases(
     ]
     report = import_results(
         sources=[
-            Source(f"{number}.json", orjson.dumps(one)) for number, one in enumerate(documents)
+            ImportSource(f"{number}.json", orjson.dumps(one))
+            for number, one in enumerate(documents)
         ],
         machine=machine,
     )

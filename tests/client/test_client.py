@@ -7,7 +7,7 @@ import pytest
 
 from compilewatch_client import ApiError, Client, NotConfigured, Unreachable
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import alerting, comparing, releases, site
+from tests.builders import alerting, comparisons, releases, site
 from tests.builders.local_site import free_port
 
 IMPORTS = Path(__file__).parents[1] / "data" / "imports"
@@ -57,7 +57,7 @@ def test_a_job_tells_its_result_and_samples(client: Client) -> None:
 
 
 def test_a_comparison_is_started_and_told(client: Client) -> None:
-    comparing.started_comparison(repeats=1)
+    comparisons.started_comparison(repeats=1)
     made = client.compare("2.11.0", "2.13.0", benchmarks=[site.MLP], repeats=1)
     assert client.comparison(made["id"])["jobs"]["total"] == 4
     assert client.report(made["id"])["answer"] == "Not known yet"
@@ -73,7 +73,7 @@ def test_an_alert_is_moved(client: Client) -> None:
 
 
 def test_a_search_is_started_and_cancelled(client: Client) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     made = client.bisect("2.11.0", "2.13.0", benchmark=site.MLP, config="inductor")
     assert (made["state"], made["is_active"], made["jobs"]["total"]) == ("running", True, 6)
     assert client.cancel_bisection(made["id"])["state"] == "cancelled"

@@ -9,7 +9,7 @@ from compilewatch_client import screen
 from dashboard.comparisons.services.bisections import advance_all
 from dashboard.models import Bisection, Comparison, Job, Run
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import alerting, comparing, site
+from tests.builders import alerting, comparisons, site
 from tests.client.conftest import Command
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("online")]
@@ -35,7 +35,9 @@ def measured_meanwhile(
                 "planned_at"
             )
             for number, job in enumerate(list(jobs)):
-                comparing.land(job, latency[job.run.build.label] * (1 + 0.001 * (number // 2 % 3)))
+                comparisons.land(
+                    job, latency[job.run.build.label] * (1 + 0.001 * (number // 2 % 3))
+                )
             advance_all()
         finally:
             connection.close()
@@ -48,8 +50,8 @@ def measured_meanwhile(
 def both_builds() -> None:
     site.worker()
     site.track()
-    site.build(comparing.BASE)
-    site.build(comparing.NEW)
+    site.build(comparisons.BASE)
+    site.build(comparisons.NEW)
 
 
 # --- run, watch
@@ -91,7 +93,7 @@ def test_a_benchmark_that_there_is_not_is_told_with_what_is_near(compilewatch: C
 # ------------------------------------------------------------------------------------
 def test_compare_tells_what_changed(compilewatch: Command) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparing.BASE: 2.0, comparing.NEW: 1.8})
+    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: 1.8})
     done = compilewatch("compare", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--repeats", "3")
     worker.join()
     assert done.code == 0
@@ -100,9 +102,9 @@ def test_compare_tells_what_changed(compilewatch: Command) -> None:
 
 
 def test_an_upgrade_report_as_markdown_goes_into_a_pull_request(compilewatch: Command) -> None:
-    comparison = comparing.started_comparison(repeats=1)
+    comparison = comparisons.started_comparison(repeats=1)
     done = compilewatch("upgrade-report", str(comparison.uuid), "--markdown")
-    assert done.out.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c\n")
+    assert done.out.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c\n")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,7 @@ def test_the_gate_ends_with_what_the_site_measured(
     compilewatch: Command, latency: float, code: int, title: str
 ) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparing.BASE: 2.0, comparing.NEW: latency})
+    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: latency})
     done = compilewatch(
         "gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp", "--repeats", "3"
     )
@@ -127,7 +129,7 @@ def test_the_gate_of_one_process_is_not_known_and_says_what_would_tell(
     compilewatch: Command,
 ) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparing.BASE: 2.0, comparing.NEW: 2.2})
+    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: 2.2})
     done = compilewatch(
         "gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp", "--repeats", "1", "--json"
     )
@@ -182,7 +184,7 @@ def test_an_alert_is_triaged_with_the_fields_of_the_call(compilewatch: Command) 
 
 
 def test_a_search_is_begun_and_its_address_told(compilewatch: Command) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     done = compilewatch(
         "bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor", "--no-watch"
     )
@@ -190,9 +192,9 @@ def test_a_search_is_begun_and_its_address_told(compilewatch: Command) -> None:
 
 
 def test_a_search_that_does_not_find_ends_with_1(compilewatch: Command) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     worker = measured_meanwhile(
-        Bisection, {comparing.BASE: 2.0, "2.12.0+cpu": 2.0, comparing.NEW: 2.0}
+        Bisection, {comparisons.BASE: 2.0, "2.12.0+cpu": 2.0, comparisons.NEW: 2.0}
     )
     done = compilewatch(
         "bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor"

@@ -22,7 +22,7 @@ from django.test import Client as Browser
 from compilewatch_client.__main__ import parser
 from compilewatch_client.commands import COMMANDS
 from dashboard.models import Job, Result
-from tests.builders import alerting, comparing, site
+from tests.builders import alerting, comparisons, site
 from tests.builders.docker_files import ROOT
 from tests.builders.worker import wait_for
 
@@ -109,7 +109,7 @@ def test_a_command_of_the_docs_ends_well(shell: Shell, line: str) -> None:
     "line", commands("command-line.md", measure=True) + commands("gate.md", measure=True)[:1]
 )
 def test_a_command_that_measures_is_taken(shell: Shell, line: str) -> None:
-    site.build(comparing.BASE)
+    site.build(comparisons.BASE)
     site.build("2.12.0+cpu")
     shell.run_until(line, lambda: Job.objects.filter(run__created_by__username="ada").exists())
     assert Job.objects.filter(run__created_by__username="ada").exists()

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.alerts.core.attribution import Code, Facts, Moved, attribute
-from dashboard.alerts.core.confirmation import FEWEST, MOST, Outcome
+from dashboard.alerts.core.attribution import (
+    ChangeFacts,
+    CodeFingerprints,
+    ObservedChange,
+    attribute,
+)
+from dashboard.alerts.core.confirmation import FEWEST, MOST, ConfirmationOutcome
 from dashboard.alerts.selectors.facts import CONTROLS, PHASES, moved
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.environments import environment_differences
@@ -60,7 +65,9 @@ def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> 
         return Finding("undecided", metric, says, "", on)
     percent = outcome.unit == "percent"
     change = (
-        Moved(METRICS[metric].label, outcome.effect, outcome.low, outcome.high) if percent else None
+        ObservedChange(METRICS[metric].label, outcome.effect, outcome.low, outcome.high)
+        if percent
+        else None
     )
     cause, evidence = attribute(_facts(metric, change, base, new))
     return Finding(
@@ -68,15 +75,15 @@ def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> 
     )
 
 
-def _effect(outcome: Outcome) -> str:
+def _effect(outcome: ConfirmationOutcome) -> str:
     unit = " %" if outcome.unit == "percent" else ""
     return f"{outcome.effect:+.3g}{unit} ({outcome.low:+.3g} to {outcome.high:+.3g})"
 
 
 def _facts(
-    metric: str, change: Moved | None, base: Sequence[Document], new: Sequence[Document]
-) -> Facts:
-    return Facts(
+    metric: str, change: ObservedChange | None, base: Sequence[Document], new: Sequence[Document]
+) -> ChangeFacts:
+    return ChangeFacts(
         metric=metric,
         unit=METRICS[metric].unit,
         change=change,
@@ -93,14 +100,14 @@ def _facts(
 
 def _moved(
     metric: str, name: str, base: Sequence[Document], new: Sequence[Document]
-) -> Moved | None:
+) -> ObservedChange | None:
     before, after = (
         [found for one in side if (found := value(one, metric)) is not None] for side in (base, new)
     )
     return moved(name, metric, before, after) if metric else None
 
 
-def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:
+def _code(base: Sequence[Document], new: Sequence[Document]) -> CodeFingerprints | None:
     sides = [
         [one["compile"]["fingerprints"] for one in side if "compile" in one] for side in (base, new)
     ]
@@ -110,4 +117,4 @@ def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:
         {kind: frozenset(f[kind] for f in side if f.get(kind)) for kind in side[0]}
         for side in sides
     )
-    return Code(before, after, min(map(len, sides)))
+    return CodeFingerprints(before, after, min(map(len, sides)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
-from dashboard.alerts.core.confirmation import FEWEST, Outcome, Pair, look
+from dashboard.alerts.core.confirmation import FEWEST, ConfirmationOutcome, Pair, look
 from dashboard.detection import judge
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.results.core.series_points import settings_of
@@ -40,7 +40,9 @@ def value(document: Document, metric: str) -> float | None:
     return float(entry["value"]) if entry else None
 
 
-def looked(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Outcome | None:
+def looked(
+    metric: str, base: Sequence[Document], new: Sequence[Document]
+) -> ConfirmationOutcome | None:
     """What the sequential test says of the turns that have the metric on both sides; None where no
     turn has.
     """
@@ -60,7 +62,7 @@ def looked(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Ou
     return look(pairs, suspected, settings)
 
 
-def state(outcome: Outcome, metric: str, base: Sequence[Document]) -> State:
+def state(outcome: ConfirmationOutcome, metric: str, base: Sequence[Document]) -> State:
     """Whether there is something to tell; what is smaller than is worth telling is nothing,
     whatever may come.
     """

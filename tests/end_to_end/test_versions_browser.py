@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from dashboard.models import Comparison
 from tests.builders import releases
 from tests.builders.chromium import DESK, PHONE, drawn, faults, misfits
-from tests.builders.comparing import comparison_jobs, land, started_bisection, started_comparison
+from tests.builders.comparisons import comparison_jobs, land, started_bisection, started_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"

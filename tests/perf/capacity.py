@@ -140,7 +140,7 @@ def past(count: int) -> None:
     from django.utils import timezone
 
     from dashboard.language.metrics import METRICS
-    from dashboard.results.services.imports import Source, import_results
+    from dashboard.results.services.imports import ImportSource, import_results
     from tests.builders import site
 
     job, now = site.run(site.MLP, purpose="scheduled").jobs.get(), timezone.now()
@@ -150,7 +150,7 @@ def past(count: int) -> None:
         document = site.result(job, {key: random.gauss(2.0, 0.02) for key in keys})
         planned_at = (now - timedelta(hours=17 * number)).isoformat()
         document["job"] |= {"job_id": f"past-{number}", "planned_at": planned_at}
-        sources.append(Source(str(number), site.pack(document)))
+        sources.append(ImportSource(str(number), site.pack(document)))
     import_results(sources=sources, machine="cpu-2c", track="local")
 
 

@@ -30,7 +30,7 @@ def sources(count: int) -> list[Any]:
     from django.utils import timezone
 
     from dashboard.language.metrics import METRICS
-    from dashboard.results.services.imports import Source
+    from dashboard.results.services.imports import ImportSource
     from tests.builders import site
 
     job = site.run(site.MLP, purpose="scheduled").jobs.get()
@@ -49,7 +49,7 @@ def sources(count: int) -> list[Any]:
             "benchmark": name,
             "planned_at": timezone.now().isoformat(),
         }
-        made.append(Source(str(number), site.pack(document)))
+        made.append(ImportSource(str(number), site.pack(document)))
     return made
 
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.accounts.selectors import saved_views
 from dashboard.accounts.services import saved_views as service
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
 
 
@@ -38,7 +39,7 @@ def save(request: HttpRequest) -> HttpResponse:
             user_id=request.user.pk, name=request.POST.get("name", ""), address=address
         )
         messages.success(request, f"Saved as “{view.name}”: find it under Views.")
-    except service.NotPossible as refusal:
+    except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     is_own = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
     return redirect(address if is_own else "saved_views")
@@ -57,7 +58,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             view.delete()
         elif act in {"default", "no_default"}:
             service.make_default(user_id=view.user_id, view=view if act == "default" else None)
-    except service.NotPossible as refusal:
+    except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect("saved_views")
 

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from dashboard.accounts.services import api_tokens
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
 
 DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
@@ -57,7 +58,7 @@ def _issue(request: HttpRequest) -> str:
             scopes=asked.getlist("scope"),
             expires_at=timezone.now() + timedelta(days=days),
         )[1]
-    except api_tokens.NotPossible as refusal:
+    except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
         return ""
 

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.accounts.core.tokens import hash_token
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
 
 PREFIX = "cw_"  # lets a scanner of repositories know what it found
@@ -19,14 +20,10 @@ MOST = 50  # living tokens of one person
 USED_GRAIN = timedelta(minutes=1)  # last_used_at is written at most this often
 
 
-class NotPossible(ValueError):
-    """What was asked for cannot be done; the text says why."""
-
-
 def issue(
     *, owner: User, scopes: Collection[str], expires_at: datetime, name: str = "unnamed"
 ) -> tuple[ApiToken, str]:
-    """A new token and its text, which is shown this once. Raises NotPossible."""
+    """A new token and its text, which is shown this once. Raises ActionNotAllowed."""
     _refuse(owner, scopes, expires_at, name)
     text = PREFIX + secrets.token_urlsafe(32)  # 256 random bits: its hash needs no salt
     made = ApiToken.objects.create(
@@ -65,10 +62,14 @@ def living(now: datetime) -> QuerySet[ApiToken]:
 def _refuse(owner: User, scopes: Collection[str], expires_at: datetime, name: str) -> None:
     now = timezone.now()
     if not 0 < len(name.strip()) <= 80:
-        raise NotPossible("Name the token after the place where it is used, in 1 to 80 letters.")
+        raise ActionNotAllowed(
+            "Name the token after the place where it is used, in 1 to 80 letters."
+        )
     if not scopes or not set(scopes) <= set(Scope.values):
-        raise NotPossible(f"Choose what the token may be used for: {', '.join(Scope.values)}.")
+        raise ActionNotAllowed(f"Choose what the token may be used for: {', '.join(Scope.values)}.")
     if not now < expires_at <= now + LONGEST:
-        raise NotPossible(f"A token ends in the future, and after {LONGEST.days} days at most.")
+        raise ActionNotAllowed(
+            f"A token ends in the future, and after {LONGEST.days} days at most."
+        )
     if living(now).filter(owner=owner).count() >= MOST:
-        raise NotPossible(f"{owner} has {MOST} tokens already: revoke one first.")
+        raise ActionNotAllowed(f"{owner} has {MOST} tokens already: revoke one first.")

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from django.db import IntegrityError, transaction
 from django.urls import Resolver404, resolve
 
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
 
 MOST_LETTERS = 80
@@ -14,18 +15,14 @@ MOST_ADDRESS = 2000
 MOST_VIEWS = 100
 
 
-class NotPossible(ValueError):
-    """What was asked for cannot be done; the text says why."""
-
-
 def save(*, user_id: int, name: str, address: str) -> SavedView:
-    """Keep a page under a name; a view of that name now leads there. Raises NotPossible."""
+    """Keep a page under a name; a view of that name now leads there. Raises ActionNotAllowed."""
     name, address = _name(name), _address(address)
     with transaction.atomic():
         known = SavedView.objects.select_for_update().filter(user=user_id)
         view = known.filter(name__iexact=name).first()
         if view is None and known.count() >= MOST_VIEWS:
-            raise NotPossible(f"{MOST_VIEWS} views are saved already: remove one first.")
+            raise ActionNotAllowed(f"{MOST_VIEWS} views are saved already: remove one first.")
         view = view or SavedView(user_id=user_id)
         view.name, view.address = name, address
         view.save()
@@ -33,13 +30,15 @@ def save(*, user_id: int, name: str, address: str) -> SavedView:
 
 
 def rename(*, view: SavedView, name: str) -> None:
-    """Raises NotPossible, also where another view of the person has that name."""
+    """Raises ActionNotAllowed, also where another view of the person has that name."""
     view.name = _name(name)
     try:
         with transaction.atomic():
             view.save(update_fields=["name"])
     except IntegrityError as error:
-        raise NotPossible(f"Another view is called “{view.name}”: choose another name.") from error
+        raise ActionNotAllowed(
+            f"Another view is called “{view.name}”: choose another name."
+        ) from error
 
 
 def make_default(*, user_id: int, view: SavedView | None) -> None:
@@ -53,9 +52,9 @@ def make_default(*, user_id: int, view: SavedView | None) -> None:
 def _name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
-        raise NotPossible("The view has no name: write one.")
+        raise ActionNotAllowed("The view has no name: write one.")
     if len(name) > MOST_LETTERS:
-        raise NotPossible(f"The name has {len(name)} letters: {MOST_LETTERS} fit.")
+        raise ActionNotAllowed(f"The name has {len(name)} letters: {MOST_LETTERS} fit.")
     return name
 
 
@@ -69,11 +68,11 @@ def _address(address: str) -> str:
     except Resolver404:
         is_page = False
     if not is_page:
-        raise NotPossible(
+        raise ActionNotAllowed(
             f"“{address[:80]}” is no page of this site: open the page and save it from there."
         )
     if len(address) > MOST_ADDRESS:
-        raise NotPossible(
+        raise ActionNotAllowed(
             f"The address of the page has {len(address)} letters: {MOST_ADDRESS} fit."
         )
     return address

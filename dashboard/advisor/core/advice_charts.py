@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.advisor.core.advising import Advice
-from dashboard.advisor.core.advising_text import steps
+from dashboard.advisor.core.advice import Advice
+from dashboard.advisor.core.advice_text import steps
 from dashboard.comparisons.core.running_costs import Candidate
 from dashboard.language.metrics import EAGER
 from dashboard.language.wording import duration, number

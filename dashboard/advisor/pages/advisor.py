@@ -14,8 +14,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
-from dashboard.advisor.core import advice_charts, advising_text
-from dashboard.advisor.core.advising import Advice, advise, by_steps, by_time
+from dashboard.advisor.core import advice_charts, advice_text
+from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
 from dashboard.advisor.selectors import advice as selector
 from dashboard.advisor.selectors.advice import Built
 from dashboard.comparisons.core.running_costs import Option
@@ -44,7 +44,7 @@ _FIELDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AdvisorQuery:
     """What the address of the advisor asks for. steps, hours, memory_gb: None where it says
     nothing.
     """
@@ -92,7 +92,7 @@ def _positive(request: HttpRequest, name: str) -> float | None:
     return found if 0 < found < 1e15 else None
 
 
-def asked(request: HttpRequest, name: str) -> Asked | None:
+def asked(request: HttpRequest, name: str) -> AdvisorQuery | None:
     """Reads the address; None where the benchmark has no numbers. Raises Http404 for an unknown
     one.
     """
@@ -103,7 +103,7 @@ def asked(request: HttpRequest, name: str) -> Asked | None:
     where = _where(request, known)
     steps, hours, memory_gb = (_positive(request, key) for key in ("steps", "hours", "memory_gb"))
     options = selector.options(where, benchmark).get(name, [])
-    return Asked(benchmark, known, where, _start(request), steps, hours, memory_gb, options)
+    return AdvisorQuery(benchmark, known, where, _start(request), steps, hours, memory_gb, options)
 
 
 def listing(request: HttpRequest) -> HttpResponse:
@@ -136,7 +136,7 @@ def _is_choice(options: Sequence[Option]) -> bool:
 
 def _line(options: Sequence[Option], start: Start, rng: np.random.Generator) -> dict[str, Any]:
     advice = advise(options, start, rng)
-    return {"sentence": advising_text.sentence(advice), "configs": len(advice.candidates)}
+    return {"sentence": advice_text.sentence(advice), "configs": len(advice.candidates)}
 
 
 def _places(known: Sequence[Built], where: Built) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         )
     advice = found.advice()
     starts: list[tuple[Start, str]] = [
-        (start, advising_text.sentence(found.advice(start))) for start in STARTS
+        (start, advice_text.sentence(found.advice(start))) for start in STARTS
     ]
     jobs = {
         key.config: job for key, job in selector.newest_jobs(found.where, found.benchmark).items()
@@ -168,12 +168,12 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
         "benchmark": found.benchmark,
         "asked": found,
         "advice": advice,
-        "sentence": advising_text.sentence(advice),
-        "certainty": advising_text.certainty(advice),
+        "sentence": advice_text.sentence(advice),
+        "certainty": advice_text.certainty(advice),
         "starts": starts,
         "device_memory_gb": selector.device_memory_gb(found.where.machine),
         "scale": parameters.one_of(request, "scale", ["eager"]),
-        "ahead": {one.candidate.config: advising_text.from_words(one) for one in advice.stretches},
+        "ahead": {one.candidate.config: advice_text.from_words(one) for one in advice.stretches},
         "totals": [
             (steps, [one.seconds(steps) for one in advice.candidates]) for steps in _TABLE_STEPS
         ],
@@ -184,21 +184,21 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "advisor/advisor.html", context)
 
 
-def _plans(found: Asked, advice: Advice) -> dict[str, Any]:
+def _plans(found: AdvisorQuery, advice: Advice) -> dict[str, Any]:
     """What the advice says about the length that was asked for."""
     plans: dict[str, Any] = {}
     if not advice.candidates:
         return plans
     if found.steps:
         ranked = by_steps(advice, found.steps)
-        plans["by_steps"] = (advising_text.verdict_by_steps(ranked, found.steps), ranked)
+        plans["by_steps"] = (advice_text.verdict_by_steps(ranked, found.steps), ranked)
     if found.hours:
         by_hours = by_time(advice, 3600 * found.hours)
-        plans["by_time"] = (advising_text.verdict_by_time(by_hours, 3600 * found.hours), by_hours)
+        plans["by_time"] = (advice_text.verdict_by_time(by_hours, 3600 * found.hours), by_hours)
     return plans
 
 
-def _missing(found: Asked) -> list[str]:
+def _missing(found: AdvisorQuery) -> list[str]:
     """Configs of the benchmark's default run of which this build has nothing at all."""
     measured = {option.config for option in found.options}
     return [config for config in found.benchmark.default_configs if config not in measured]
@@ -233,7 +233,7 @@ def export(request: HttpRequest, name: str, form: str) -> HttpResponse:
         "benchmark": name,
         "machine": found.where.machine_key,
         "build": found.where.label,
-        "advice": {start: advising_text.sentence(found.advice(start)) for start in STARTS},
+        "advice": {start: advice_text.sentence(found.advice(start)) for start in STARTS},
         "configs": [dict(zip(_FIELDS, row, strict=True)) for row in rows],
     }
     return HttpResponse(orjson.dumps(document), content_type="application/json", headers=headers)

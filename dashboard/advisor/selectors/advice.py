@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import Key, Measured
-from dashboard.comparisons.core.metric_effects import Part, pooled
+from dashboard.comparisons.core.matching import CaseMeasurements, Key
+from dashboard.comparisons.core.metric_effects import CaseSamples, pooled
 from dashboard.comparisons.core.running_costs import METRICS, Option
-from dashboard.comparisons.selectors.versions import Source, by_build
+from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 
 
@@ -48,7 +48,7 @@ def built(benchmark: Benchmark | None = None) -> list[Built]:
 
 def options(where: Built, benchmark: Benchmark | None = None) -> dict[str, list[Option]]:
     """The configs that were measured there, by benchmark, both in registry order. Four queries."""
-    source = Source(where.machine, benchmark=benchmark.pk if benchmark else None)
+    source = SideSource(where.machine, benchmark=benchmark.pk if benchmark else None)
     cases = by_build(source, [where.build], METRICS)[where.build]
     ordered = sorted(cases.values(), key=lambda one: one.case.place)
     names = dict.fromkeys(one.case.benchmark for one in ordered)
@@ -57,7 +57,7 @@ def options(where: Built, benchmark: Benchmark | None = None) -> dict[str, list[
     }
 
 
-def _options(measured: Sequence[Measured]) -> list[Option]:
+def _options(measured: Sequence[CaseMeasurements]) -> list[Option]:
     """Under the newest version of the benchmark alone: what an older one measured was another
     work.
     """
@@ -65,11 +65,11 @@ def _options(measured: Sequence[Measured]) -> list[Option]:
     return [_option(one, version) for one in measured]
 
 
-def _parts(measured: Iterable[Measured]) -> list[Part]:
+def _parts(measured: Iterable[CaseMeasurements]) -> list[CaseSamples]:
     return [part for one in measured for parts in one.parts.values() for part in parts]
 
 
-def _option(one: Measured, version: int) -> Option:
+def _option(one: CaseMeasurements, version: int) -> Option:
     counted = {
         key: [part for part in parts if part.version == version] for key, parts in one.parts.items()
     }
@@ -80,7 +80,7 @@ def _option(one: Measured, version: int) -> Option:
     return Option(one.case.config, one.case.place[1], levels, failed)
 
 
-def _why(one: Measured) -> str:
+def _why(one: CaseMeasurements) -> str:
     if one.failures:
         return f"it ended in {', '.join(sorted(one.failures))}"
     return "only an older version of the benchmark was measured with it"
@@ -88,9 +88,9 @@ def _why(one: Measured) -> str:
 
 def newest_jobs(where: Built, benchmark: Benchmark) -> Mapping[Key, str]:
     """The newest job of each config there, which shows how its numbers came about. Four queries."""
-    cases = by_build(Source(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"])[
-        where.build
-    ]
+    cases = by_build(
+        SideSource(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"]
+    )[where.build]
     return {
         key: one.parts["latency_ms"][-1].job
         for key, one in cases.items()

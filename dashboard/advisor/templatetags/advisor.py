@@ -2,7 +2,7 @@
 
 from django import template
 
-from dashboard.advisor.core.advising_text import number_of
+from dashboard.advisor.core.advice_text import number_of
 
 register = template.Library()
 

@@ -12,7 +12,7 @@ from ninja.pagination import paginate
 
 from dashboard.accounts.access import READ
 from dashboard.alerts.selectors import alert_page, alerts
-from dashboard.alerts.selectors.alerts import Told
+from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
 from dashboard.catalog.core.plan import require_known
 from dashboard.models import AlertGroup
@@ -126,7 +126,7 @@ class AlertDetail(AlertOut):
     possible: list[str]
 
     @staticmethod
-    def resolve_changes(group: AlertGroup) -> Sequence[Told]:
+    def resolve_changes(group: AlertGroup) -> Sequence[AlertSummary]:
         return alerts.alerts_of([group.pk])
 
     @staticmethod

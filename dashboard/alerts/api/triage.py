@@ -12,7 +12,7 @@ from ninja import Field, Router, Schema
 from dashboard.accounts.access import TRIAGE, caller_of
 from dashboard.alerts.api.alerts import AlertDetail, detail
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.measuring_again import measure_again
+from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 from dashboard.ui.api.parameters import Id, Moment, Name, Text, one
 
@@ -115,7 +115,7 @@ def nudge(request: HttpRequest, pk: int, asked: Nudge) -> AlertGroup:
     """Say that the change began with another build of the track."""
     group = _one(pk)
     build = one(TorchBuild.objects.all(), "build", label=asked.to)
-    triage.nudge(group=group, to=build, by=caller_of(request), why=asked.why)
+    triage.move_change_point(group=group, to=build, by=caller_of(request), why=asked.why)
     return detail(pk)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import duration
-from dashboard.ui.charts import SLOTS, Figure, Line
+from dashboard.ui.charts import SLOTS, ChartLine, Figure
 from dashboard.ui.downsampling import Floats
 
 _CONTROL_SLOT = 0  # eager's colour on every page
@@ -54,7 +54,7 @@ class Process:
     job: str
 
 
-def change_figure(line: Line, control: Line | None, step: Step, metric: Metric) -> Figure:
+def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric: Metric) -> Figure:
     """The points of a series and of its eager control around a change, as percent of the level
     before it.
 
@@ -91,14 +91,14 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
     return int(times[longest]) + margin, int(times[longest + 1]) - margin
 
 
-def level_before(line: Line, step: Step) -> float | None:
+def level_before(line: ChartLine, step: Step) -> float | None:
     """The level that the step is told from, so that levels and effect are of one estimate; else the
     median.
     """
     return median_before(line, step) if step.level_before is None else step.level_before
 
 
-def median_before(line: Line, step: Step) -> float | None:
+def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
     values = line.value[line.at_ms < step.at_ms]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
@@ -106,7 +106,7 @@ def median_before(line: Line, step: Step) -> float | None:
 
 
 def _points(
-    line: Line, metric: Metric, level: float | None, slot: int, dash: str
+    line: ChartLine, metric: Metric, level: float | None, slot: int, dash: str
 ) -> dict[str, Any]:
     value = line.value if level is None else percent_of(line.value, level)
     own = [
@@ -135,7 +135,7 @@ def percent_of(value: Floats, level: float) -> Floats:
     return found
 
 
-def _levels(line: Line, step: Step, before: float | None) -> list[dict[str, Any]]:
+def _levels(line: ChartLine, step: Step, before: float | None) -> list[dict[str, Any]]:
     """The level before, the level after, and the band in which the level after lies."""
     if before is None or step.effect is None or not len(line.at_ms):
         return []

@@ -29,7 +29,7 @@ EXACT_PERCENT = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ObservedChange:
     """How something changed at the same place: effect with its interval in percent. name: as people
     call it.
     """
@@ -40,12 +40,12 @@ class Moved:
     high: float
     url: str = ""
 
-    def as_much_as(self, other: "Moved") -> bool:
+    def as_much_as(self, other: "ObservedChange") -> bool:
         """It moved in the same direction, for certain, by at least half as much."""
         same = self.effect * other.effect > 0 and (self.low > 0 or self.high < 0)
         return same and abs(self.effect) >= AS_MUCH * abs(other.effect)
 
-    def steady_beside(self, other: "Moved") -> bool:
+    def steady_beside(self, other: "ObservedChange") -> bool:
         """It did not move by half as much, for certain."""
         limit = AS_MUCH * abs(other.effect)
         return self.high < limit if other.effect > 0 else self.low > -limit
@@ -67,7 +67,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeFingerprints:
     """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on either side of a
     change.
 
@@ -100,7 +100,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ChangeFacts:
     """What is known around one change. None and empty: not known, which is evidence of nothing.
 
     change: of the series itself. same_build: the build did not change there. confirmed: base and
@@ -113,19 +113,19 @@ class Facts:
 
     metric: str
     unit: str
-    change: Moved | None
+    change: ObservedChange | None
     eager: bool
     same_build: bool
     confirmed: bool = False
-    control: Moved | None = None
-    pinned: Sequence[Moved] = ()
-    canary: Sequence[Moved] = ()
+    control: ObservedChange | None = None
+    pinned: Sequence[ObservedChange] = ()
+    canary: Sequence[ObservedChange] = ()
     alike: tuple[int, int] = (0, 0)
     pressure: tuple[float, float] = (0.0, 0.0)
-    code: Code | None = None
+    code: CodeFingerprints | None = None
     differences: Sequence[Difference] = ()
     suite: tuple[str, str] | None = None
-    phases: Sequence[Moved] = ()
+    phases: Sequence[ObservedChange] = ()
     eager_passes: bool | None = None  # of a status change in a compiled config
     stage: str = ""  # of the compiler, which the ablation blames
     variant: str = ""  # what the new build sets that the base does not
@@ -154,7 +154,7 @@ class Evidence:
         return {"fact": self.fact, "says": self.says, "supports": self.supports, "url": self.url}
 
 
-def attribute(facts: Facts) -> tuple[Cause, list[Evidence]]:
+def attribute(facts: ChangeFacts) -> tuple[Cause, list[Evidence]]:
     """The cause, and every piece of evidence, that of the cause first."""
     found = [piece for rule in RULES for piece in rule(facts)]
     proven = {piece.supports for piece in found if piece.proof}
@@ -162,7 +162,7 @@ def attribute(facts: Facts) -> tuple[Cause, list[Evidence]]:
     return cause, sorted(found, key=lambda piece: (piece.supports != cause, not piece.supports))
 
 
-def _suite(facts: Facts) -> list[Evidence]:
+def _suite(facts: ChangeFacts) -> list[Evidence]:
     if facts.suite is None:
         return []
     says = f"The suite changed from {facts.suite[0]} to {facts.suite[1]} there"
@@ -173,16 +173,18 @@ def _suite(facts: Facts) -> list[Evidence]:
     return [Evidence("suite version", f"{says}; the build did not.", "benchmark", proof=True)]
 
 
-def _pinned(facts: Facts) -> list[Evidence]:
+def _pinned(facts: ChangeFacts) -> list[Evidence]:
     """A build that never moves: when it moves, the machine did."""
     return _elsewhere(facts, "pinned track", facts.pinned, "whose build never changes")
 
 
-def _canary(facts: Facts) -> list[Evidence]:
+def _canary(facts: ChangeFacts) -> list[Evidence]:
     return _elsewhere(facts, "machine canary", facts.canary, "which measures the machine itself")
 
 
-def _elsewhere(facts: Facts, fact: str, witnesses: Sequence[Moved], why: str) -> list[Evidence]:
+def _elsewhere(
+    facts: ChangeFacts, fact: str, witnesses: Sequence[ObservedChange], why: str
+) -> list[Evidence]:
     if facts.change is None or not facts.timed:
         return []
     told = []
@@ -194,7 +196,7 @@ def _elsewhere(facts: Facts, fact: str, witnesses: Sequence[Moved], why: str) ->
     return told
 
 
-def _machine(facts: Facts) -> list[Evidence]:
+def _machine(facts: ChangeFacts) -> list[Evidence]:
     """What the machine says of itself, and what others on it show while no software changed."""
     told = [
         Evidence("environment", one.text, "machine", proof=facts.same_build)
@@ -214,7 +216,7 @@ def _machine(facts: Facts) -> list[Evidence]:
     return told
 
 
-def _environment(facts: Facts) -> list[Evidence]:
+def _environment(facts: ChangeFacts) -> list[Evidence]:
     """What else changed there: proof where the build stayed; where it changed, too, either may be
     the reason.
     """
@@ -237,7 +239,7 @@ def _environment(facts: Facts) -> list[Evidence]:
     return told
 
 
-def _control(facts: Facts) -> list[Evidence]:
+def _control(facts: ChangeFacts) -> list[Evidence]:
     """The eager control of the same processes separates the compiler from everything else."""
     if facts.control is None or facts.change is None:
         return []
@@ -252,7 +254,7 @@ def _control(facts: Facts) -> list[Evidence]:
     return []
 
 
-def _eager(facts: Facts) -> list[Evidence]:
+def _eager(facts: ChangeFacts) -> list[Evidence]:
     """Eager itself changed with the build: proven where the machine is ruled out."""
     if not facts.eager or facts.same_build:
         return []
@@ -265,7 +267,7 @@ def _eager(facts: Facts) -> list[Evidence]:
     return [Evidence("eager", says, "eager", proof=steady or not facts.timed)]
 
 
-def _code(facts: Facts) -> list[Evidence]:
+def _code(facts: ChangeFacts) -> list[Evidence]:
     if facts.code is None or facts.eager:
         return []
     if not facts.code.stable:
@@ -286,7 +288,7 @@ def _code(facts: Facts) -> list[Evidence]:
     return [Evidence("generated code", says, "compiler", proof=_only_compiled(facts))]
 
 
-def _only_compiled(facts: Facts) -> bool:
+def _only_compiled(facts: ChangeFacts) -> bool:
     """Whether it is known that eager did not move. Memory and numbers are compared with their own
     control.
     """
@@ -294,7 +296,7 @@ def _only_compiled(facts: Facts) -> bool:
     return known and facts.control.steady_beside(facts.change)  # type: ignore[union-attr, arg-type]  # `known`
 
 
-def _compiling(facts: Facts) -> list[Evidence]:
+def _compiling(facts: ChangeFacts) -> list[Evidence]:
     """What only the compiler does: its counts, its phases, its failures."""
     if facts.eager or facts.same_build:
         return []
@@ -326,7 +328,7 @@ def _compiling(facts: Facts) -> list[Evidence]:
     return told
 
 
-def _variant(facts: Facts) -> list[Evidence]:
+def _variant(facts: ChangeFacts) -> list[Evidence]:
     """Where a variant is measured in turn with its base, what it sets is all that differs."""
     if not facts.variant:
         return []
@@ -337,7 +339,7 @@ def _variant(facts: Facts) -> list[Evidence]:
     return told
 
 
-RULES: tuple[Callable[[Facts], list[Evidence]], ...] = (
+RULES: tuple[Callable[[ChangeFacts], list[Evidence]], ...] = (
     _suite,
     _pinned,
     _canary,

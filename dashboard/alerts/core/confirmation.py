@@ -42,7 +42,7 @@ Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ConfirmationOutcome:
     """What the pairs say. "open": measure one more. effect, low, high: new minus base in `unit`."""
 
     verdict: Verdict
@@ -64,7 +64,9 @@ def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
     return order[: 2 * pairs]
 
 
-def look(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int = MOST) -> Outcome:
+def look(
+    pairs: Sequence[Pair], suspected: float, settings: Settings, most: int = MOST
+) -> ConfirmationOutcome:
     """The verdict after these pairs of (base, new), of at most so many.
 
     The bounds hold at every number of pairs, so `most` may be raised later (somebody asks to
@@ -84,12 +86,14 @@ def look(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int 
     effect, low, high = (one if plain else _percent(one) for one in (middle, low, high))
     least = 0.0 if plain else max(settings.threshold_percent, abs(suspected))
     verdict = _decided(low, high, suspected, least, len(pairs), most)
-    return Outcome(verdict, effect, low, high, "difference" if plain else "percent", len(pairs))
+    return ConfirmationOutcome(
+        verdict, effect, low, high, "difference" if plain else "percent", len(pairs)
+    )
 
 
 def alone(
     before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings
-) -> Outcome:
+) -> ConfirmationOutcome:
     """The weaker verdict without the base build: `new` against the recorded level. One look, so a
     plain interval.
     """
@@ -101,7 +105,7 @@ def alone(
         found.low, found.high, suspected, LEAST * max(settings.threshold_percent, abs(suspected))
     ):
         verdict = "not_reproduced"
-    return Outcome(verdict, found.effect, found.low, found.high, found.unit, len(new))
+    return ConfirmationOutcome(verdict, found.effect, found.low, found.high, found.unit, len(new))
 
 
 def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
@@ -139,7 +143,9 @@ def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
     return float(ratio ** (count / 2) / sqrt(grown))
 
 
-def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings, most: int) -> Outcome:
+def _exact(
+    pairs: Sequence[Pair], suspected: float, settings: Settings, most: int
+) -> ConfirmationOutcome:
     """Values that repeat exactly need no statistics, and status words have none."""
     moved = [(new - base) * suspected > 0 for base, new in pairs]
     base, new = pairs[-1]
@@ -153,7 +159,7 @@ def _exact(pairs: Sequence[Pair], suspected: float, settings: Settings, most: in
         verdict = "confirmed"
     elif len(pairs) >= most:
         verdict = "inconclusive"
-    return Outcome(
+    return ConfirmationOutcome(
         verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs)
     )
 

@@ -8,7 +8,7 @@ what it is, a flaky case is told once.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dashboard.results.core.series_points import Reading
+from dashboard.results.core.series_points import SeriesPoint
 
 WINDOW = 20
 """Points that are looked at, the newest ones."""
@@ -18,24 +18,24 @@ SETTLED = 10
 """Points in a row with one answer after which it is no longer flaky."""
 
 
-def is_flaky(readings: Sequence[Reading]) -> bool:
+def is_flaky(readings: Sequence[SeriesPoint]) -> bool:
     """Whether the status of the newest readings, oldest first, went to and fro."""
     newest = readings[-WINDOW:]
     turns = [(one, two) for one, two in pairwise(newest) if passes(one) != passes(two)]
     return sum(1.0 if one.build == two.build else 0.5 for one, two in turns) >= ENOUGH
 
 
-def has_settled(readings: Sequence[Reading]) -> bool:
+def has_settled(readings: Sequence[SeriesPoint]) -> bool:
     """Whether the newest readings all passed, or all failed."""
     newest = readings[-SETTLED:]
     return len(newest) == SETTLED and len({passes(one) for one in newest}) == 1
 
 
-def passes(reading: Reading) -> bool:
+def passes(reading: SeriesPoint) -> bool:
     return reading.status == "pass"
 
 
-def in_words(readings: Sequence[Reading]) -> str:
+def in_words(readings: Sequence[SeriesPoint]) -> str:
     """ "It passes and fails by turns: 4 of the last 20 points failed."""
     newest = readings[-WINDOW:]
     failed = sum(not passes(one) for one in newest)

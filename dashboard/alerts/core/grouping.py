@@ -73,7 +73,7 @@ class Suspicion:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OpenGroup:
     """An open group of the same build as placing sees it. cases: of its alerts."""
 
     key: int
@@ -98,7 +98,7 @@ def counted(
     return {one.key for one, share in zip(suspicions, adjusted, strict=False) if share <= rate}
 
 
-def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
+def place(suspicion: Suspicion, groups: Iterable[OpenGroup]) -> int | None:
     """Key of the open group of the same build that the suspicion joins; None: it needs a new one.
 
     The same case first: what changed at once in one case is told at once. Then eager itself and the
@@ -118,7 +118,7 @@ def place(suspicion: Suspicion, groups: Iterable[Place]) -> int | None:
     return None
 
 
-def _is_its_eager(suspicion: Suspicion, group: Place) -> bool:
+def _is_its_eager(suspicion: Suspicion, group: OpenGroup) -> bool:
     """Whether one side is eager of a benchmark, and the other one its compiled case that eager is
     to blame for.
     """

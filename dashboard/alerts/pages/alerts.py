@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.alerts.core import alert_charts
 from dashboard.alerts.selectors import alert_data, alert_page, alerts, verdicts
 from dashboard.alerts.selectors import code as code_selector
-from dashboard.alerts.selectors.alerts import Told
+from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
 from dashboard.models import AlertGroup, Confirmation
 from dashboard.ui import charts
@@ -94,7 +94,7 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "alerts/alert.html", context)
 
 
-def _main(request: HttpRequest, rows: list[Told]) -> Told | None:
+def _main(request: HttpRequest, rows: list[AlertSummary]) -> AlertSummary | None:
     """The alert that the page draws: the one of the address, else the first; None for a group
     without a series.
     """
@@ -130,7 +130,7 @@ def code(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "alerts/code.html", context)
 
 
-def _main_or_404(request: HttpRequest, pk: int) -> Told:
+def _main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
     main = _main(request, alerts.alerts_of([pk]))
     if main is None:
         raise Http404(f"Alert {pk} has no series to draw.")

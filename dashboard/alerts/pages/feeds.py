@@ -52,7 +52,7 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         return item.title
 
     def item_description(self, item: AlertGroup) -> str:
-        rows: list[alerts.Told] = item.told  # type: ignore[attr-defined]
+        rows: list[alerts.AlertSummary] = item.told  # type: ignore[attr-defined]
         state = format_html(
             "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
         )

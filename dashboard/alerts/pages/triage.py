@@ -21,8 +21,8 @@ from django.views.decorators.http import require_POST
 
 from dashboard.alerts.pages.alerts import BULK_MOVES, TRIAGE
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.measuring_again import measure_again
-from dashboard.alerts.services.triage import NotPossible
+from dashboard.alerts.services.remeasuring import measure_again
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, AlertState, InvalidPoint, Job, Series, TorchBuild
 
 Act = Callable[[AlertGroup, QueryDict, User], str]
@@ -32,7 +32,7 @@ may_triage = permission_required(TRIAGE, raise_exception=True)
 def move(group: AlertGroup, asked: QueryDict, by: User) -> str:
     to = asked.get("to", "")
     if to not in AlertState.values:
-        raise NotPossible(f"There is no state “{to}”: use the buttons of the page.")
+        raise ActionNotAllowed(f"There is no state “{to}”: use the buttons of the page.")
     triage.move(group=group, to=AlertState(to), by=by, why=asked.get("why", ""))
     return f"It is {to} now."
 
@@ -46,7 +46,7 @@ def assign(group: AlertGroup, asked: QueryDict, by: User) -> str:
     name = by.username if asked.get("mine") else asked.get("to", "")
     person = get_user_model().objects.filter(username=name, is_active=True).first()
     if name and person is None:
-        raise NotPossible(f"There is no account “{name}” that can sign in.")
+        raise ActionNotAllowed(f"There is no account “{name}” that can sign in.")
     triage.assign(group=group, to=person, by=by)
     return f"Assigned to {person or 'nobody'}."
 
@@ -65,7 +65,7 @@ def link(group: AlertGroup, asked: QueryDict, by: User) -> str:
 
 def nudge(group: AlertGroup, asked: QueryDict, by: User) -> str:
     build = _found(TorchBuild, asked.get("to"), "build")
-    triage.nudge(group=group, to=build, by=by, why=asked.get("why", ""))
+    triage.move_change_point(group=group, to=build, by=by, why=asked.get("why", ""))
     return f"The change begins with {build} now."
 
 
@@ -99,7 +99,7 @@ def mute(group: AlertGroup, asked: QueryDict, by: User) -> str:
     except ValueError:
         day = None
     if day is None:
-        raise NotPossible("Say until which day, as 2026-12-31.")
+        raise ActionNotAllowed("Say until which day, as 2026-12-31.")
     until = timezone.make_aware(datetime.combine(day, time()) + timedelta(days=1))
     triage.mute(series=_series_of(group, asked), until=until, reason=asked.get("reason", ""), by=by)
     return f"The series raises no alert until the end of {day}."
@@ -135,7 +135,7 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     group = get_object_or_404(AlertGroup, pk=pk)
     try:
         messages.success(request, ACTS[name](group, request.POST, cast(User, request.user)))
-    except NotPossible as refusal:
+    except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect(group)
 
@@ -165,7 +165,7 @@ def _on_each(groups: list[AlertGroup], asked: QueryDict, by: User) -> tuple[int,
     for group in groups:
         try:
             _bulk_act(group, groups[0], asked, by)
-        except NotPossible as refusal:
+        except ActionNotAllowed as refusal:
             refused.append(str(refusal))
     return len(groups) - len(refused), refused
 
@@ -177,7 +177,7 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, asked: QueryDict, by: User)
     elif what == "mine":
         triage.assign(group=group, to=by, by=by, why=why)
     elif what != "merge":
-        raise NotPossible(f"There is no act “{what}”: use the buttons of the page.")
+        raise ActionNotAllowed(f"There is no act “{what}”: use the buttons of the page.")
     elif group != oldest:
         triage.merge(group=group, into=oldest, by=by, why=why)
 
@@ -198,11 +198,11 @@ def _series_of(group: AlertGroup, asked: QueryDict) -> Series:
 
 
 def _found(model: Any, key: str | None, what: str, among: Any = None) -> Any:
-    """The row with this key. Raises NotPossible where there is none."""
+    """The row with this key. Raises ActionNotAllowed where there is none."""
     try:
         found = (model.objects.all() if among is None else among).filter(pk=key or None).first()
     except (ValueError, TypeError, ValidationError):
         found = None
     if found is None:
-        raise NotPossible(f"There is no such {what} any more: open the page again.")
+        raise ActionNotAllowed(f"There is no such {what} any more: open the page again.")
     return found

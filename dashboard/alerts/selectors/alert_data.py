@@ -9,8 +9,8 @@ import numpy as np
 
 from dashboard.alerts.core.alert_charts import Process, Step
 from dashboard.models import Alert, Confirmation, Datum, InvalidPoint, Series
-from dashboard.results.selectors.trend import Known
-from dashboard.ui.charts import Line
+from dashboard.results.selectors.trend import TrendSeries
+from dashboard.ui.charts import ChartLine
 
 CONTROLS = {  # metric -> the metric of the same case that only eager moves
     "latency_ms": "eager_latency_ms",
@@ -26,8 +26,8 @@ _MOST_BEFORE = 120  # points before the change that the chart shows
 class AroundChange:
     """What the chart of an alert shows; None where nothing is stored (any more)."""
 
-    line: Line | None
-    control: Line | None
+    line: ChartLine | None
+    control: ChartLine | None
     step: Step
 
 
@@ -63,8 +63,8 @@ def control_of(series: Series) -> Series | None:
     return Series.objects.select_related("config").filter(metric=metric, **same).first()
 
 
-def _line(series: Series, step: Step) -> Line | None:
-    lines = Known([series]).lines([series], newest=_MOST_READ)
+def _line(series: Series, step: Step) -> ChartLine | None:
+    lines = TrendSeries([series]).lines([series], newest=_MOST_READ)
     if not lines:
         return None
     invalid = set(InvalidPoint.objects.filter(series=series).values_list("job_id", flat=True))
@@ -75,7 +75,7 @@ def _line(series: Series, step: Step) -> Line | None:
     return part(line, keep[max(int((line.at_ms[keep] < step.at_ms).sum()) - _MOST_BEFORE, 0) :])
 
 
-def part(line: Line, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Line:
+def part(line: ChartLine, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> ChartLine:
     """The data of ``line`` at the indices ``keep``."""
     arrays: dict[str, Any] = {
         name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")

@@ -13,11 +13,11 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from dashboard.alerts.selectors.alert_data import AroundChange
-from dashboard.alerts.selectors.alerts import OPEN, Told
+from dashboard.alerts.selectors.alerts import OPEN, AlertSummary
 from dashboard.catalog.core import commits
 from dashboard.models import Alert, AlertGroup, InvalidPoint, Mute, Result, TorchBuild
 from dashboard.runs.core.reproduce import command
-from dashboard.ui.charts import Line, first_seen
+from dashboard.ui.charts import ChartLine, first_seen
 
 _NEAR = 12  # points on either side of the change in the page's table
 _NEIGHBOURS = 3  # builds on either side that a change can be nudged to
@@ -39,7 +39,7 @@ def commit_range(group: AlertGroup) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NearbyPoint:
     """One point near the change, for the table beside the chart."""
 
     at: datetime
@@ -52,7 +52,7 @@ class Row:
     is_first: bool  # of the new level
 
 
-def points(seen: AroundChange) -> list[Row]:
+def points(seen: AroundChange) -> list[NearbyPoint]:
     """The points nearest to the change on both sides, in time order."""
     line = seen.line
     if line is None:
@@ -62,12 +62,12 @@ def points(seen: AroundChange) -> list[Row]:
     return [_row(line, index, first) for index in near]
 
 
-def _row(line: Line, index: int, first: int) -> Row:
+def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:
     low, high = (
         None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)
     )
     at, value = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC), float(line.value[index])
-    return Row(
+    return NearbyPoint(
         at, line.build[index], value, low, high, line.job[index], index >= first, index == first
     )
 
@@ -83,7 +83,7 @@ def reproduce(alert: Alert) -> str:
 
 
 def for_triage(
-    group: AlertGroup, rows: Sequence[Told], seen: AroundChange | None
+    group: AlertGroup, rows: Sequence[AlertSummary], seen: AroundChange | None
 ) -> dict[str, Any]:
     """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid
     points.

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import Change, effect, levels, metric_of
+from dashboard.language.wording import ValueChange, effect, levels, metric_of
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -157,7 +157,7 @@ def tallied(counts: Mapping[tuple[str, str], int]) -> Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AlertSummary:
     """One alert in words. words: the status words before and after, of an alert about the status;
     else empty.
 
@@ -169,10 +169,10 @@ class Told:
 
     alert: Alert
     metric: Metric
-    change: Change | None
+    change: ValueChange | None
     words: Sequence[str] = ()
     levels: str = ""
-    again: Change | None = None
+    again: ValueChange | None = None
     rounds: int = 0
 
     @property
@@ -203,19 +203,19 @@ class Told:
         return abs(self.alert.effect or 0) / (self.metric.threshold_percent or 1)
 
 
-def told(alert: Alert) -> Told:
+def told(alert: Alert) -> AlertSummary:
     metric = metric_of(alert.series.metric)
     if words := alert.decision.get("words"):
-        return Told(alert, metric, None, words)
+        return AlertSummary(alert, metric, None, words)
     between = levels(metric, *alert.levels) if alert.levels else ""
     change = effect(metric, alert.effect, alert.low, alert.high, alert.unit)
     if not (found := alert.decision.get("confirmation")):
-        return Told(alert, metric, change, levels=between)
+        return AlertSummary(alert, metric, change, levels=between)
     again = effect(metric, found["effect"], found["low"], found["high"], found["unit"])
-    return Told(alert, metric, change, levels=between, again=again, rounds=found["pairs"])
+    return AlertSummary(alert, metric, change, levels=between, again=again, rounds=found["pairs"])
 
 
-def alerts_of(groups: Iterable[int]) -> list[Told]:
+def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
     """Every alert of the groups: representatives that were re-measured first, then by size. One
     query.
     """
@@ -235,9 +235,13 @@ def alerts_of(groups: Iterable[int]) -> list[Told]:
     )
 
 
-def sides(rows: Iterable[Told]) -> dict[str, list[Told]]:
+def sides(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:
     """Alerts by direction, what got worse first: a trade-off shows both sides."""
-    by_direction: dict[str, list[Told]] = {"regression": [], "improvement": [], "neutral": []}
+    by_direction: dict[str, list[AlertSummary]] = {
+        "regression": [],
+        "improvement": [],
+        "neutral": [],
+    }
     for row in rows:
         by_direction.setdefault(row.alert.direction, []).append(row)
     return {direction: found for direction, found in by_direction.items() if found}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import Change, change, quiet
+from dashboard.language.wording import ValueChange, change, quiet
 from dashboard.models import Series
 
 CANARIES = ("matmul_ceiling_tflops", "bandwidth_ceiling_gb_s")
@@ -15,7 +15,7 @@ class Canary:
 
     series: Series
     metric: Metric
-    change: Change | None
+    change: ValueChange | None
 
 
 def newest() -> list[Canary]:

@@ -7,7 +7,7 @@ from dashboard.models import Alert, Artifact
 from dashboard.results.core.code_diff import (
     ARCHIVE,
     FileDiff,
-    Unreadable,
+    UnreadableArchive,
     differences,
     unpacked,
 )
@@ -22,7 +22,7 @@ _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class CodeArchives:
     """The archives of the last job before a change that left code, and of the first one from it
     on.
     """
@@ -35,12 +35,12 @@ class Sides:
 class CodeChange:
     """What differs; problem: why that cannot be said."""
 
-    sides: Sides | None
+    sides: CodeArchives | None
     files: list[FileDiff]
     problem: str = ""
 
 
-def sides_of(alert: Alert) -> Sides | None:
+def sides_of(alert: Alert) -> CodeArchives | None:
     """Where the code of both sides lies; None where one of them left none, or it is not kept. Four
     queries.
     """
@@ -59,7 +59,7 @@ def sides_of(alert: Alert) -> Sides | None:
     old, new = (
         next((found[job] for job in side if job in found), None) for side in (before, after)
     )
-    return Sides(old, new) if old and new else None
+    return CodeArchives(old, new) if old and new else None
 
 
 def change_of(alert: Alert) -> CodeChange:
@@ -69,6 +69,6 @@ def change_of(alert: Alert) -> CodeChange:
         return CodeChange(None, [], _NOT_KEPT)
     try:
         old, new = (unpacked(archive_bytes(artifact)) for artifact in (sides.before, sides.after))
-    except (Unreadable, OSError) as error:
+    except (UnreadableArchive, OSError) as error:
         return CodeChange(sides, [], str(error))
     return CodeChange(sides, differences(old, new))

@@ -10,8 +10,8 @@ from django.db.models import Q
 from dashboard.alerts.selectors.facts import CONTROLS
 from dashboard.language.metrics import EAGER
 from dashboard.models import Series, Track
-from dashboard.results.selectors.trend import EVER, Known, Window
-from dashboard.ui.charts import Line
+from dashboard.results.selectors.trend import EVER, TrendSeries, Window
+from dashboard.ui.charts import ChartLine
 
 
 def series(of: Sequence[Series]) -> list[Series]:
@@ -31,7 +31,7 @@ def series(of: Sequence[Series]) -> list[Series]:
     return list(found.select_related("config", "track").order_by("config__position", "track__key"))
 
 
-def lines(of: Sequence[Series], within: Window = EVER) -> list[Line]:
+def lines(of: Sequence[Series], within: Window = EVER) -> list[ChartLine]:
     """Their data, each named by what it is. Two queries, and one for each further track."""
     by_kind: dict[tuple[int, str], list[Series]] = {}
     for one in series(of):
@@ -44,5 +44,5 @@ def lines(of: Sequence[Series], within: Window = EVER) -> list[Line]:
             else f"eager beside {line.name}",
         )
         for group in by_kind.values()
-        for line in Known(group).lines(group, within=within)
+        for line in TrendSeries(group).lines(group, within=within)
     ]

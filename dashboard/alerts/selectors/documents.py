@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.alerts.core.attribution import Code
+from dashboard.alerts.core.attribution import CodeFingerprints
 from dashboard.models import Alert, Job, Result
 from dashboard.results.core.environments import Difference, environment_differences
 from dashboard.results.selectors import history
@@ -17,14 +17,14 @@ _PRESSURE = ("cpu_pressure", "gpu_shared", "gpu_throttled")
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class JobsAround:
     """Jobs of the series on either side of the change, those next to it first."""
 
     before: list[str]
     after: list[str]
 
 
-def jobs_around(alert: Alert) -> Jobs:
+def jobs_around(alert: Alert) -> JobsAround:
     """The scheduled jobs of the alert's series next to its change, and those that measured its
     builds in turn.
     """
@@ -34,7 +34,7 @@ def jobs_around(alert: Alert) -> Jobs:
     old, new = (
         [str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after)
     )
-    return Jobs(
+    return JobsAround(
         [*old, *_confirming(alert, alert.base_id)], [*new, *_confirming(alert, alert.new_id)]
     )
 
@@ -54,7 +54,7 @@ def _confirming(alert: Alert, build: int | None) -> list[str]:
     return [str(job) for job in jobs.order_by("position").values_list("pk", flat=True)[:LOOKED_AT]]
 
 
-def documents_of(jobs: Jobs) -> dict[str, dict[str, Any]]:
+def documents_of(jobs: JobsAround) -> dict[str, dict[str, Any]]:
     """What the facts need of each job's result, by job."""
     found = Result.objects.filter(pk__in=[*jobs.before, *jobs.after]).values(
         "job_id",
@@ -77,7 +77,7 @@ def pressed(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str]) -> flo
     return sum(pressed) / len(pressed) if pressed else 0.0
 
 
-def code(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> Code | None:
+def code(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> CodeFingerprints | None:
     sides = [
         _known(documents, side, "document__compile__fingerprints")
         for side in (jobs.before, jobs.after)
@@ -89,7 +89,9 @@ def code(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> Code | None:
         for one in documents.values()
         for mark in one["document__marks"] or ()
     )
-    return Code(_values(sides[0]), _values(sides[1]), min(map(len, sides)), stable=not unstable)
+    return CodeFingerprints(
+        _values(sides[0]), _values(sides[1]), min(map(len, sides)), stable=not unstable
+    )
 
 
 def _values(fingerprints: Iterable[Mapping[str, str | None]]) -> dict[str, frozenset[str]]:
@@ -101,18 +103,18 @@ def _values(fingerprints: Iterable[Mapping[str, str | None]]) -> dict[str, froze
     return {kind: frozenset(values) for kind, values in by_kind.items()}
 
 
-def differences(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> list[Difference]:
+def differences(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> list[Difference]:
     sides = [_known(documents, side, "environment__document") for side in (jobs.before, jobs.after)]
     return environment_differences(sides[0][0], sides[1][0]) if all(sides) else []
 
 
-def suite(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> tuple[str, str] | None:
+def suite(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> tuple[str, str] | None:
     sides = [_known(documents, side, "suite_version") for side in (jobs.before, jobs.after)]
     if not all(sides) or sides[0][0] == sides[1][0]:
         return None
     return sides[0][0], sides[1][0]
 
 
-def stage(documents: Mapping[str, dict[str, Any]], jobs: Jobs) -> str:
+def stage(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> str:
     found = _known(documents, jobs.after, "document__ablation")
     return str(found[0].get("stage") or "") if found else ""

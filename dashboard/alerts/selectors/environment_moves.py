@@ -8,14 +8,14 @@ from itertools import pairwise
 from dashboard.models import Environment
 from dashboard.results.core.environments import Difference, environment_differences
 from dashboard.results.core.mark_charts import At
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 
 _OF_BUILD = "torch."  # builds have their own marks
 _MOST_TOLD = 3
 _TWO = 2
 
 
-def moves(lines: Sequence[Line]) -> list[At]:
+def moves(lines: Sequence[ChartLine]) -> list[At]:
     """A mark for each moment at which an environment followed another one, in time order. At most
     one query.
     """
@@ -32,7 +32,7 @@ def moves(lines: Sequence[Line]) -> list[At]:
     return [At(at, text) for at, text in dict.fromkeys(told) if text]
 
 
-def _of(line: Line) -> Iterable[tuple[int, int, int]]:
+def _of(line: ChartLine) -> Iterable[tuple[int, int, int]]:
     """(milliseconds, environment before, environment after) where it changed."""
     if len({*line.environment} - {None}) < _TWO:  # the rule, and quick
         return []

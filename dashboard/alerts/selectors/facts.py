@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import isfinite
 
-from dashboard.alerts.core.attribution import Facts, Moved
+from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
 from dashboard.detection import judge
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
@@ -39,7 +39,7 @@ class _Sides:
     after: list[float]
 
 
-def facts_of(alert: Alert) -> Facts:
+def facts_of(alert: Alert) -> ChangeFacts:
     """Everything known around the change of `alert` (with series, benchmark, config, builds and
     group).
     """
@@ -48,7 +48,7 @@ def facts_of(alert: Alert) -> Facts:
     found = documents.documents_of(jobs)
     confirmation = Confirmation.objects.filter(alerts=alert.pk).first() if alert.pk else None
     change = _change(alert)
-    return Facts(
+    return ChangeFacts(
         metric=series.metric,
         unit=METRICS[series.metric].unit,
         change=change,
@@ -72,11 +72,11 @@ def facts_of(alert: Alert) -> Facts:
     )
 
 
-def _change(alert: Alert) -> Moved | None:
+def _change(alert: Alert) -> ObservedChange | None:
     if alert.effect is None or alert.unit != "percent":
         return None
     low, high = (alert.effect if end is None else end for end in (alert.low, alert.high))
-    return Moved(METRICS[alert.series.metric].label, alert.effect, low, high)
+    return ObservedChange(METRICS[alert.series.metric].label, alert.effect, low, high)
 
 
 # --- Other series at the same place
@@ -116,7 +116,7 @@ def _span(alert: Alert) -> datetime | None:
 
 def moved(
     name: str, metric: str, before: Sequence[float], after: Sequence[float], url: str = ""
-) -> Moved | None:
+) -> ObservedChange | None:
     """How a level changed between two sets of values; None where that cannot be told in percent
     with an interval.
     """
@@ -125,7 +125,7 @@ def moved(
     found = judge(before, after, settings_of(METRICS[metric]))
     if found.unit != "percent" or not (isfinite(found.low) and isfinite(found.high)):
         return None
-    return Moved(name, found.effect, found.low, found.high, url)
+    return ObservedChange(name, found.effect, found.low, found.high, url)
 
 
 def _same_case(alert: Alert) -> dict[str, int]:
@@ -136,7 +136,7 @@ def _same_case(alert: Alert) -> dict[str, int]:
     }
 
 
-def _moved_series(alert: Alert, names: Mapping[str, str]) -> list[Moved]:
+def _moved_series(alert: Alert, names: Mapping[str, str]) -> list[ObservedChange]:
     """How other metrics (key -> name) of the same case moved."""
     found = {one.pk: one for one in Series.objects.filter(**_same_case(alert), metric__in=names)}
     sides = _sides(found, alert)
@@ -147,7 +147,7 @@ def _moved_series(alert: Alert, names: Mapping[str, str]) -> list[Moved]:
     return [one for one in told if one is not None]
 
 
-def _control(alert: Alert, confirmation: Confirmation | None) -> Moved | None:
+def _control(alert: Alert, confirmation: Confirmation | None) -> ObservedChange | None:
     """The eager control of the same jobs; of the confirmation's, where there is one: they were
     measured in turn.
     """
@@ -180,7 +180,7 @@ def _confirmed_values(
     return by_build
 
 
-def _pinned(alert: Alert) -> list[Moved]:
+def _pinned(alert: Alert) -> list[ObservedChange]:
     """The same case on the pinned tracks of the machine."""
     same = {key: value for key, value in _same_case(alert).items() if key != "track_id"}
     found = Series.objects.filter(**same, metric=alert.series.metric, track__kind=Track.Kind.PINNED)
@@ -193,7 +193,7 @@ def _pinned(alert: Alert) -> list[Moved]:
     return [one for one in told if one is not None]
 
 
-def _canary(alert: Alert) -> list[Moved]:
+def _canary(alert: Alert) -> list[ObservedChange]:
     """What the machine itself can do, on a build that stayed: on this track where it did, on pinned
     ones always.
     """
@@ -213,7 +213,7 @@ def _canary(alert: Alert) -> list[Moved]:
     return [one for one in told if one is not None]
 
 
-def _alike(alert: Alert, change: Moved | None) -> tuple[int, int]:
+def _alike(alert: Alert, change: ObservedChange | None) -> tuple[int, int]:
     """How many of how many other benchmarks' eager steps moved alike."""
     if change is None or METRICS[alert.series.metric].unit not in ("ms", "s"):
         return 0, 0

@@ -21,7 +21,7 @@ RECORDED = 20  # newest points before the change
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredPairs:
     """paired: (base, new) of each round that brought both. base, new: every value. recorded: the
     level before.
     """
@@ -48,7 +48,7 @@ def rounds(confirmation: Confirmation) -> int:
     return found or 0
 
 
-def of(confirmation: Confirmation, alert: Alert) -> Measured:
+def of(confirmation: Confirmation, alert: Alert) -> MeasuredPairs:
     """What the jobs of the alert's case brought, by round, and the recorded level before the
     change.
     """
@@ -69,7 +69,7 @@ def of(confirmation: Confirmation, alert: Alert) -> Measured:
         if base is not None and new is not None
     ]
     base, new = ([value for value in sides[side] if value is not None] for side in ("base", "new"))
-    return Measured(paired, base, new, _recorded(alert))
+    return MeasuredPairs(paired, base, new, _recorded(alert))
 
 
 def _statuses(rows: list[tuple[UUID, str, str]]) -> Mapping[UUID, float]:

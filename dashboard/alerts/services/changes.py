@@ -6,11 +6,11 @@ from typing import Any
 from dashboard.detection import Verdict
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.models import Direction, Kind, Series
-from dashboard.results.core.series_points import Reading
+from dashboard.results.core.series_points import SeriesPoint
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LevelChange:
     """A change of level that the detector told.
 
     before, first: the data on either side of it; seen: the datum with which the detector was sure.
@@ -18,9 +18,9 @@ class Change:
 
     series: Series
     verdict: Verdict
-    before: Reading
-    first: Reading
-    seen: Reading
+    before: SeriesPoint
+    first: SeriesPoint
+    seen: SeriesPoint
     decision: dict[str, Any]
 
     @property

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from dashboard.alerts.core import flakiness
 from dashboard.alerts.services import recovery, triage
-from dashboard.alerts.services.changes import Change
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.changes import LevelChange
+from dashboard.alerts.services.descriptions import describe
 from dashboard.models import Alert, AlertState, Direction, Kind, Series
 from dashboard.results.selectors import history
 
@@ -18,12 +18,12 @@ FLAKY = "flaky"
 _TOLD = (*triage.OPEN, AlertState.WONTFIX)
 
 
-def is_told(*, change: Change) -> bool:
+def is_told(*, change: LevelChange) -> bool:
     """Whether the change is one more turn of a case that was told as flaky."""
     return change.kind == Kind.STATUS and _alerts(change.series).exists()
 
 
-def applies(*, change: Change) -> bool:
+def applies(*, change: LevelChange) -> bool:
     """Whether this failure is told as flaky instead of as a failure."""
     if change.kind != Kind.STATUS or change.direction != Direction.REGRESSION:
         return False
@@ -66,7 +66,7 @@ def _suspect(alert: Alert) -> None:
     if alert.group.state == AlertState.INCONCLUSIVE:
         triage.move(group=alert.group, to=AlertState.SUSPECTED, why=why)
     else:
-        triage.tell(group=alert.group, text=why)
+        triage.record_event(group=alert.group, text=why)
 
 
 def _alerts(series: Series) -> QuerySet[Alert]:

@@ -2,7 +2,7 @@
 
 It is not told as an improvement of its own: nothing got better than it had been. The detector tells
 a change back only when it knows the new level well; what is set right soon after it was seen is
-back before that (`look`).
+back before that (`close_recovered`).
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from datetime import datetime
 from statistics import fmean, median
 
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.changes import Change
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.changes import LevelChange
+from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import Settings, judge
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
@@ -27,7 +27,7 @@ FEWEST, MOST = 4, 12
 SURE = 0.995
 
 
-def undoes(*, change: Change) -> bool:
+def undoes(*, change: LevelChange) -> bool:
     """Whether the change undoes what was told of its series; its alert, and maybe its group, then
     end.
 
@@ -46,7 +46,7 @@ def undoes(*, change: Change) -> bool:
     return True
 
 
-def _may_undo(change: Change, alert: Alert) -> bool:
+def _may_undo(change: LevelChange, alert: Alert) -> bool:
     if (change.direction, alert.direction) == (Direction.IMPROVEMENT, Direction.REGRESSION):
         return True
     lost_again = (change.direction, alert.direction) == (
@@ -81,7 +81,7 @@ def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
     return [(at, value) for at, value in found if value is not None]
 
 
-def look(*, series: Series) -> None:
+def close_recovered(*, series: Series) -> None:
     """End the alerts of a series whose newest points are back at the level before, without waiting
     for the detector.
     """
@@ -128,7 +128,7 @@ def levels(alert: Alert) -> tuple[list[float], list[float]]:
     return values[:index][-LEVEL_POINTS:], values[index:]
 
 
-def _is_back(alert: Alert, change: Change) -> bool:
+def _is_back(alert: Alert, change: LevelChange) -> bool:
     if alert.kind == Kind.STATUS:
         return change.first.status == "pass"
     before, after = levels(alert)
@@ -147,7 +147,7 @@ def close(*, alert: Alert) -> None:
     still = worse.exclude(confirmation=AlertState.NOT_REPRODUCED).exists()
     if still or AlertState.RECOVERED not in triage.possible(group=group, person=False):
         where = f"{alert.series.metric} of {alert.series.benchmark} in {alert.series.config}"
-        triage.tell(group=group, text=f"{where} is back at the level before.")
+        triage.record_event(group=group, text=f"{where} is back at the level before.")
         describe(groups=[group])
         return
     triage.move(

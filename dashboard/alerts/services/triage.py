@@ -1,7 +1,7 @@
 """What people and the system do with alert groups: docs/architecture.md draws the states.
 
 Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
-`by=None` is the system. What is not possible raises NotPossible with a text for the person who
+`by=None` is the system. What is not possible raises ActionNotAllowed with a text for the person who
 asked. Every event passes through `_note_event`.
 """
 
@@ -15,7 +15,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.alerts.selectors import evidence
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.descriptions import describe
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import (
     Alert,
     AlertEvent,
@@ -29,7 +30,7 @@ from dashboard.models import (
     TorchBuild,
 )
 from dashboard.results.services import days, levels
-from dashboard.results.services.due import request
+from dashboard.results.services.detection_queue import enqueue
 
 Person = AbstractBaseUser | None
 
@@ -78,10 +79,6 @@ STAYS = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)  # while it is measured 
 AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
 
 
-class NotPossible(ValueError):
-    """What was asked for cannot be done with this group now; the text says why, and what can."""
-
-
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
     """The states that a person (or the system) can move the group to now, in the order of the
     states.
@@ -91,12 +88,12 @@ def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...
 
 
 def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "") -> AlertEvent:
-    """Move the group to another state. Raises NotPossible. `group` is brought up to date."""
+    """Move the group to another state. Raises ActionNotAllowed. `group` is brought up to date."""
     with transaction.atomic():
         _lock(group)
         if to not in possible(group=group, person=by is not None):
             can = ", ".join(possible(group=group, person=by is not None)) or "nothing"
-            raise NotPossible(
+            raise ActionNotAllowed(
                 f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}."
             )
         group.state = to
@@ -107,12 +104,12 @@ def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "")
 
 def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
     """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises
-    NotPossible.
+    ActionNotAllowed.
     """
     with transaction.atomic():
         _lock(group)
         if group.state not in AGAIN:
-            raise NotPossible(
+            raise ActionNotAllowed(
                 f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again."
             )
         if group.state not in STAYS:
@@ -131,7 +128,7 @@ def tell_cause(*, group: AlertGroup) -> AlertEvent:
     return _note_event(group, "cause", None, group.get_cause_display())
 
 
-def tell(*, group: AlertGroup, text: str) -> AlertEvent:
+def record_event(*, group: AlertGroup, text: str) -> AlertEvent:
     """Say what the system saw without moving the group."""
     return _note_event(group, "note", None, text)
 
@@ -149,20 +146,20 @@ def assign(
 
 
 def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
-    """Add a remark. Raises NotPossible for an empty one."""
+    """Add a remark. Raises ActionNotAllowed for an empty one."""
     if not text.strip():
-        raise NotPossible("The note is empty: write what others should know.")
+        raise ActionNotAllowed("The note is empty: write what others should know.")
     with transaction.atomic():
         _lock(group)
         return _note_event(group, "note", by, text.strip())
 
 
 def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> IssueLink:
-    """Link an issue or pull request. Raises NotPossible for what is no http(s) address."""
+    """Link an issue or pull request. Raises ActionNotAllowed for what is no http(s) address."""
     try:
         URLValidator(schemes=["http", "https"])(url)
     except ValidationError:
-        raise NotPossible(
+        raise ActionNotAllowed(
             f"{url!r} is no address: paste the issue's whole link, as https://…"
         ) from None
     with transaction.atomic():
@@ -175,17 +172,19 @@ def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> I
         return link
 
 
-def nudge(*, group: AlertGroup, to: TorchBuild, by: Person, why: str = "") -> AlertEvent:
+def move_change_point(
+    *, group: AlertGroup, to: TorchBuild, by: Person, why: str = ""
+) -> AlertEvent:
     """Say that the change began with another build of the track; base becomes the build measured
     before it.
 
-    Raises NotPossible where the track has not measured that build on the machine.
+    Raises ActionNotAllowed where the track has not measured that build on the machine.
     """
     with transaction.atomic():
         _lock(group)
         base = evidence.build_before(group=group, build=to)
         if base is None:
-            raise NotPossible(
+            raise ActionNotAllowed(
                 f"{to} is not among the builds that track {group.track} measured on "
                 f"{group.machine}."
             )
@@ -199,7 +198,7 @@ def nudge(*, group: AlertGroup, to: TorchBuild, by: Person, why: str = "") -> Al
 def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
     """Move some alerts of one group into a new group of the same state, builds and place.
 
-    Raises NotPossible: none, of several groups, or all of a group.
+    Raises ActionNotAllowed: none, of several groups, or all of a group.
     """
     ids = [alert.pk for alert in alerts]
     with transaction.atomic():
@@ -207,10 +206,10 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
             {group for (group,) in Alert.objects.filter(pk__in=ids).values_list("group")}
         )
         if len(groups) != 1:
-            raise NotPossible("Choose some alerts of one group to split them off.")
+            raise ActionNotAllowed("Choose some alerts of one group to split them off.")
         old = groups[0]
         if old.alerts.exclude(pk__in=ids).count() == 0:
-            raise NotPossible("That is the whole group: choose some of its alerts, not all.")
+            raise ActionNotAllowed("That is the whole group: choose some of its alerts, not all.")
         new = AlertGroup.objects.get(pk=old.pk)
         new.pk, new.title = None, f"{old.title} (split)"[:300]
         new.save(force_insert=True)
@@ -225,10 +224,10 @@ def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> 
     """Move all alerts of a group into another one; the emptied group is closed as invalid and says
     where they are.
 
-    Raises NotPossible for a group into itself.
+    Raises ActionNotAllowed for a group into itself.
     """
     if group.pk == into.pk:
-        raise NotPossible("A group cannot be merged into itself: choose another one.")
+        raise ActionNotAllowed("A group cannot be merged into itself: choose another one.")
     with transaction.atomic():
         locked = {one.pk: one for one in _locked([group.pk, into.pk])}
         group.refresh_from_db()
@@ -243,24 +242,24 @@ def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> 
 
 
 def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> InvalidPoint:
-    """Take a job's datum out of a series' detection; the series is judged anew. Raises NotPossible.
+    """Take a job's datum out of a series' detection; the series is judged anew. Raises ActionNotAllowed.
 
     Deleting is `bring_back`. Alerts that no longer stand without the point close as invalid, by the
     system.
     """
     if not reason.strip():
-        raise NotPossible("Say why the point is invalid: others will ask.")
+        raise ActionNotAllowed("Say why the point is invalid: others will ask.")
     with transaction.atomic():
         lock_series(series.pk)
         if not series.data.filter(job=job).exists():
-            raise NotPossible(f"Job {job.pk} has no point in this series.")
+            raise ActionNotAllowed(f"Job {job.pk} has no point in this series.")
         point, _ = InvalidPoint.objects.get_or_create(
             series=series,
             job=job,
             defaults={"reason": reason.strip(), "by_id": by.pk if by else None},
         )
         levels.roll_up(series=[series.pk], builds=[job.run.build_id])
-        request(series_ids=[series.pk])
+        enqueue(series_ids=[series.pk])
         days.roll_up(series=[series.pk], since=job.planned_at.astimezone(UTC).date())
         return point
 
@@ -281,16 +280,16 @@ def bring_back(*, point: InvalidPoint) -> None:
         lock_series(series)
         point.delete()
         levels.roll_up(series=[series], builds=[build])
-        request(series_ids=[series])
+        enqueue(series_ids=[series])
         days.roll_up(series=[series], since=day)
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:
-    """Let a series raise no alert until a moment. Raises NotPossible for a moment that has
+    """Let a series raise no alert until a moment. Raises ActionNotAllowed for a moment that has
     passed.
     """
     if until <= timezone.now():
-        raise NotPossible("That moment has passed: choose a later one.")
+        raise ActionNotAllowed("That moment has passed: choose a later one.")
     return Mute.objects.create(
         series=series, until=until, reason=reason, by_id=by.pk if by else None
     )

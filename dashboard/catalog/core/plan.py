@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from dashboard.language.contracts import Refused, check, read_schema
+from dashboard.language.contracts import Refused, check_schema, read_schema
 
 # Where neither the person nor the registry names any
 CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
@@ -178,7 +178,7 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
 
 def check_job(document: Mapping[str, Any]) -> None:
     """Raise Refused where a job file violates the contract."""
-    check(document, _job_validator(), "job")
+    check_schema(document, _job_validator(), "job")
 
 
 def check_variant(variant: Mapping[str, Any]) -> None:
@@ -186,7 +186,7 @@ def check_variant(variant: Mapping[str, Any]) -> None:
     the contract.
     """
     try:
-        check(dict(variant), _variant_validator(), "variant")
+        check_schema(dict(variant), _variant_validator(), "variant")
     except Refused as error:
         raise PlanError(f"This variant cannot be measured: {error}") from None
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from scipy.stats import t as student
 
-from dashboard.comparisons.core.metric_effects import Part, judge_all
+from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
 from dashboard.comparisons.core.ratios import Level
 from dashboard.language.metrics import Metric
 
@@ -42,7 +42,7 @@ def middle(between: Sequence[Build]) -> Build:
     return between[len(between) // 2]
 
 
-def ends_differ(base: Part, new: Part, metric: Metric) -> bool | None:
+def ends_differ(base: CaseSamples, new: CaseSamples, metric: Metric) -> bool | None:
     """Whether there is a change to search for; None: measure more."""
     [effect] = judge_all([(base, new)], metric)
     if effect.ratio is None:
@@ -52,7 +52,7 @@ def ends_differ(base: Part, new: Part, metric: Metric) -> bool | None:
     return False if effect.verdict == "same" and not effect.is_within else None
 
 
-def decide(base: Part, candidate: Part, new: Part) -> Decision:
+def decide(base: CaseSamples, candidate: CaseSamples, new: CaseSamples) -> Decision:
     """Which end `candidate` is like: the contrast candidate − (base + new) / 2 against 0.
 
     A linear contrast of means with pooled variance (Scheffé 1959, section 3.3), Student's t; on
@@ -65,7 +65,7 @@ def decide(base: Part, candidate: Part, new: Part) -> Decision:
     return _decided([_plain(part) for part in parts])
 
 
-def _plain(part: Part) -> Level:
+def _plain(part: CaseSamples) -> Level:
     """Counts and zeros: their own values in place of logs, as if each process had told the same."""
     spread = (part.most - part.least) ** 2 / 4 * part.n
     return Level(part.n, part.mean, spread, math.nan)

@@ -23,7 +23,7 @@ LEAST_CASES = 4  # on several devices, before they say how much devices differ
 MOST_SHARED = 0.99
 
 
-class Block(NamedTuple):
+class DeviceGroup(NamedTuple):
     """The processes of one side of a case on one device: how many, mean and squared distances from
     it of ln(value).
     """
@@ -34,7 +34,7 @@ class Block(NamedTuple):
     m2: float
 
 
-class Sums(NamedTuple):
+class SufficientStatistics(NamedTuple):
     """Sums over processes of z = (1, 1 on the new side, ln(value) from the case's mean).
 
     products: (cases, 3, 3) of z zᵀ. sums: (blocks, 3) of z, a block being what both sides of a case
@@ -65,7 +65,9 @@ class Differences(NamedTuple):
     volume: Floats
 
 
-def summed(base: Sequence[Sequence[Block]], new: Sequence[Sequence[Block]]) -> Sums:
+def summed(
+    base: Sequence[Sequence[DeviceGroup]], new: Sequence[Sequence[DeviceGroup]]
+) -> SufficientStatistics:
     """Of each case the blocks of both sides."""
     numbers: dict[tuple[int, str], int] = {}  # of (case, device)
     rows = [
@@ -91,10 +93,12 @@ def summed(base: Sequence[Sequence[Block]], new: Sequence[Sequence[Block]]) -> S
     products, sums = np.zeros((len(base), 3, 3)), np.zeros((len(numbers), 3))
     np.add.at(products, case, n[:, None, None] * z[:, :, None] * z[:, None, :] + within)
     np.add.at(sums, block, n[:, None] * z)
-    return Sums(products, sums, np.array([case for case, _ in numbers], dtype=np.intp))
+    return SufficientStatistics(
+        products, sums, np.array([case for case, _ in numbers], dtype=np.intp)
+    )
 
 
-def differences(of: Sums, devices: float) -> Differences:
+def differences(of: SufficientStatistics, devices: float) -> Differences:
     """By generalized least squares. devices: the variance between devices over that between
     processes on one device.
     """
@@ -113,7 +117,7 @@ def differences(of: Sums, devices: float) -> Differences:
     return Differences(both / side, 1 / side, squares, spread + np.log(level) + np.log(side))
 
 
-def between_devices(of: Sums) -> float:
+def between_devices(of: SufficientStatistics) -> float:
     """The variance between devices over that between processes on one device, all cases together:
     the most likely one (restricted likelihood, each case with a variance of its own). 0 where too
     few cases ran on several devices.
@@ -126,7 +130,9 @@ def between_devices(of: Sums) -> float:
     if telling.sum() < LEAST_CASES:
         return 0.0
     kept = telling[of.case]
-    chosen = Sums(of.products[telling], of.sums[kept], (np.cumsum(telling) - 1)[of.case[kept]])
+    chosen = SufficientStatistics(
+        of.products[telling], of.sums[kept], (np.cumsum(telling) - 1)[of.case[kept]]
+    )
 
     def unlikely(shared: float) -> float:
         found = differences(chosen, shared / (1 - shared))

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dashboard.comparisons.core.matching import LeftOut, Row, Side, Table, compare, compare_latency
+from dashboard.comparisons.core.matching import (
+    ComparisonRow,
+    ExcludedCase,
+    Side,
+    Table,
+    compare,
+    compare_latency,
+)
 from dashboard.comparisons.core.metric_effects import Effect, repeats_exactly
 from dashboard.comparisons.core.upgrade_answer import broken
 from dashboard.language.exports import markdown_table
@@ -41,7 +48,7 @@ class Finding:
     """One metric of one case."""
 
     metric: Metric
-    row: Row
+    row: ComparisonRow
 
     @property
     def processes(self) -> int:
@@ -64,7 +71,7 @@ class Gate:
     improvements: list[Finding]
     unchanged: int
     broken: list[str]
-    absent: list[LeftOut]
+    absent: list[ExcludedCase]
     processes: int | None
 
     @property
@@ -131,14 +138,14 @@ def _table(base: Side, new: Side, metric: Metric) -> Table:
     return compare_latency(base, new) if metric.key == "latency_ms" else compare(base, new, metric)
 
 
-def _absent(tables: Sequence[Table]) -> list[LeftOut]:
+def _absent(tables: Sequence[Table]) -> list[ExcludedCase]:
     """Each case that the first table could not judge; of the others what lacks a value is no
     question of this case.
     """
     return tables[0].left_out if tables else []
 
 
-def _lacks_data(out: LeftOut) -> bool:
+def _lacks_data(out: ExcludedCase) -> bool:
     """Whether more measuring would bring it; what fails on both sides, or has no such metric, no
     measuring brings.
     """
@@ -272,7 +279,7 @@ def _cells(found: Finding) -> tuple[str, ...]:
     )
 
 
-def _why(out: LeftOut) -> tuple[str, str, str]:
+def _why(out: ExcludedCase) -> tuple[str, str, str]:
     return out.case.benchmark, out.case.config, out.text
 
 

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple
 from dashboard.comparisons.core.device_effects import between_devices, summed
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
+    CaseSamples,
     Effect,
     Libraries,
-    Part,
     judge_all,
     judged,
     pooled,
@@ -49,7 +49,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ComparedCase:
     """A benchmark in a config, as tables show and group it. place: its place in the registry."""
 
     benchmark: str
@@ -61,26 +61,26 @@ class Case:
 
 
 @dataclass(slots=True)
-class Measured:
+class CaseMeasurements:
     """What one side measured of one case: parts by metric, and how many of its jobs ended in which
     failure.
     """
 
-    case: Case
-    parts: dict[str, list[Part]] = field(default_factory=dict)
+    case: ComparedCase
+    parts: dict[str, list[CaseSamples]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
 
 
-Side = Mapping[Key, Measured]
+Side = Mapping[Key, CaseMeasurements]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """A matched case. eager: how the eager control in the same processes changed; alone: what the
     compiler adds to it (the inverse of the speedup's change); share: which of the two it was.
     """
 
-    case: Case
+    case: ComparedCase
     effect: Effect
     eager: Effect | None = None
     alone: Effect | None = None
@@ -88,10 +88,10 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedCase:
     """A case that is not compared, and why."""
 
-    case: Case
+    case: ComparedCase
     why: Why
     text: str
 
@@ -101,8 +101,8 @@ class Table:
     """One metric: the matched cases, the largest effect first, and the others."""
 
     metric: Metric
-    rows: list[Row]
-    left_out: list[LeftOut]
+    rows: list[ComparisonRow]
+    left_out: list[ExcludedCase]
 
 
 def compare(
@@ -116,21 +116,23 @@ def compare(
     """Match the cases of two sides and judge one metric of each. any_libraries: also across library
     sets. devices: by how much devices differ (blocks.py), where these cases are not to tell it.
     """
-    pairs: list[tuple[Case, Part, Part]] = []
+    pairs: list[tuple[ComparedCase, CaseSamples, CaseSamples]] = []
     left_out = []
     for key in sorted({*base, *new}, key=lambda key: (base.get(key) or new[key]).case.place):
         found = _match(base.get(key), new.get(key), metric, any_libraries=any_libraries)
-        if isinstance(found, LeftOut):
+        if isinstance(found, ExcludedCase):
             left_out.append(found)
         else:
             pairs.append(found)
     kinds = [_is_busy(case, base, new) for case, *_ in pairs] if metric.key in STEPS else None
     effects = judge_all([(old, fresh) for _, old, fresh in pairs], metric, kinds, devices)
-    rows = [Row(case, effect) for (case, _, _), effect in zip(pairs, effects, strict=True)]
+    rows = [
+        ComparisonRow(case, effect) for (case, _, _), effect in zip(pairs, effects, strict=True)
+    ]
     return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
 
 
-def _is_busy(case: Case, *sides: Side) -> bool | None:
+def _is_busy(case: ComparedCase, *sides: Side) -> bool | None:
     """Whether the case keeps the GPU busy; None where nothing tells it."""
     key = Key(case.benchmark, case.config)
     parts = [part for side in sides if key in side for part in side[key].parts.get(BUSY, ())]
@@ -166,7 +168,9 @@ def _between_devices(table: Table) -> float:
     )
 
 
-def _with_control(row: Row, eager: Effect | None, speedup: Effect | None) -> Row:
+def _with_control(
+    row: ComparisonRow, eager: Effect | None, speedup: Effect | None
+) -> ComparisonRow:
     """latency = eager latency / speedup: in logs the two parts add up, and the speedup is paired
     within its process.
     """
@@ -190,8 +194,12 @@ def _share(whole: Effect, eager: Effect, alone: Effect) -> Share:
 
 
 def _match(
-    base: Measured | None, new: Measured | None, metric: Metric, *, any_libraries: bool
-) -> tuple[Case, Part, Part] | LeftOut:
+    base: CaseMeasurements | None,
+    new: CaseMeasurements | None,
+    metric: Metric,
+    *,
+    any_libraries: bool,
+) -> tuple[ComparedCase, CaseSamples, CaseSamples] | ExcludedCase:
     """The parts of both sides that can be compared, or why there are none."""
     either = base or new
     assert either is not None  # the key came from one of them
@@ -202,7 +210,7 @@ def _match(
         return case, olds[0], news[0]
     versions = {part.version for part in olds} & {part.version for part in news}
     if not versions:
-        return LeftOut(
+        return ExcludedCase(
             case,
             "benchmark",
             f"version {_versions(olds)} of the benchmark against {_versions(news)}",
@@ -218,7 +226,7 @@ def _match(
         if _agree(old.libraries, new.libraries)
     ]
     if not shared:
-        return LeftOut(case, "libraries", f"{_newest(olds)} against {_newest(news)}")
+        return ExcludedCase(case, "libraries", f"{_newest(olds)} against {_newest(news)}")
     libraries = max(shared, key=library_order)
     olds, news = (
         [part for part in parts if _agree(part.libraries, libraries)] for parts in (olds, news)
@@ -238,7 +246,7 @@ def _union(one: Libraries, other: Libraries) -> Libraries:
     return tuple(sorted({*one, *other}))
 
 
-def under(side: Side, libraries: Libraries) -> dict[Key, Measured]:
+def under(side: Side, libraries: Libraries) -> dict[Key, CaseMeasurements]:
     """Of a side only what was measured under this set of model libraries."""
     found = {}
     for key, one in side.items():
@@ -247,29 +255,29 @@ def under(side: Side, libraries: Libraries) -> dict[Key, Measured]:
             for metric, parts in one.parts.items()
         }
         if any(kept.values()):
-            found[key] = Measured(
+            found[key] = CaseMeasurements(
                 one.case, {metric: parts for metric, parts in kept.items() if parts}
             )
     return found
 
 
-def _is_same(old: Part, new: Part) -> bool:
+def _is_same(old: CaseSamples, new: CaseSamples) -> bool:
     return old.version == new.version and old.libraries == new.libraries
 
 
-def _parts(measured: Measured | None, metric: Metric) -> list[Part]:
+def _parts(measured: CaseMeasurements | None, metric: Metric) -> list[CaseSamples]:
     return measured.parts.get(metric.key, []) if measured else []
 
 
 def _absent(
-    case: Case,
-    base: Measured | None,
-    new: Measured | None,
+    case: ComparedCase,
+    base: CaseMeasurements | None,
+    new: CaseMeasurements | None,
     metric: Metric,
     *,
     is_base: bool,
     is_new: bool,
-) -> LeftOut:
+) -> ExcludedCase:
     lacking = [
         (side, measured)
         for side, measured, lacks in (("base", base, is_base), ("new", new, is_new))
@@ -281,26 +289,26 @@ def _absent(
         if measured and measured.failures
     ]
     if failed:
-        return LeftOut(case, "failed", " and ".join(failed))
+        return ExcludedCase(case, "failed", " and ".join(failed))
     missing = [side for side, measured in lacking if not measured or not measured.parts]
     if missing:
-        return LeftOut(case, "missing", f"not measured on {' and '.join(missing)}")
-    return LeftOut(
+        return ExcludedCase(case, "missing", f"not measured on {' and '.join(missing)}")
+    return ExcludedCase(
         case,
         "no value",
         f"no {metric.label.lower()} on {' and '.join(side for side, _ in lacking)}",
     )
 
 
-def _failures(measured: Measured) -> str:
+def _failures(measured: CaseMeasurements) -> str:
     return ", ".join(sorted(measured.failures))
 
 
-def _versions(parts: Iterable[Part]) -> str:
+def _versions(parts: Iterable[CaseSamples]) -> str:
     return ", ".join(str(version) for version in sorted({part.version for part in parts}))
 
 
-def _newest(parts: Iterable[Part]) -> str:
+def _newest(parts: Iterable[CaseSamples]) -> str:
     return libraries_text(max((part.libraries for part in parts), key=library_order))
 
 

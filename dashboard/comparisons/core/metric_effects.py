@@ -12,7 +12,7 @@ from dashboard.comparisons.core.ratios import Level, Ratio, merged, ratios
 from dashboard.detection.judging import decided
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import Change, Tone
+from dashboard.language.wording import Tone, ValueChange
 
 Verdict = Literal["better", "worse", "same", "unknown"]
 Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
@@ -22,7 +22,7 @@ SIGNIFICANT = 0.05  # the false discovery rate over the cases of one table
 _TONES: dict[Verdict, Tone] = {"better": "good", "worse": "bad"}
 
 
-class Part(NamedTuple):
+class CaseSamples(NamedTuple):
     """One metric under one benchmark version and library set: n values, one from each process.
 
     level: None where a value is not positive, which logs cannot take. least, most, mean: of the
@@ -53,15 +53,15 @@ class Effect:
     without repeats. change: in words, toned by the verdict.
     """
 
-    base: Part
-    new: Part
+    base: CaseSamples
+    new: CaseSamples
     metric: Metric
     ratio: Ratio | None
     verdict: Verdict
     q: float = math.nan
 
     @property
-    def change(self) -> Change:
+    def change(self) -> ValueChange:
         if self.ratio:
             return in_words(self.ratio, self.verdict, self.metric)
         return _toned(
@@ -114,13 +114,13 @@ class Effect:
         return abs(self.ratio.log if self.ratio else self.difference)
 
 
-def pooled(parts: Sequence[Part]) -> Part:
+def pooled(parts: Sequence[CaseSamples]) -> CaseSamples:
     """One part of several of one benchmark version."""
     if len(parts) == 1:
         return parts[0]
     n = sum(part.n for part in parts)
     levels = [part.level for part in parts if part.level]
-    return Part(
+    return CaseSamples(
         version=parts[0].version,
         libraries=parts[0].libraries,
         level=merged(levels) if len(levels) == len(parts) else None,
@@ -133,7 +133,7 @@ def pooled(parts: Sequence[Part]) -> Part:
 
 
 def judge_all(
-    pairs: Sequence[tuple[Part, Part]],
+    pairs: Sequence[tuple[CaseSamples, CaseSamples]],
     metric: Metric,
     kinds: Sequence[Hashable] | None = None,
     devices: float | None = None,
@@ -157,7 +157,7 @@ def judge_all(
     ]
 
 
-def judged(old: Part, new: Part, ratio: Ratio, q: float, metric: Metric) -> Effect:
+def judged(old: CaseSamples, new: CaseSamples, ratio: Ratio, q: float, metric: Metric) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
     if math.isnan(ratio.error) and repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
@@ -170,7 +170,7 @@ def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
     return _verdict(judgement.state, ratio.log, metric)
 
 
-def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> Change:
+def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> ValueChange:
     """A ratio with its interval, toned by its verdict."""
     return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
@@ -185,7 +185,7 @@ def repeats_exactly(metric: Metric) -> bool:
     return metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
 
 
-def _counted(old: Part, new: Part, metric: Metric) -> Effect:
+def _counted(old: CaseSamples, new: CaseSamples, metric: Metric) -> Effect:
     """Counts, and values that logs cannot take: changed where the two sides' values do not
     overlap.
     """
@@ -203,10 +203,10 @@ def _verdict(state: str, effect: float, metric: Metric) -> Verdict:
     return "better" if (effect < 0) == metric.lower_is_better else "worse"
 
 
-def _toned(change: Change | None, verdict: Verdict) -> Change:
+def _toned(change: ValueChange | None, verdict: Verdict) -> ValueChange:
     assert change is not None  # every effect has an amount
     if verdict == "same" and change.percent is not None and abs(change.percent) < 0.05:
-        return Change("unchanged", "none", change.percent)
+        return ValueChange("unchanged", "none", change.percent)
     return replace(change, tone=_TONES.get(verdict, "none"))
 
 

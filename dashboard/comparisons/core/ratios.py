@@ -21,7 +21,12 @@ from scipy.special import digamma, polygamma
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from dashboard.comparisons.core.device_effects import Block, between_devices, differences, summed
+from dashboard.comparisons.core.device_effects import (
+    DeviceGroup,
+    between_devices,
+    differences,
+    summed,
+)
 
 Floats = NDArray[np.float64]
 Basis = Literal["repeats", "borrowed", "within", "none"]
@@ -52,12 +57,12 @@ class Level(NamedTuple):
     mean: float
     m2: float
     within: float
-    on: tuple[Block, ...] = ()
+    on: tuple[DeviceGroup, ...] = ()
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[DeviceGroup, ...]:
         """Its processes by device; never empty."""
-        return self.on or (Block("", self.n, self.mean, self.m2),)
+        return self.on or (DeviceGroup("", self.n, self.mean, self.m2),)
 
     @property
     def value(self) -> float:
@@ -75,7 +80,9 @@ def level(values: Sequence[float], errors: Sequence[float] = (), device: str = "
         if len(errors)
         else math.nan
     )
-    whole = Block(device, len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum()))
+    whole = DeviceGroup(
+        device, len(logs), float(logs.mean()), float(np.square(logs - logs.mean()).sum())
+    )
     return Level(*whole[1:], within, (whole,))
 
 
@@ -94,14 +101,14 @@ def _merged(one: Level, other: Level) -> Level:
     on = {block.device: block for block in one.blocks}
     for block in other.blocks:
         on[block.device] = _together(on[block.device], block) if block.device in on else block
-    whole = _together(Block("", *one[:3]), Block("", *other[:3]))
+    whole = _together(DeviceGroup("", *one[:3]), DeviceGroup("", *other[:3]))
     return Level(whole.n, whole.mean, whole.m2, within, tuple(on.values()))
 
 
-def _together(one: Block, other: Block) -> Block:
+def _together(one: DeviceGroup, other: DeviceGroup) -> DeviceGroup:
     n, apart = one.n + other.n, other.mean - one.mean
     m2 = one.m2 + other.m2 + apart**2 * one.n * other.n / n
-    return Block(one.device, n, one.mean + apart * other.n / n, m2)
+    return DeviceGroup(one.device, n, one.mean + apart * other.n / n, m2)
 
 
 @dataclass(frozen=True, slots=True)

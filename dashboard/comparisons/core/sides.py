@@ -8,8 +8,8 @@ So results that never reached a site are compared by the same statistics: `ratio
 import math
 from collections.abc import Iterable, Sequence
 
-from dashboard.comparisons.core.matching import Case, Key, Measured
-from dashboard.comparisons.core.metric_effects import Libraries, Part
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
+from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries
 from dashboard.comparisons.core.ratios import Level, level, merged
 from dashboard.results.core.result_format import Measurement, ResultDocument
 
@@ -20,14 +20,14 @@ WIDTH = 3.919928  # of a 95 % interval, in standard errors
 Taken = tuple[str, str, Measurement]  # the job, the device, and what it measured there
 
 
-def side(results: Iterable[ResultDocument]) -> dict[Key, Measured]:
+def side(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasurements]:
     """What these results of one build say, each from a process of its own, in the order taken."""
-    found: dict[Key, Measured] = {}
+    found: dict[Key, CaseMeasurements] = {}
     values: dict[tuple[Key, str, int, Libraries], list[Taken]] = {}
     for result in results:
         case = _case(result, len(found))
         key = Key(case.benchmark, case.config)
-        measured = found.setdefault(key, Measured(case))
+        measured = found.setdefault(key, CaseMeasurements(case))
         if result.status != "pass":
             measured.failures[result.status] = measured.failures.get(result.status, 0) + 1
             continue
@@ -44,10 +44,10 @@ def libraries(result: ResultDocument) -> Libraries:
     return tuple((name, known[name]) for name in OF_A_MODEL if known.get(name))
 
 
-def part(version: int, names: Libraries, measurements: Sequence[Taken]) -> Part:
+def part(version: int, names: Libraries, measurements: Sequence[Taken]) -> CaseSamples:
     """One metric under one benchmark version and library set: a value from each process."""
     values = [one.value for *_, one in measurements]
-    return Part(
+    return CaseSamples(
         version=version,
         libraries=names,
         level=merged([_level(device, one) for _, device, one in measurements])
@@ -73,8 +73,8 @@ def relative_error(one: Measurement) -> float | None:
     return math.log(one.high / one.low) / WIDTH
 
 
-def _case(result: ResultDocument, place: int) -> Case:
+def _case(result: ResultDocument, place: int) -> ComparedCase:
     told = result.benchmark
-    return Case(
+    return ComparedCase(
         told["name"], result.job["config"], told["model"], told["family"], told["mode"], (place, 0)
     )

@@ -6,11 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dashboard.comparisons.core.matching import Case, Row, Side, Table, compare, compare_latency
+from dashboard.comparisons.core.matching import (
+    ComparedCase,
+    ComparisonRow,
+    Side,
+    Table,
+    compare,
+    compare_latency,
+)
 from dashboard.comparisons.core.metric_effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.comparisons.core.ratios import Ratio, geomean
 from dashboard.language.metrics import EAGER, METRICS, Metric
-from dashboard.language.wording import Change, Tone, plural, span
+from dashboard.language.wording import Tone, ValueChange, plural, span
 
 Word = Literal[
     "Yes",
@@ -45,7 +52,7 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MetricSummary:
     """One metric over several matched cases. key: of _NAMES. ratio: the geomean with its interval;
     None without cases.
 
@@ -56,7 +63,7 @@ class Summary:
     metric: Metric
     ratio: Ratio | None
     verdict: Verdict
-    change: Change | None
+    change: ValueChange | None
     counts: dict[Verdict, int]
 
     @property
@@ -108,7 +115,7 @@ class Group:
 
     name: str
     mode: str
-    summaries: list[Summary]
+    summaries: list[MetricSummary]
     breaks: list[str]
     repairs: list[str]
     answer: Answer
@@ -118,12 +125,12 @@ class Group:
         """Whether anything of it was measured on both sides, or fails on one of them alone."""
         return self.answer.sentence != NOTHING
 
-    def of(self, key: str) -> Summary:
+    def of(self, key: str) -> MetricSummary:
         return next(summary for summary in self.summaries if summary.key == key)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UpgradeReport:
     """All of a comparison. breaks, repairs: cases that fail on the new side alone, or on the base
     side alone.
     """
@@ -139,13 +146,13 @@ class Report:
         return self.tables["latency_ms"]
 
 
-def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
+def report(base: Side, new: Side, *, any_libraries: bool = False) -> UpgradeReport:
     """The whole answer. Sides must bring the metrics READ."""
     tables = {"latency_ms": compare_latency(base, new, any_libraries=any_libraries)}
     tables |= {key: compare(base, new, METRICS[key], any_libraries=any_libraries) for key in COSTS}
     breaks, repairs = broken(base, new), broken(new, base)
 
-    def groups(name_of: Callable[[Case], Name]) -> list[Group]:
+    def groups(name_of: Callable[[ComparedCase], Name]) -> list[Group]:
         rows = {key: _parted(table.rows, name_of) for key, table in tables.items()}
         names = dict.fromkeys(name_of(case) for case in _cases(base, new))
         found = (_of(name, name_of, breaks, repairs) for name in names)
@@ -157,7 +164,7 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
     [overall] = groups(lambda case: ("all", "")) or [
         _group("all", "", {key: [] for key in tables}, [], [])
     ]
-    return Report(
+    return UpgradeReport(
         tables,
         overall,
         models=groups(lambda case: (case.model, "")),
@@ -166,22 +173,24 @@ def report(base: Side, new: Side, *, any_libraries: bool = False) -> Report:
     )
 
 
-def _cases(base: Side, new: Side) -> list[Case]:
+def _cases(base: Side, new: Side) -> list[ComparedCase]:
     """Every case of either side, in registry order."""
     return sorted(
         {one.case for side in (base, new) for one in side.values()}, key=lambda case: case.place
     )
 
 
-def _parted(rows: Sequence[Row], name_of: Callable[[Case], Name]) -> dict[Name, list[Row]]:
-    parts: dict[Name, list[Row]] = {}
+def _parted(
+    rows: Sequence[ComparisonRow], name_of: Callable[[ComparedCase], Name]
+) -> dict[Name, list[ComparisonRow]]:
+    parts: dict[Name, list[ComparisonRow]] = {}
     for row in rows:
         parts.setdefault(name_of(row.case), []).append(row)
     return parts
 
 
 def _of(
-    name: Name, name_of: Callable[[Case], Name], *broken: Sequence[tuple[Case, str]]
+    name: Name, name_of: Callable[[ComparedCase], Name], *broken: Sequence[tuple[ComparedCase, str]]
 ) -> tuple[list[str], list[str]]:
     """What of the failures belongs to a group, in words."""
     breaks, repairs = (
@@ -191,7 +200,7 @@ def _of(
     return breaks, repairs
 
 
-def broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
+def broken(passing: Side, failing: Side) -> list[tuple[ComparedCase, str]]:
     """Cases that pass on one side and only fail on the other, with how they fail."""
     return [
         (other.case, ", ".join(sorted(other.failures)))
@@ -204,7 +213,11 @@ def broken(passing: Side, failing: Side) -> list[tuple[Case, str]]:
 
 
 def _group(
-    name: str, mode: str, rows: dict[str, list[Row]], breaks: list[str], repairs: list[str]
+    name: str,
+    mode: str,
+    rows: dict[str, list[ComparisonRow]],
+    breaks: list[str],
+    repairs: list[str],
 ) -> Group:
     compiled = [row for row in rows["latency_ms"] if row.case.config != EAGER]
     summaries = [
@@ -218,7 +231,7 @@ def _group(
     return Group(name, mode, summaries, breaks, repairs, answer(summaries, breaks, repairs))
 
 
-def _controls(rows: Sequence[Row]) -> list[Effect]:
+def _controls(rows: Sequence[ComparisonRow]) -> list[Effect]:
     """Eager's change, once for each benchmark: of its own job, else of the control beside a
     compiled case.
     """
@@ -230,7 +243,7 @@ def _controls(rows: Sequence[Row]) -> list[Effect]:
     return list(found.values())
 
 
-def summarize(key: str, effects: Sequence[Effect]) -> Summary:
+def summarize(key: str, effects: Sequence[Effect]) -> MetricSummary:
     """One metric over the cases of `effects`. A mean of several is told from half of a case's
     threshold on, that of one is the case.
     """
@@ -240,17 +253,19 @@ def summarize(key: str, effects: Sequence[Effect]) -> Summary:
         counts[effect.verdict] += 1
     ratio = geomean([effect.ratio for effect in effects if effect.ratio])
     if ratio is None:
-        return Summary(key, metric, None, "unknown", None, counts)
+        return MetricSummary(key, metric, None, "unknown", None, counts)
     finer = (
         replace(metric, threshold_percent=metric.threshold_percent / 2)
         if len(effects) > 1
         else metric
     )
     verdict = verdict_of(ratio, finer)
-    return Summary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
+    return MetricSummary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
 
 
-def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Answer:
+def answer(
+    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
+) -> Answer:
     """What to do, from what is known; the eager steps are told, and decide nothing."""
     word = _word([s for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
     return Answer(
@@ -259,7 +274,7 @@ def answer(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequenc
 
 
 def _sentences(
-    summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]
+    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
 ) -> Iterator[str]:
     """What fails, what changed, what did not, what is undecided: a sentence each, where there is
     something.
@@ -296,7 +311,9 @@ def _be(name: str) -> str:
 NOTHING = "No case was measured on both sides."
 
 
-def _word(summaries: Sequence[Summary], breaks: Sequence[str], repairs: Sequence[str]) -> Word:
+def _word(
+    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
+) -> Word:
     """summaries: the compiled steps' first."""
     verdicts = [summary.verdict for summary in summaries]
     latency = verdicts[0] if verdicts else "unknown"

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dashboard.comparisons.core.matching import Row, Table
+from dashboard.comparisons.core.matching import ComparisonRow, Table
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.upgrade_answer import Group, Report
+from dashboard.comparisons.core.upgrade_answer import Group, UpgradeReport
 from dashboard.language.exports import markdown_table
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural, quantity
@@ -43,7 +43,7 @@ METHOD = (
 _MOST_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 
-def rows(report: Report) -> Iterator[tuple[Any, ...]]:
+def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
     """Every case in every metric as a row of FIELDS; what was left out says why in the last one."""
     for table in report.tables.values():
         for row in table.rows:
@@ -68,7 +68,7 @@ def rows(report: Report) -> Iterator[tuple[Any, ...]]:
             )
 
 
-def document(report: Report, *, question: str, address: str) -> dict[str, Any]:
+def document(report: UpgradeReport, *, question: str, address: str) -> dict[str, Any]:
     """The whole report for programs: the answer, that of each model, and every case in every
     metric.
     """
@@ -86,7 +86,7 @@ def document(report: Report, *, question: str, address: str) -> dict[str, Any]:
     }
 
 
-def _head(table: Table, row: Row) -> tuple[Any, ...]:
+def _head(table: Table, row: ComparisonRow) -> tuple[Any, ...]:
     case, metric = row.case, table.metric
     return (
         case.benchmark,
@@ -111,7 +111,7 @@ def _percent(effect: Effect | None) -> float | None:
     return effect.ratio.percent if effect and effect.ratio else None
 
 
-def markdown(report: Report, *, question: str, address: str, notes: Sequence[str]) -> str:
+def markdown(report: UpgradeReport, *, question: str, address: str, notes: Sequence[str]) -> str:
     """The report for a pull request or a mail. question: its title. notes: what the numbers rest
     on.
     """
@@ -159,6 +159,6 @@ def _family(group: Group) -> tuple[str, ...]:
     return group.name, group.mode, str(group.of("latency_ms").matched), *told
 
 
-def _case(row: Row) -> tuple[str, ...]:
+def _case(row: ComparisonRow) -> tuple[str, ...]:
     sides = (quantity(METRICS["latency_ms"], level) for level in row.effect.levels)
     return row.case.benchmark, row.case.config, *sides, row.effect.change.text, row.share

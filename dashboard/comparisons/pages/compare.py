@@ -10,12 +10,12 @@ from django.shortcuts import render
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import Key, Measured, Side, Table, compare
-from dashboard.comparisons.core.upgrade_answer import READ, Report, report
+from dashboard.comparisons.core.matching import CaseMeasurements, Key, Side, Table, compare
+from dashboard.comparisons.core.upgrade_answer import READ, UpgradeReport, report
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import Choice, choose
 from dashboard.comparisons.selectors import versions
-from dashboard.comparisons.selectors.versions import Source
+from dashboard.comparisons.selectors.versions import SideSource
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.ui.pages import parameters
 
@@ -24,17 +24,17 @@ from dashboard.ui.pages import parameters
 class Found:
     """What a comparison's address shows."""
 
-    known: list[versions.Tested]
+    known: list[versions.MeasuredBuild]
     choice: Choice
-    report: Report
+    report: UpgradeReport
     table: Table
 
 
-def find(request: HttpRequest) -> Found | list[versions.Tested]:
+def find(request: HttpRequest) -> Found | list[versions.MeasuredBuild]:
     """What the address asks for; what there is to choose from where that is less than two
     builds.
     """
-    known = versions.tested()
+    known = versions.measured_builds()
     choice = choose(request, known)
     if choice is None:
         return known
@@ -52,12 +52,12 @@ def find(request: HttpRequest) -> Found | list[versions.Tested]:
 @lru_cache(maxsize=8)
 def _judged(
     stamp: str,
-    wanted: tuple[tuple[Source, int], ...],
+    wanted: tuple[tuple[SideSource, int], ...],
     metrics: tuple[str, ...],
     names: tuple[str, str],
     metric: Metric,
     anyway: bool,
-) -> tuple[Report, Table]:
+) -> tuple[UpgradeReport, Table]:
     """The report and the table of one metric; kept while the data are the same (`stamp`), because
     every filter of the page asks for them again.
     """
@@ -77,7 +77,7 @@ def _aligned(side: Side, own: str, names: tuple[str, str]) -> Side:
         return side
     name = f"{names[0]} → {names[1]}"
     return {
-        Key(key.benchmark, name): Measured(one.case, one.parts, one.failures)
+        Key(key.benchmark, name): CaseMeasurements(one.case, one.parts, one.failures)
         for key, one in side.items()
     }
 
@@ -111,7 +111,7 @@ def _search(choice: Choice) -> str:
     return urlencode({"base": base.build, "new": new.build, "machine": new.machine})
 
 
-def labels(known: list[versions.Tested]) -> list[str]:
+def labels(known: list[versions.MeasuredBuild]) -> list[str]:
     """The builds by version, newest first."""
     builds = {tested.label: tested for tested in known}
     return sorted(builds, key=lambda label: version_order(builds[label].version), reverse=True)

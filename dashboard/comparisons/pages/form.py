@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from django.http import Http404, HttpRequest
 
 from dashboard.catalog.core.plan import hint
-from dashboard.comparisons.selectors.versions import Source, Tested, by_version, likely_machine
+from dashboard.comparisons.selectors.versions import (
+    MeasuredBuild,
+    SideSource,
+    by_version,
+    likely_machine,
+)
 from dashboard.language.wording import question
 from dashboard.models import Config
 
@@ -19,15 +24,15 @@ NAMES = ("build", "machine", "track", "config")
 class SideChoice:
     """One side. track, config: empty for all of them."""
 
-    tested: Tested
+    tested: MeasuredBuild
     track: str
     config: str
     config_id: int | None
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SideSource:
         track = self.tested.track if self.track else None
-        return Source(self.tested.machine, track, self.config_id)
+        return SideSource(self.tested.machine, track, self.config_id)
 
     @property
     def names(self) -> dict[str, str]:
@@ -83,7 +88,7 @@ class Choice:
         return f"{' → '.join(self.sides)} {self.shared}"
 
 
-def choose(request: HttpRequest, known: Sequence[Tested]) -> Choice | None:
+def choose(request: HttpRequest, known: Sequence[MeasuredBuild]) -> Choice | None:
     """The two sides that the address names; what it leaves out is the two newest versions of the
     machine that was measured last. `new_machine`, `new_track` and `new_config` are the new side's
     where they differ.
@@ -123,7 +128,7 @@ def choose(request: HttpRequest, known: Sequence[Tested]) -> Choice | None:
     return Choice(base, new)
 
 
-def _before(builds: Sequence[Tested], new: str) -> str:
+def _before(builds: Sequence[MeasuredBuild], new: str) -> str:
     """The build before the one called `new`, or before the newest; no variant where there are two
     plain builds.
     """
@@ -137,7 +142,9 @@ def _before(builds: Sequence[Tested], new: str) -> str:
     return labels[min(place + 1, len(labels) - 1)] if labels else ""
 
 
-def _side(known: Sequence[Tested], build: str, machine: str, track: str, config: str) -> SideChoice:
+def _side(
+    known: Sequence[MeasuredBuild], build: str, machine: str, track: str, config: str
+) -> SideChoice:
     there = by_version(known, machine, track)
     if not there:
         where = f"on a machine “{machine}”" + (f" for a track “{track}”" if track else "")

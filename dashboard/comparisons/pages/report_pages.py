@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse
 
-from dashboard.comparisons.core.matching import Row, Table
+from dashboard.comparisons.core.matching import ComparisonRow, Table
 from dashboard.comparisons.core.metric_effects import Verdict
 from dashboard.comparisons.core.ratios import Ratio
-from dashboard.comparisons.core.upgrade_answer import UNKNOWN, Report
+from dashboard.comparisons.core.upgrade_answer import UNKNOWN, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import FIELDS, METHOD, document, markdown, rows
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS
@@ -30,7 +30,7 @@ _MOST_ROWS = 100
 _LEAST_REACH, _MOST_REACH = 5.0, 60.0
 
 
-def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any]:
+def context(request: HttpRequest, report: UpgradeReport, table: Table) -> dict[str, Any]:
     """The part of the context that `_report.html` reads."""
     choices = {name: sorted({getattr(row.case, name) for row in table.rows}) for name in FILTERS}
     chosen = {name: parameters.one_of(request, name, choices[name]) for name in FILTERS}
@@ -68,7 +68,7 @@ def context(request: HttpRequest, report: Report, table: Table) -> dict[str, Any
     }
 
 
-def _is_shown(row: Row, chosen: dict[str, str], show: str) -> bool:
+def _is_shown(row: ComparisonRow, chosen: dict[str, str], show: str) -> bool:
     if any(value and getattr(row.case, name) != value for name, value in chosen.items()):
         return False
     return not show or (
@@ -76,7 +76,7 @@ def _is_shown(row: Row, chosen: dict[str, str], show: str) -> bool:
     )
 
 
-def _rank(row: Row, order: str) -> Any:
+def _rank(row: ComparisonRow, order: str) -> Any:
     if order == "name":
         return row.case.place
     badness: dict[Verdict, int] = {"worse": 1, "better": -1}
@@ -84,7 +84,7 @@ def _rank(row: Row, order: str) -> Any:
     return {"effect": -row.effect.size, "worse": -signed, "better": signed}[order]
 
 
-def reach(rows: list[Row]) -> float:
+def reach(rows: list[ComparisonRow]) -> float:
     """Percent at the ends of the drawn axis: nearly all intervals fit."""
     extents = sorted(_extent(row.effect.ratio) for row in rows)
     return extents[int(0.97 * (len(extents) - 1))] if extents else _LEAST_REACH
@@ -101,7 +101,9 @@ def _extent(ratio: Ratio | None) -> float:
     return min(max(_LEAST_REACH, *map(abs, ends)), _MOST_REACH)
 
 
-def export(report: Report, form: str, *, name: str, question: str, address: str) -> HttpResponse:
+def export(
+    report: UpgradeReport, form: str, *, name: str, question: str, address: str
+) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown. name: of the file."""
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}

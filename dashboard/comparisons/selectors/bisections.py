@@ -13,11 +13,11 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.bisection import most_steps
 from dashboard.models import Bisection, Job, TorchBuild
 from dashboard.runs.selectors import runs
-from dashboard.runs.selectors.runs import Counts
+from dashboard.runs.selectors.runs import JobCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BisectionBuild:
     """One build of the search. place: base, new, or empty. is_open: it may be measured yet;
     is_measured: it is now.
     """
@@ -34,7 +34,7 @@ class Row:
 class Progress:
     """Jobs of all rounds so far, and how many more builds are measured at most."""
 
-    counts: Counts
+    counts: JobCounts
     seconds_left: float | None
     workers: int
     builds_left: int
@@ -46,7 +46,7 @@ def listing() -> QuerySet[Bisection]:
     return Bisection.objects.select_related(*related)
 
 
-def rows(of: Bisection) -> list[Row]:
+def rows(of: Bisection) -> list[BisectionBuild]:
     """The ends, and every build between that was measured or may be, oldest first. Two queries."""
     steps = {step["build"]: step for step in of.steps}
     ends, edges = {of.base_id: "base", of.new_id: "new"}, {of.low_id, of.high_id}
@@ -66,7 +66,7 @@ def rows(of: Bisection) -> list[Row]:
         )
     ]
     return [
-        Row(
+        BisectionBuild(
             build,
             ends.get(build.pk, ""),
             steps.get(build.label),

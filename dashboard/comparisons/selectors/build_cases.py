@@ -8,10 +8,10 @@ from typing import Any
 from django.db import connection
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.selectors.versions import Tested, tested
+from dashboard.comparisons.selectors.versions import MeasuredBuild, measured_builds
 from dashboard.language.metrics import METRICS
-from dashboard.results.selectors.rollup import Case, Newest
-from dashboard.ui.locations import Place
+from dashboard.results.selectors.rollup import CaseRollup, Newest
+from dashboard.ui.locations import SeriesLocation
 
 _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size,
            config.name, config.position"""
@@ -47,7 +47,7 @@ _FAILED = f"""
 """  # noqa: S608 - made of constants
 
 
-def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
+def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[CaseRollup]:
     """The cases of a build with its levels of ``metrics``; what only failed with its status word.
     Two queries.
     """
@@ -57,7 +57,7 @@ def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
         "build": build,
         "metrics": [*metrics],
     }
-    found: dict[tuple[str, str], Case] = {}
+    found: dict[tuple[str, str], CaseRollup] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS, given)
         for *named, metric, value, _, job in cursor.fetchall():
@@ -71,16 +71,18 @@ def read(place: Place, build: int, metrics: Iterable[str]) -> list[Case]:
     return list(found.values())
 
 
-def _case(found: dict[tuple[str, str], Case], named: Sequence[Any]) -> Case:
+def _case(found: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> CaseRollup:
     benchmark, family, mode, dtype, size, config, position = named
-    made = Case(benchmark, family, mode, dtype, size, config, position)
+    made = CaseRollup(benchmark, family, mode, dtype, size, config, position)
     return found.setdefault((benchmark, config), made)
 
 
-def builds(place: Place) -> list[Tested]:
+def builds(place: SeriesLocation) -> list[MeasuredBuild]:
     """What was measured at the place, the newest version first. One query."""
     here = [
-        one for one in tested() if (one.machine, one.track) == (place.machine.pk, place.track.pk)
+        one
+        for one in measured_builds()
+        if (one.machine, one.track) == (place.machine.pk, place.track.pk)
     ]
     return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
 
@@ -95,7 +97,7 @@ _METRICS = """
 """
 
 
-def metrics(place: Place) -> set[str]:
+def metrics(place: SeriesLocation) -> set[str]:
     """The metrics that were measured at the place. One query."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -13,7 +13,7 @@ from dashboard.comparisons.core.sides import OF_A_MODEL
 from dashboard.comparisons.selectors import versions
 from dashboard.models import Comparison, Job, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
-from dashboard.runs.selectors.runs import ACTIVE_RUNS, Counts
+from dashboard.runs.selectors.runs import ACTIVE_RUNS, JobCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Progress:
     """The jobs of both sides together. workers: how many of the machine take jobs."""
 
     runs: list[Run]
-    counts: Counts
+    counts: JobCounts
     seconds_left: float | None
     workers: int
     failed: list[Job]
@@ -74,7 +74,7 @@ def progress(of: Comparison, now: datetime) -> Progress:
 
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     """What was measured for this comparison, base first."""
-    source = versions.Source(of.machine_id, comparison=of.pk)
+    source = versions.SideSource(of.machine_id, comparison=of.pk)
     found = versions.by_build(source, [of.base_id, of.new_id], metrics)
     return found[of.base_id], found[of.new_id]
 

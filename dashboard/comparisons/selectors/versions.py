@@ -13,9 +13,9 @@ from django.db import connection
 from django.db.models import Max
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.device_effects import Block
-from dashboard.comparisons.core.matching import BUSY, Case, Key, Measured, Side
-from dashboard.comparisons.core.metric_effects import Libraries, Part, pooled
+from dashboard.comparisons.core.device_effects import DeviceGroup
+from dashboard.comparisons.core.matching import BUSY, CaseMeasurements, ComparedCase, Key, Side
+from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries, pooled
 from dashboard.comparisons.core.ratios import Level
 from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
@@ -71,7 +71,7 @@ _STAMP = f"""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SideSource:
     """What sides are made of, by ids; None: any. comparison, bisection: only what was measured for
     it.
     """
@@ -89,9 +89,9 @@ class Source:
         return self.comparison is None and self.bisection is None
 
 
-def sides(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> list[Side]:
+def sides(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> list[Side]:
     """What was measured of each (source, build). Four queries where both sources are the same."""
-    builds: dict[Source, list[int]] = {}
+    builds: dict[SideSource, list[int]] = {}
     for source, build in wanted:
         builds.setdefault(source, []).append(build)
     read, case = [*metrics], _cases()
@@ -99,11 +99,11 @@ def sides(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> list[
     return [found[source][build] for source, build in wanted]
 
 
-def stamp(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> str:
+def stamp(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
     """What these builds' data of any runs are now, in a few characters. One query where both
     sources are the same.
     """
-    builds: dict[Source, list[int]] = {}
+    builds: dict[SideSource, list[int]] = {}
     for source, build in wanted:
         builds.setdefault(source, []).append(build)
     told, read = [], [*metrics]
@@ -114,26 +114,29 @@ def stamp(wanted: Sequence[tuple[Source, int]], metrics: Iterable[str]) -> str:
     return str(told)
 
 
-def _given(source: Source) -> dict[str, Any]:
-    return {name: getattr(source, name) for name in Source.__slots__}
+def _given(source: SideSource) -> dict[str, Any]:
+    return {name: getattr(source, name) for name in SideSource.__slots__}
 
 
 def by_build(
-    source: Source, builds: Iterable[int], metrics: Iterable[str]
-) -> dict[int, dict[Key, Measured]]:
+    source: SideSource, builds: Iterable[int], metrics: Iterable[str]
+) -> dict[int, dict[Key, CaseMeasurements]]:
     """What was measured of each of these builds, and how its failures ended. Four queries."""
     return _read(source, builds, metrics, _cases())
 
 
 def _read(
-    source: Source, builds: Iterable[int], metrics: Iterable[str], case: Callable[[int, int], Case]
-) -> dict[int, dict[Key, Measured]]:
-    found: dict[int, dict[tuple[int, int], Measured]] = {build: {} for build in builds}
+    source: SideSource,
+    builds: Iterable[int],
+    metrics: Iterable[str],
+    case: Callable[[int, int], ComparedCase],
+) -> dict[int, dict[Key, CaseMeasurements]]:
+    found: dict[int, dict[tuple[int, int], CaseMeasurements]] = {build: {} for build in builds}
     given = _given(source) | {"builds": [*found], "metrics": [*metrics, BUSY]}
 
-    def measured(build: int, benchmark: int, config: int) -> Measured:
+    def measured(build: int, benchmark: int, config: int) -> CaseMeasurements:
         if (benchmark, config) not in found[build]:
-            found[build][benchmark, config] = Measured(case(benchmark, config))
+            found[build][benchmark, config] = CaseMeasurements(case(benchmark, config))
         return found[build][benchmark, config]
 
     with connection.cursor() as cursor:
@@ -149,7 +152,7 @@ def _read(
     }
 
 
-def _cases() -> Callable[[int, int], Case]:
+def _cases() -> Callable[[int, int], ComparedCase]:
     """(benchmark, config) by id -> the case, placed in registry order."""
     benchmarks = {
         row[0]: row[1:]
@@ -161,16 +164,16 @@ def _cases() -> Callable[[int, int], Case]:
         for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))
     }
 
-    def case(benchmark: int, config: int) -> Case:
+    def case(benchmark: int, config: int) -> ComparedCase:
         name, model, family, mode = benchmarks[benchmark]
-        return Case(
+        return ComparedCase(
             name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1])
         )
 
     return case
 
 
-def _add(parts: list[Part], one: Part) -> None:
+def _add(parts: list[CaseSamples], one: CaseSamples) -> None:
     """One part for each version and library set, of all devices."""
     for place, other in enumerate(parts):
         if (other.version, other.libraries) == (one.version, one.libraries):
@@ -191,12 +194,12 @@ def _part(  # noqa: PLR0913, PLR0917 - the columns of both statements
     most: float,
     plain: float,
     job: str,
-) -> Part:
+) -> CaseSamples:
     level = None
     if mean is not None and m2 is not None:
-        block = Block(device, n, mean, max(m2, 0.0))
+        block = DeviceGroup(device, n, mean, max(m2, 0.0))
         level = Level(*block[1:], math.nan if within is None else within, (block,))
-    return Part(version, _libraries(libraries), level, n, least, most, plain, job)
+    return CaseSamples(version, _libraries(libraries), level, n, least, most, plain, job)
 
 
 @cache
@@ -207,7 +210,7 @@ def _libraries(names: str) -> Libraries:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class MeasuredBuild:
     """A build that was measured on a machine for a track. base: of a variant the build that it
     varies. at: when that was last asked for.
     """
@@ -225,7 +228,7 @@ class Tested:
     at: datetime
 
 
-def tested() -> list[Tested]:
+def measured_builds() -> list[MeasuredBuild]:
     """Every build × machine × track that has runs which began, the newest first. One query."""
     began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
     build = (
@@ -239,24 +242,26 @@ def tested() -> list[Tested]:
     rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(
         at=Max("created_at")
     )
-    return [Tested(*row) for row in rows.order_by("-at")]
+    return [MeasuredBuild(*row) for row in rows.order_by("-at")]
 
 
-def likely_machine(known: Sequence[Tested]) -> str:
+def likely_machine(known: Sequence[MeasuredBuild]) -> str:
     """The machine that was measured last, of those that have two builds."""
-    for tested in known:
-        if len({other.build for other in known if other.machine == tested.machine}) > 1:
-            return tested.machine_key
+    for measured in known:
+        if len({other.build for other in known if other.machine == measured.machine}) > 1:
+            return measured.machine_key
     return known[0].machine_key
 
 
-def by_version(known: Sequence[Tested], machine: str, track: str) -> list[Tested]:
+def by_version(known: Sequence[MeasuredBuild], machine: str, track: str) -> list[MeasuredBuild]:
     """What was measured there, one for each build, the newest version first."""
     there = {
-        tested.build: tested
-        for tested in reversed(known)
-        if tested.machine_key == machine and track in {"", tested.track_key}
+        measured.build: measured
+        for measured in reversed(known)
+        if measured.machine_key == machine and track in {"", measured.track_key}
     }
     return sorted(
-        there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True
+        there.values(),
+        key=lambda row: (version_order(row.version), row.at),
+        reverse=True,
     )

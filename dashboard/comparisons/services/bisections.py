@@ -14,9 +14,9 @@ from dashboard.catalog.core.plan import Case, PlanError
 from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
-from dashboard.comparisons.core.matching import Key, Measured
-from dashboard.comparisons.core.metric_effects import Part, judge_all, pooled
-from dashboard.comparisons.selectors.versions import Source, by_build
+from dashboard.comparisons.core.matching import CaseMeasurements, Key
+from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all, pooled
+from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.comparisons.services.comparisons import (
     common_libraries,
     ensure_versions_track,
@@ -178,7 +178,11 @@ def _step(bisection: Bisection) -> None:
 
 
 def _narrow(
-    bisection: Bisection, candidate: TorchBuild, base: Part, here: Part | None, new: Part
+    bisection: Bisection,
+    candidate: TorchBuild,
+    base: CaseSamples,
+    here: CaseSamples | None,
+    new: CaseSamples,
 ) -> None:
     """Note what the candidate is like, move an end to it, and go on with what is left."""
     decision = decide(base, here, new) if here else None
@@ -209,7 +213,7 @@ def _narrow(
         _conclude(bisection, base, new)
 
 
-def _conclude(bisection: Bisection, base: Part, new: Part) -> None:
+def _conclude(bisection: Bisection, base: CaseSamples, new: CaseSamples) -> None:
     skipped = [
         step["build"]
         for step in bisection.steps
@@ -229,12 +233,12 @@ def _lies_inside(bisection: Bisection, label: str) -> bool:
     return version_order(bisection.low.version) < version < version_order(bisection.high.version)
 
 
-def _change(base: Part, new: Part, bisection: Bisection) -> str:
+def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:
     [effect] = judge_all([(base, new)], METRICS[bisection.metric])
     return effect.change.text
 
 
-def _missing(bisection: Bisection, base: Part | None) -> str:
+def _missing(bisection: Bisection, base: CaseSamples | None) -> str:
     return str(bisection.base if base is None else bisection.new)
 
 
@@ -247,9 +251,9 @@ def _rounds(bisection: Bisection, candidate: TorchBuild) -> int:
     return int(bisection.runs.filter(build=candidate).count())
 
 
-def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, Part | None]:
+def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, CaseSamples | None]:
     """What each build measured for this search; None where it brought nothing."""
-    source = Source(
+    source = SideSource(
         bisection.machine_id,
         benchmark=bisection.benchmark_id,
         config=bisection.config_id,
@@ -260,7 +264,7 @@ def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, Part 
     return {build: _part(side.get(key), bisection.metric) for build, side in sides.items()}
 
 
-def _part(measured: Measured | None, metric: str) -> Part | None:
+def _part(measured: CaseMeasurements | None, metric: str) -> CaseSamples | None:
     """How often it passed and failed, where that is what is searched; else its values."""
     if measured is None:
         return None
@@ -268,7 +272,9 @@ def _part(measured: Measured | None, metric: str) -> Part | None:
     if metric == PASSED:
         passes, failures = sum(part.n for part in parts), sum(measured.failures.values())
         share = passes / (passes + failures)
-        return Part(1, (), None, passes + failures, float(not failures), float(bool(passes)), share)
+        return CaseSamples(
+            1, (), None, passes + failures, float(not failures), float(bool(passes)), share
+        )
     return pooled(parts) if parts else None
 
 

@@ -24,7 +24,7 @@ from dashboard.models import (
     TorchBuild,
     Track,
 )
-from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
@@ -213,7 +213,7 @@ def measure_in_turn(
         )
         for place, (case, side) in enumerate(order)
     ]
-    Job.objects.bulk_create(line_up(jobs), batch_size=500)
+    Job.objects.bulk_create(assign_queue_order(jobs), batch_size=500)
     transaction.on_commit(dispatch)
 
 

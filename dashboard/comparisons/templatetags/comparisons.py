@@ -8,10 +8,10 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.comparisons.core.matching import Row
+from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.metric_effects import Effect
 from dashboard.comparisons.core.ratios import Ratio
-from dashboard.comparisons.core.upgrade_answer import Summary
+from dashboard.comparisons.core.upgrade_answer import MetricSummary
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import quantity
@@ -24,7 +24,7 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 
 
 @register.simple_tag
-def whisker(of: Effect | Summary | None, reach: float) -> SafeString | str:
+def whisker(of: Effect | MetricSummary | None, reach: float) -> SafeString | str:
     """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
     beside it says it.
     """
@@ -46,7 +46,7 @@ def whisker(of: Effect | Summary | None, reach: float) -> SafeString | str:
 
 
 @register.simple_tag
-def effect(of: Effect | Summary | None) -> SafeString | str:
+def effect(of: Effect | MetricSummary | None) -> SafeString | str:
     """A change with its interval and a sign for its verdict: the second cue beside colour."""
     if of is None or of.change is None:
         return "–"
@@ -81,14 +81,14 @@ def bare(of: Effect | None) -> str:
 
 
 @register.simple_tag
-def processes(row: Row) -> str:
+def processes(row: ComparisonRow) -> str:
     """How many processes measured each side."""
     base, new = row.effect.base.n, row.effect.new.n
     return f"{base} and {new}" if base != new else f"{base} each"
 
 
 @register.simple_tag(takes_context=True)
-def side_value(context: template.Context, row: Row, side: str) -> str:
+def side_value(context: template.Context, row: ComparisonRow, side: str) -> str:
     """One side's value in the table's metric."""
     return quantity(context["table"].metric, row.effect.levels[side == "new"])
 

@@ -92,7 +92,7 @@ class MadeCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class HistorySummary:
     """What was written."""
 
     series: int
@@ -102,7 +102,7 @@ class Summary:
 
 def generate_history(
     *, series: int, points: int, seed: int, now: datetime, progress: Progress
-) -> Summary:
+) -> HistorySummary:
     """Write at least ``series`` series of ``points`` data each, one point a night until ``now``.
 
     1. machine, track, builds, configs and benchmarks; 2. a run for each night; 3. for a few cases
@@ -123,7 +123,7 @@ def generate_history(
             series=[series.pk for case in cases for series in case.series.values()],
             since=nights[0].at.date(),
         )
-    return Summary(len(cases) * len(METRICS), len(cases) * points, data)
+    return HistorySummary(len(cases) * len(METRICS), len(cases) * points, data)
 
 
 def remove_history() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import VERSION, ChangePoint, Point, Settings, find_change_points
 from dashboard.language.metrics import METRICS
 from dashboard.models import (
@@ -37,8 +37,8 @@ from dashboard.models import (
     Status,
     TorchBuild,
 )
-from dashboard.results.selectors.trend import Known
-from dashboard.ui.charts import Line
+from dashboard.results.selectors.trend import TrendSeries
+from dashboard.ui.charts import ChartLine
 
 JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
 MOST_SERIES = 600  # a larger history is for speed, not for more alerts
@@ -82,7 +82,7 @@ class Found:
     """A change of one series, and what is needed to tell it."""
 
     series: Series
-    line: Line
+    line: ChartLine
     change: ChangePoint
 
     @property
@@ -138,7 +138,7 @@ def _judged(machine: str) -> list[Found]:
     for series in chosen.select_related("benchmark", "config", "machine", "track").order_by("pk")[
         :MOST_SERIES
     ]:
-        for line in Known([series]).lines([series]):
+        for line in TrendSeries([series]).lines([series]):
             good = np.flatnonzero(~np.isnan(line.value))
             changes = find_change_points(
                 [_point(line, int(index)) for index in good], _settings(series.metric)
@@ -154,7 +154,7 @@ def _settings(metric: str) -> Settings:
     return Settings(METRICS[metric].threshold_percent, "continuous")
 
 
-def _point(line: Line, index: int) -> Point:
+def _point(line: ChartLine, index: int) -> Point:
     low, high = (
         None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index])
     )

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import PlanError, Selection
 from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.catalog.services.builds import ensure_build
-from dashboard.comparisons.core.upgrade_answer import READ, Report, report
+from dashboard.comparisons.core.upgrade_answer import READ, UpgradeReport, report
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import REPEATS, expected_s, start_comparison
 from dashboard.language.wording import duration, plural
@@ -101,7 +101,7 @@ class Command(BaseCommand):
                 f"{sentence}"
             )
 
-    def answer(self, found: Report) -> None:
+    def answer(self, found: UpgradeReport) -> None:
         self.stdout.write(f"\n{found.overall.answer.word}. {found.overall.answer.sentence}")
         for group in found.models:
             self.stdout.write(f"  {group.name}: {group.answer.word}. {group.answer.sentence}")

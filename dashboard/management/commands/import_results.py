@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from dashboard.language.wording import plural
 from dashboard.results.formats import OURS, Hints, named
-from dashboard.results.services.import_files import Unreadable, sources_in
-from dashboard.results.services.imports import Report, import_results
+from dashboard.results.services.import_files import UnreadableFile, sources_in
+from dashboard.results.services.imports import ImportReport, import_results
 
 
 class Command(BaseCommand):
@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 ),
                 **{key: options[key] for key in ("machine", "track", "label", "dry_run")},
             )
-        except Unreadable as error:
+        except UnreadableFile as error:
             raise CommandError(str(error)) from None
         for line in in_words(report):
             self.stdout.write(line)
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             raise CommandError("Nothing could be taken in: the reasons are above.")
 
 
-def in_words(report: Report) -> Iterator[str]:
+def in_words(report: ImportReport) -> Iterator[str]:
     """What was understood of other tools' files."""
     for name, count in sorted(report.understood.items()):
         if name != OURS:

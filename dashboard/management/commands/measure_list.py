@@ -14,7 +14,7 @@ from dashboard.catalog.core.plan import PlanError
 from dashboard.language.wording import plural
 from dashboard.models import Job, Machine, Run, Track
 from dashboard.results.selectors.result_files import result_file
-from dashboard.runs.core.job_lists import Line, parse
+from dashboard.runs.core.job_lists import ListedJob, parse
 from dashboard.runs.services.lists import trigger_list
 from dashboard.runs.services.run_state import ACTIVE
 from dashboard.runs.services.runs import cancel_run
@@ -71,7 +71,7 @@ class Command(BaseCommand):
         if written < len(lines):
             raise CommandError("The others are told above; the same command measures them again.")
 
-    def follow(self, waiting: list[tuple[Line, Job]], out: Path, deadline: float) -> int:
+    def follow(self, waiting: list[tuple[ListedJob, Job]], out: Path, deadline: float) -> int:
         """Write what ends until all has ended or the time is over; how many results there were."""
         written = 0
         while waiting:
@@ -85,7 +85,7 @@ class Command(BaseCommand):
             waiting = [(line, job) for line, job in waiting if job.pk in active]
         return written
 
-    def keep(self, line: Line, job: Job, out: Path) -> bool:
+    def keep(self, line: ListedJob, job: Job, out: Path) -> bool:
         """Write the result file of a job that ended, or tell why it has none; whether there was
         one.
         """
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         return True
 
 
-def read(path: Path) -> list[Line]:
+def read(path: Path) -> list[ListedJob]:
     """Raises PlanError naming the line, CommandError naming the file."""
     try:
         return parse(path.read_text())
@@ -108,7 +108,7 @@ def read(path: Path) -> list[Line]:
         raise CommandError(f"The list {path} cannot be read: {error.strerror}.") from None
 
 
-def path_of(line: Line, out: Path) -> Path:
+def path_of(line: ListedJob, out: Path) -> Path:
     return out / f"{line.name}.json"
 
 

@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError
+from dashboard.demo.services.history_replay import play_history
 from dashboard.demo.services.local_setup import ensure_admin
-from dashboard.demo.services.playing import play_history
 from dashboard.language.contracts import Refused
 from dashboard.management.commands.setup_local import read_json
 from dashboard.results.services.import_files import sources_in

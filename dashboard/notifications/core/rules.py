@@ -15,7 +15,7 @@ _SEVERITIES = ("low", "medium", "high")
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class EventFacts:
     """An event and its group as rules see them.
 
     state: after the event. was_confirmed: the group has been confirmed before, or is with this
@@ -38,7 +38,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RuleSelection:
     """What a rule wants. Empty collections want all; empty states want USUAL_STATES."""
 
     families: Collection[str] = ()
@@ -52,7 +52,7 @@ class Wanted:
     improvements: bool = False
 
 
-def wants(wanted: Wanted, facts: Facts) -> bool:
+def wants(wanted: RuleSelection, facts: EventFacts) -> bool:
     """Whether the rule wants to be told.
 
     What never was confirmed recovers unheard, unless the rule asks for suspicions, too: it was told
@@ -71,7 +71,7 @@ def wants(wanted: Wanted, facts: Facts) -> bool:
     return _fits(wanted, facts)
 
 
-def _fits(wanted: Wanted, facts: Facts) -> bool:
+def _fits(wanted: RuleSelection, facts: EventFacts) -> bool:
     """Each choice that was made is met by one of the group's series at least."""
     return (
         _meets(wanted.families, facts.families)

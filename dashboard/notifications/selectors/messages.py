@@ -6,10 +6,10 @@ from datetime import datetime
 from django.conf import settings
 
 from dashboard.alerts.selectors import alert_data, alert_page, alerts
-from dashboard.alerts.selectors.alerts import Told
+from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Cause, Rule
-from dashboard.notifications.core.rules import Facts, Wanted
-from dashboard.notifications.transports.compose import Change, Entry
+from dashboard.notifications.core.rules import EventFacts, RuleSelection
+from dashboard.notifications.transports.compose import Entry, SeriesLine
 from dashboard.notifications.transports.picture import change_png
 
 _CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)
@@ -53,9 +53,9 @@ def _cause(group: AlertGroup) -> str:
     return f"{str(group.get_cause_display()).capitalize()}."
 
 
-def _change(row: Told) -> Change:
+def _change(row: AlertSummary) -> SeriesLine:
     alert, series = row.alert, row.alert.series
-    return Change(
+    return SeriesLine(
         series.benchmark.name,
         series.config.name,
         series.metric,
@@ -79,7 +79,7 @@ def picture_of(group: AlertGroup) -> bytes | None:
     return None
 
 
-def facts_of(event: AlertEvent) -> Facts:
+def facts_of(event: AlertEvent) -> EventFacts:
     """The event as rules see it. Two queries."""
     group, rows = event.group, alerts.alerts_of([event.group_id])
     sizes = [
@@ -87,7 +87,7 @@ def facts_of(event: AlertEvent) -> Facts:
         for row in rows
         if row.alert.unit == "percent" and row.alert.effect is not None
     ]
-    return Facts(
+    return EventFacts(
         action=event.action,
         state=event.state,
         was_confirmed=group.events.filter(state__in=_CONFIRMED, pk__lte=event.pk).exists(),
@@ -102,9 +102,9 @@ def facts_of(event: AlertEvent) -> Facts:
     )
 
 
-def wanted_of(rule: Rule) -> Wanted:
+def wanted_of(rule: Rule) -> RuleSelection:
     """The rule as plain values. Two queries, none where machines and tracks were prefetched."""
-    return Wanted(
+    return RuleSelection(
         families=rule.families,
         models=rule.model_names,
         metrics=rule.metric_keys,

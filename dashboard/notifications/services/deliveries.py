@@ -1,6 +1,6 @@
 """Who is told what: events meet rules, deliveries are claimed and sent, digests fall due.
 
-1. `consider`: each event is asked for once; what a rule wants becomes a Delivery for each of its
+1. `enqueue_deliveries`: each event is asked for once; what a rule wants becomes a Delivery for each of its
    channels.
 2. `make_digests`: a digest that is due becomes one Delivery for each channel of its rule.
 3. `send`: the message is made, the delivery claimed by one conditional UPDATE, and only then the
@@ -38,7 +38,7 @@ Transport = Callable[[Address, Message, str], str]
 logger = structlog.get_logger(__name__)
 
 
-def consider(*, now: datetime) -> int:
+def enqueue_deliveries(*, now: datetime) -> int:
     """Ask the rules for the events that came since; how many deliveries were made."""
     with transaction.atomic():
         waiting = AlertEvent.objects.select_for_update(skip_locked=True, of=("self",)).filter(

@@ -10,7 +10,7 @@ from dashboard.notifications.transports.message import Address, Message
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Transport:
     """One way out.
 
     prefix: how its URLs begin. send: (address, message, delivery) -> the channel's answer; raises
@@ -26,8 +26,8 @@ class Way:
 
 
 WAYS = (
-    Way(webhook.PREFIX, webhook.send, webhook.target_of, webhook.masked),
-    Way("", services.send, services.service_of, services.masked),
+    Transport(webhook.PREFIX, webhook.send, webhook.target_of, webhook.masked),
+    Transport("", services.send, services.service_of, services.masked),
 )
 
 
@@ -48,5 +48,5 @@ def masked(url: str) -> str:
     return _way(url).masked(url)
 
 
-def _way(url: str) -> Way:
+def _way(url: str) -> Transport:
     return next(way for way in WAYS if url.startswith(way.prefix))

@@ -16,7 +16,7 @@ _MOST_SUBJECT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SeriesLine:
     """One series that changed. text: a sentence; the other fields as in notify/webhook.v1.json."""
 
     benchmark: str
@@ -52,7 +52,7 @@ class Entry:
     new: str | None
     commits: str
     reproduce: str
-    series: Sequence[Change]
+    series: Sequence[SeriesLine]
     why: str = ""
 
     @property

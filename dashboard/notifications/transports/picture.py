@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from dashboard.alerts.core.alert_charts import Step, level_before
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 
 WIDTH, HEIGHT = 1200, 460
@@ -41,7 +41,7 @@ class Scale:
         )
 
 
-def change_png(line: Line, step: Step, title: str, unit: str) -> bytes:
+def change_png(line: ChartLine, step: Step, title: str, unit: str) -> bytes:
     """The points of a series, the levels before and after its change, and the interval of the new
     one.
     """
@@ -68,7 +68,7 @@ class Levels:
     high: float
 
 
-def levels_of(line: Line, step: Step) -> Levels | None:
+def levels_of(line: ChartLine, step: Step) -> Levels | None:
     before = level_before(line, step)
     if before is None or step.effect is None:
         return None
@@ -80,7 +80,7 @@ def levels_of(line: Line, step: Step) -> Levels | None:
     return Levels(before, after, low, high)
 
 
-def scale_of(line: Line, levels: Levels | None) -> Scale:
+def scale_of(line: ChartLine, levels: Levels | None) -> Scale:
     """All points and levels with a little room; never of no width."""
     shown: Floats = line.value[~np.isnan(line.value)]
     if levels:
@@ -137,7 +137,7 @@ def _dashed(draw: ImageDraw.ImageDraw, x: float) -> None:
         draw.line([(x, y), (x, y + 8)], SOFT, 2)
 
 
-def _points(draw: ImageDraw.ImageDraw, scale: Scale, line: Line, at_ms: int) -> None:
+def _points(draw: ImageDraw.ImageDraw, scale: Scale, line: ChartLine, at_ms: int) -> None:
     """Circles before the change, diamonds from it on: not by colour alone."""
     good = ~np.isnan(line.value)  # what failed has no value
     for at, value in zip(line.at_ms[good].tolist(), line.value[good].tolist(), strict=True):

@@ -12,7 +12,7 @@ from datetime import date
 from functools import cached_property
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import Change, Tone, change, quiet
+from dashboard.language.wording import Tone, ValueChange, change, quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Day:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FamilyFigure:
     """One metric of one family and mode.
 
     level: mean over ``cases`` of ln(value), of `passed` of the value itself; None: no case has one.
@@ -52,12 +52,12 @@ class Figure:
         return None if self.level is None else self._plain(self.level)
 
     @property
-    def since_build(self) -> Change | None:
+    def since_build(self) -> ValueChange | None:
         """What moved with the newest build; None where nothing was measured before it."""
         return self._change(day for day in self.days if day.build == self.build)
 
     @property
-    def since_month(self) -> Change | None:
+    def since_month(self) -> ValueChange | None:
         """What moved within the days; None where no case was measured twice."""
         return self._change(self.days)
 
@@ -81,7 +81,7 @@ class Figure:
         new = sum(day.count - day.linked for day in days)
         return math.fsum(day.moved for day in days) / max(self.cases - new, 1)
 
-    def _change(self, days: Iterable[Day]) -> Change | None:
+    def _change(self, days: Iterable[Day]) -> ValueChange | None:
         found = list(days)
         if self.value is None or self.level is None or not any(day.linked for day in found):
             return None
@@ -91,12 +91,14 @@ class Figure:
         return quiet(change(self.metric, before, self.value), self.metric)
 
 
-def _points(points: float) -> Change:
+def _points(points: float) -> ValueChange:
     """A change of a share, in percentage points; without a tone where it is less than one."""
     if abs(points) < 0.05:
-        return Change("unchanged", "none", None)
+        return ValueChange("unchanged", "none", None)
     tone: Tone = "none" if abs(points) < 1 else "good" if points > 0 else "bad"
-    return Change(f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}", tone, None)
+    return ValueChange(
+        f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}", tone, None
+    )
 
 
 def newest_build(days: Iterable[Day]) -> int | None:

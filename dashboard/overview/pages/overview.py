@@ -19,7 +19,7 @@ from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
 from dashboard.results.selectors import rollup
 from dashboard.runs.selectors import runs
-from dashboard.ui.locations import Place
+from dashboard.ui.locations import SeriesLocation
 from dashboard.ui.pages import parameters
 
 _OLD = timedelta(hours=36)  # a nightly schedule has missed a night
@@ -29,7 +29,7 @@ def show(request: HttpRequest) -> HttpResponse:
     if view := _default_view(request):
         return redirect(view)
     now = timezone.now()
-    known = rollup.places()
+    known = rollup.series_locations()
     place = parameters.place(request, known)
     workers, schedules, alerts = (
         overview.fleet(now),
@@ -67,7 +67,7 @@ def active(request: HttpRequest) -> HttpResponse:
     return render(request, "overview/_active_runs.html", {"active": runs.active()})
 
 
-def _measured(request: HttpRequest, place: Place) -> dict[str, Any]:
+def _measured(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
     configs = families.configs()
     config = parameters.one_of(request, "config", configs)
     return {
@@ -90,7 +90,7 @@ class Attention:
 
 def _attention(
     now: datetime,
-    place: Place | None,
+    place: SeriesLocation | None,
     alerts: OpenAlerts,
     workers: Sequence[WorkerLine],
     schedules: Sequence[ScheduleLine],

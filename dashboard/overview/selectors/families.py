@@ -10,9 +10,9 @@ from django.db import connection
 
 from dashboard.language.metrics import EAGER, METRICS, SUMMARY
 from dashboard.models import Config
-from dashboard.overview.core.summary import Day, Figure, newest_build
+from dashboard.overview.core.summary import Day, FamilyFigure, newest_build
 from dashboard.results.selectors.rollup import SHOWN
-from dashboard.ui.locations import Place
+from dashboard.ui.locations import SeriesLocation
 
 DAYS = 30
 # Eager is the control: it counts where cases pass, and in nothing that compares with it. NULL:
@@ -55,7 +55,7 @@ class FamilyRow:
 
     family: str
     mode: str
-    figures: list[Figure | None]
+    figures: list[FamilyFigure | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Families:
     has_builds: bool
 
 
-def read(place: Place, config: str = "") -> Families:
+def read(place: SeriesLocation, config: str = "") -> Families:
     """The families of the place: over every compiled config, or over ``config`` alone. One
     query.
     """
@@ -110,7 +110,9 @@ def _row(
     for metric in SUMMARY:
         cases, level = known.get(metric, (0, None))
         figures.append(
-            Figure(METRICS[metric], level, cases, days[*key, metric], build) if cases else None
+            FamilyFigure(METRICS[metric], level, cases, days[*key, metric], build)
+            if cases
+            else None
         )
     return FamilyRow(*key, figures)
 

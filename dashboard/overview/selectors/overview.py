@@ -13,18 +13,18 @@ from django.db.models.functions import Coalesce
 
 from dashboard.alerts.selectors import alerts
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import Change, change
+from dashboard.language.wording import ValueChange, change
 from dashboard.models import AlertGroup, Job, JobState, Machine, Run, Schedule
 from dashboard.results.selectors.rollup import (
     CASE_COLUMNS,
     CASE_TABLES,
     SHOWN,
-    Case,
+    CaseRollup,
     Newest,
-    cases_of,
+    case_rollups_of,
 )
 from dashboard.runs.selectors.runs import ALIVE, WAITING
-from dashboard.ui.locations import Place
+from dashboard.ui.locations import SeriesLocation
 
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
 LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
@@ -57,10 +57,10 @@ class Mover:
     metric's threshold.
     """
 
-    case: Case
+    case: CaseRollup
     metric: Metric
     newest: Newest
-    change: Change
+    change: ValueChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Notable:
     """
 
     movers: list[Mover]
-    failed: list[Case]
+    failed: list[CaseRollup]
 
     @property
     def worse(self) -> int:
@@ -81,7 +81,7 @@ class Notable:
         return len(self.movers) - self.worse
 
 
-def notable(place: Place) -> Notable:
+def notable(place: SeriesLocation) -> Notable:
     """What moved and what fails at the place. One query."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -93,17 +93,17 @@ def notable(place: Place) -> Notable:
                 "thresholds": [METRICS[metric].threshold_percent for metric in MOVING_METRICS],
             },
         )
-        found = cases_of(cursor.fetchall())
+        found = case_rollups_of(cursor.fetchall())
     failed = [case for case in found if case.failed]
     return Notable(movers([case for case in found if not case.failed]), sorted(failed, key=_age))
 
 
-def _age(case: Case) -> float:
+def _age(case: CaseRollup) -> float:
     """Sorts what was measured last first."""
     return -(case.latest.at_s or 0) if case.latest else 0.0
 
 
-def movers(found: Sequence[Case]) -> list[Mover]:
+def movers(found: Sequence[CaseRollup]) -> list[Mover]:
     """What changed since the previous point: first what got worse, the largest change first."""
     moved = [
         mover
@@ -116,7 +116,7 @@ def movers(found: Sequence[Case]) -> list[Mover]:
     )
 
 
-def _mover(case: Case, metric: Metric) -> Mover | None:
+def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
     newest = case.newest.get(metric.key)
     if newest is None or not newest.previous or newest.value is None:
         return None

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard.language import wording
-from dashboard.overview.core.summary import Figure, span
+from dashboard.overview.core.summary import FamilyFigure, span
 
 register = template.Library()
 
@@ -17,7 +17,7 @@ _WIDTH, _HEIGHT, _EDGE = 100, 24, 3
 
 
 @register.simple_tag
-def figure_value(figure: Figure) -> str:
+def figure_value(figure: FamilyFigure) -> str:
     """The value with its unit: "1.31×", "98.4 %"."""
     if figure.is_share and figure.value is not None:
         return f"{100 * figure.value:.3g} %"
@@ -25,7 +25,7 @@ def figure_value(figure: Figure) -> str:
 
 
 @register.simple_tag
-def spark(figure: Figure) -> SafeString | str:
+def spark(figure: FamilyFigure) -> SafeString | str:
     """The month as a small line; what it shows is told in words as well. Empty without two
     points.
     """

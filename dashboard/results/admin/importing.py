@@ -25,8 +25,8 @@ from unfold.widgets import (
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
 from dashboard.results.formats import Hints, named
-from dashboard.results.services.import_files import Unreadable, sources_in
-from dashboard.results.services.imports import Report, import_results
+from dashboard.results.services.import_files import UnreadableFile, sources_in
+from dashboard.results.services.imports import ImportReport, import_results
 
 _MOST_TOLD = 10  # refusals that are told one by one
 
@@ -98,7 +98,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
         try:
             tell(request, take_in(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
             return redirect("admin:dashboard_run_changelist")
-        except Unreadable as problem:
+        except UnreadableFile as problem:
             form.add_error("file", str(problem))
     context = {
         **admin.site.each_context(request),
@@ -109,7 +109,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/import_results.html", context)
 
 
-def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> Report:
+def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> ImportReport:
     """The results of an upload, under its own name: what it is, its ending tells. Raises
     Unreadable.
     """
@@ -125,7 +125,7 @@ def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any)
         )
 
 
-def tell(request: HttpRequest, report: Report, *, dry_run: bool) -> None:
+def tell(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
     verb = "would be added" if dry_run else "added"
     refused = len(report.refused)
     messages.success(

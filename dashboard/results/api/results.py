@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
 from dashboard.results.formats import Hints, named
-from dashboard.results.services.imports import Source, import_results
+from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
 
 router = Router(tags=["results"])
@@ -75,7 +75,7 @@ def post(request: HttpRequest, where: Query[Where]) -> dict[str, Any]:
         metrics=dict(named(text) for text in where.metric),
     )
     how = where.model_dump(include={"machine", "track", "label", "dry_run"})
-    found = import_results(sources=[Source(where.file or "body", body)], hints=hints, **how)
+    found = import_results(sources=[ImportSource(where.file or "body", body)], hints=hints, **how)
     if found.refused and not found.added and not found.known:
         told = "; ".join(f"{source}: {reason}" for source, reason in found.refused[:5])
         raise HttpError(422, f"Nothing could be taken in. {told}")

@@ -30,7 +30,7 @@ _NOISE = (
 )
 
 
-class Unreadable(ValueError):
+class UnreadableArchive(ValueError):
     """The archive cannot be read; the text says why."""
 
 
@@ -64,14 +64,14 @@ def written(archive: bytes) -> dict[str, str]:
             for entry in files:
                 room -= entry.size + tarfile.BLOCKSIZE  # so that many empty files end, too
                 if room < 0:
-                    raise Unreadable(
+                    raise UnreadableArchive(
                         f"The generated code is larger than {MOST_BYTES // 2**20} MiB."
                     )
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
                     texts[entry.name] = body.read().decode(errors="replace")
     except (tarfile.TarError, lzma.LZMAError, EOFError, OSError) as error:
-        raise Unreadable(f"The archive of generated code cannot be read: {error}") from None
+        raise UnreadableArchive(f"The archive of generated code cannot be read: {error}") from None
     return texts
 
 

@@ -16,7 +16,7 @@ from dashboard.language.exports import harmless
 PARQUET_ROWS = 20_000  # in one row group
 
 
-class Row(NamedTuple):
+class DataRow(NamedTuple):
     """One datum. value is None where the case failed; low and high: its 95 % interval; samples: how
     many made it.
     """
@@ -45,11 +45,11 @@ class Row(NamedTuple):
     job: str
 
 
-def csv_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+def csv_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
     """A header and a line for each datum; no cell is taken for a formula by a spreadsheet."""
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(Row._fields)
+    writer.writerow(DataRow._fields)
     for row in rows:
         if file.tell() > 1 << 16:
             yield _taken(file)
@@ -57,7 +57,7 @@ def csv_lines(rows: Iterable[Row]) -> Iterator[bytes]:
     yield _taken(file)
 
 
-def json_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+def json_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
     """One object a line; units and directions are those of the metric
     (docs/reference-metrics.md).
     """
@@ -65,7 +65,7 @@ def json_lines(rows: Iterable[Row]) -> Iterator[bytes]:
         yield orjson.dumps(row._asdict(), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
 
 
-def v3_lines(rows: Iterable[Row]) -> Iterator[bytes]:
+def v3_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
     """PyTorch's benchmark records, version 3, one a line; a case that failed is its record of
     accuracy.
     """
@@ -74,7 +74,7 @@ def v3_lines(rows: Iterable[Row]) -> Iterator[bytes]:
             yield orjson.dumps(v3_record(row), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def v3_record(row: Row) -> dict[str, Any]:
+def v3_record(row: DataRow) -> dict[str, Any]:
     """The record of one datum. Metrics keep our keys, whose suffix is their unit."""
     gpu = not row.machine.startswith("cpu")
     metric: dict[str, Any] = {"name": row.metric, "benchmark_values": [row.value]}
@@ -118,7 +118,7 @@ def v3_record(row: Row) -> dict[str, Any]:
     }
 
 
-def parquet(rows: Iterable[Row], path: str) -> None:
+def parquet(rows: Iterable[DataRow], path: str) -> None:
     """Write a Parquet file, one row group at a time. Raises ImportError where pyarrow is not
     installed.
     """
@@ -133,7 +133,7 @@ def parquet(rows: Iterable[Row], path: str) -> None:
     of = {"at": datetime, "batch_size": int, "benchmark_version": int, "samples": int}
     of |= dict.fromkeys(("value", "low", "high"), float)
     schema = pyarrow.schema(
-        [(name, kinds.get(of.get(name, str), pyarrow.string())) for name in Row._fields]
+        [(name, kinds.get(of.get(name, str), pyarrow.string())) for name in DataRow._fields]
     )
     remaining = iter(rows)
     with ParquetWriter(path, schema, compression="zstd") as file:

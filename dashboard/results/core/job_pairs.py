@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dashboard.language.metrics import METRICS, Metric
-from dashboard.language.wording import Change, change, quantity
+from dashboard.language.wording import ValueChange, change, quantity
 
 Document = Mapping[str, Any]
 
@@ -19,7 +19,7 @@ class Pair:
     metric: Metric
     first: str
     second: str
-    change: Change | None
+    change: ValueChange | None
 
 
 def pairs(first: Document, second: Document) -> list[Pair]:
@@ -43,8 +43,8 @@ def _text(metric: Metric, entry: Mapping[str, Any]) -> str:
 
 
 def _toned(
-    told: Change | None, metric: Metric, first: Mapping[str, Any], second: Mapping[str, Any]
-) -> Change | None:
+    told: ValueChange | None, metric: Metric, first: Mapping[str, Any], second: Mapping[str, Any]
+) -> ValueChange | None:
     """A change that the threshold or both intervals explain is neither good nor bad."""
     if told is None or told.percent is None:
         return told

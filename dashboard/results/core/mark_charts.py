@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.ui.charts import Figure, Line, apart
+from dashboard.ui.charts import ChartLine, Figure, apart
 
 _MOST_LABELS = 12
 _LABEL_LENGTH = 24
@@ -31,12 +31,12 @@ class At:
 class Marked:
     """A line with what was said about it. invalid: job -> reason."""
 
-    line: Line
+    line: ChartLine
     alerts: Sequence[At] = ()
     invalid: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def valid(self) -> Line:
+    def valid(self) -> ChartLine:
         """The line with gaps where its points are invalid."""
         if not self.invalid:
             return self.line
@@ -122,7 +122,7 @@ def _alerts(marked: Marked) -> list[dict[str, Any]]:
     ]
 
 
-def _value_at(line: Line, at_ms: int) -> float | None:
+def _value_at(line: ChartLine, at_ms: int) -> float | None:
     """The value of the point at a moment, or of the next one that has one."""
     later = np.flatnonzero((line.at_ms >= at_ms) & ~np.isnan(line.value))
     return float(line.value[later[0]]) if len(later) else None
@@ -153,7 +153,7 @@ def _invalid(marked: Marked) -> list[dict[str, Any]]:
     ]
 
 
-def _trace(of: Line, name: str, x: Any, y: Any, **look: Any) -> dict[str, Any]:
+def _trace(of: ChartLine, name: str, x: Any, y: Any, **look: Any) -> dict[str, Any]:
     fixed = {
         "type": "scatter",
         "showlegend": False,

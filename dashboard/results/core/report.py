@@ -77,7 +77,7 @@ _DRIFTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MetricRow:
     """One metric of a job: as text with its 95 % interval, from n samples (0: not said)."""
 
     metric: Metric
@@ -89,7 +89,7 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class Group:
     title: str
-    rows: list[Measured]
+    rows: list[MetricRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ def measured(document: Document) -> list[Group]:
     return [group for group in groups if group.rows]
 
 
-def _measured(key: str, entry: Mapping[str, Any]) -> Measured:
+def _measured(key: str, entry: Mapping[str, Any]) -> MetricRow:
     metric, low, high = metric_of(key), entry.get("low"), entry.get("high")
-    return Measured(
+    return MetricRow(
         metric,
         quantity(metric, entry["value"], low, high),
         interval(metric, low, high),

@@ -15,7 +15,7 @@ import jsonschema_rs
 import numpy as np
 import orjson
 
-from dashboard.language.contracts import Refused, TooLarge, check, read_schema
+from dashboard.language.contracts import Refused, TooLarge, check_schema, read_schema
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
@@ -55,7 +55,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ArmSamples:
     """Raw samples of one arm, each array of shape (samples,).
 
     values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of
@@ -88,7 +88,7 @@ class ResultDocument:
     benchmark: Mapping[str, Any]
     environment: Mapping[str, Any]
     metrics: Mapping[str, Measurement]
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmSamples, ...]
     document: Mapping[str, Any]
 
     @property
@@ -101,7 +101,7 @@ class ResultDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProcessOutcome:
     """How the suite's process ended, as the worker saw it from outside."""
 
     status: str
@@ -115,7 +115,7 @@ class Delivery:
     """What a worker posts for one attempt of one job."""
 
     attempt: int
-    outcome: Outcome
+    outcome: ProcessOutcome
     result: ResultDocument | None
 
 
@@ -153,22 +153,24 @@ def parse_json(body: bytes) -> Any:
 def parse_delivery(body: bytes) -> Delivery:
     """Check and read an unpacked delivery. Raises Refused."""
     delivery = parse_json(body)
-    check(delivery, _delivery_validator(), "delivery")
+    check_schema(delivery, _delivery_validator(), "delivery")
     outcome = delivery["outcome"]
     status, result = outcome["status"], delivery["result"]
     if status == "pass" and result is None:
         raise Refused("outcome.status is pass, and there is no result")
     return Delivery(
         attempt=delivery["attempt"],
-        outcome=Outcome(status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome),
+        outcome=ProcessOutcome(
+            status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome
+        ),
         result=None if result is None else parse_result(result),
     )
 
 
 def parse_result(document: Any) -> ResultDocument:
     """Check and read a decoded result.v1. Raises Refused."""
-    check(document, _result_validator(), "result")
-    check(document["job"], _job_identity_validator(), "result.job")
+    check_schema(document, _result_validator(), "result")
+    check_schema(document["job"], _job_identity_validator(), "result.job")
     stored = {key: value for key, value in document.items() if key != "samples"}
     check_depth(stored)
     return ResultDocument(
@@ -217,7 +219,7 @@ def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
     return Measurement(value, low, high, int(metric.get("n", 0)))
 
 
-def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
+def _arm(name: str, arm: Mapping[str, Any]) -> ArmSamples:
     for key in ("cpu_ms", "order"):
         if key in arm and len(arm[key]) != len(arm["values"]):
             raise Refused(
@@ -229,7 +231,7 @@ def _arm(name: str, arm: Mapping[str, Any]) -> Arm:
         for key, kind in (("values", FLOATS), ("cpu_ms", FLOATS), ("order", INTEGERS))
     )
     assert values is not None  # required by the schema
-    return Arm(name, arm["unit"], int(arm.get("inner", 1)), values, cpu_ms, order)
+    return ArmSamples(name, arm["unit"], int(arm.get("inner", 1)), values, cpu_ms, order)
 
 
 def _array(numbers: Sequence[float], kind: str, path: str) -> Array:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.ui.charts import DASHES, SLOTS, Figure, Line
+from dashboard.ui.charts import DASHES, SLOTS, ChartLine, Figure
 from dashboard.ui.downsampling import Floats, downsample
 
 _MOST_SAMPLES = 40  # of one job in a trend
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ChartArm:
     """Raw samples of one arm of one job: milliseconds per step, in the order taken.
 
     position: the config's place in the registry, as for Line. order: each sample's place in the
@@ -31,7 +31,7 @@ class Arm:
     single: bool = False
 
 
-def distribution_figure(arms: Sequence[Arm]) -> Figure:
+def distribution_figure(arms: Sequence[ChartArm]) -> Figure:
     """Histograms of the arms over common bins, and each arm's median as a line."""
     filled = [arm for arm in arms if len(arm.values)]
     if not filled:
@@ -97,7 +97,7 @@ def _bin_edges(arms: Sequence[Floats]) -> Floats:
     return np.linspace(low, high, bins + 1)
 
 
-def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
+def over_time_figure(arms: Sequence[ChartArm], most_points: int = 2000) -> Figure:
     """Samples in the order taken: shows warm-up that did not end, two modes, interference."""
     traces = []
     for arm in arms:
@@ -124,7 +124,7 @@ def over_time_figure(arms: Sequence[Arm], most_points: int = 2000) -> Figure:
     return {"data": traces, "layout": layout}
 
 
-def scatter(line: Line, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
+def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
     """The raw samples (ms) of the line's jobs as small points above each other; none where none are
     kept.
 

@@ -33,7 +33,7 @@ SMALLEST = 1e-300  # in place of the variance of a level without noise
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SeriesPoint:
     """One scheduled datum as detection reads it. environment: id of its fingerprint; version: the
     benchmark's.
     """
@@ -61,14 +61,14 @@ def settings_of(metric: Metric) -> Settings:
     return Settings(metric.threshold_percent, kind, metric.least)
 
 
-def number(reading: Reading, settings: Settings) -> float | None:
+def number(reading: SeriesPoint, settings: Settings) -> float | None:
     """The value to judge; None for a datum that has none. A status series reads the word."""
     if settings.kind == "status":
         return status_value(reading.status)
     return reading.value if reading.value is not None and isfinite(reading.value) else None
 
 
-def point(repeats: Sequence[Reading], position: int, settings: Settings) -> Point:
+def point(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
     """One point of the data that belong to it: their median; its interval narrows with their
     number.
     """
@@ -84,12 +84,12 @@ def point(repeats: Sequence[Reading], position: int, settings: Settings) -> Poin
 
 
 def segment(
-    readings: Iterable[Reading], settings: Settings, per_build: bool
-) -> list[list[Reading]]:
+    readings: Iterable[SeriesPoint], settings: Settings, per_build: bool
+) -> list[list[SeriesPoint]]:
     """The data of the newest benchmark version, as the points they make: a list for each point,
     oldest first.
     """
-    points: list[list[Reading]] = []
+    points: list[list[SeriesPoint]] = []
     for reading in readings:
         if number(reading, settings) is None:
             continue
@@ -102,8 +102,8 @@ def segment(
     return points
 
 
-class Follower:
-    """Judges a series one datum at a time. `state()` is JSON, a few kB; `Follower.restored` goes on
+class SeriesDetector:
+    """Judges a series one datum at a time. `state()` is JSON, a few kB; `SeriesDetector.restored` goes on
     from it.
 
     before: the detector without the open point. open: the values of the open point's data.
@@ -113,9 +113,9 @@ class Follower:
         self.settings, self.per_build = settings_of(METRICS[metric]), per_build
         self.before = OnlineDetector(self.settings)
         self.now = self.before
-        self.open: list[Reading] = []
+        self.open: list[SeriesPoint] = []
 
-    def take(self, reading: Reading) -> Verdict | None:
+    def take(self, reading: SeriesPoint) -> Verdict | None:
         """Judge one more datum; None where it has nothing to judge."""
         if number(reading, self.settings) is None:
             return None
@@ -139,7 +139,7 @@ class Follower:
         return {"now": self.now.state(), "before": self.before.state(), "open": kept}
 
     @classmethod
-    def restored(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "Follower":
+    def restored(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "SeriesDetector":
         """The follower that `state` came from. Raises ValueError: another version of the detector
         wrote it.
         """
@@ -149,12 +149,14 @@ class Follower:
             raise ValueError(f"the settings of {metric} have changed: judge the series anew")
         follower.before = OnlineDetector.restored(state["before"]) if per_build else follower.now
         follower.open = [
-            Reading(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in state["open"]
+            SeriesPoint(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in state["open"]
         ]
         return follower
 
 
-def began(points: Sequence[Sequence[Reading]], index: int, settings: Settings, exact: bool) -> int:
+def began(
+    points: Sequence[Sequence[SeriesPoint]], index: int, settings: Settings, exact: bool
+) -> int:
     """Index of the first point of the new level: where the build changed (or else the environment),
     if that is near and the points between do not speak against it.
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, Hints, Measured, Metric, Understood
+from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000
@@ -51,8 +51,8 @@ def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: U
 
 def _case(
     where: str, model: str, sha: str, at: datetime, machine: Mapping[str, Any], hints: Hints
-) -> Measured:
-    return Measured(
+) -> ForeignMeasurement:
+    return ForeignMeasurement(
         where,
         TOOL,
         model,

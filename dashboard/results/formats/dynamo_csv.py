@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import STATUSES, Hints, Measured, Understood
+from dashboard.results.formats.form import STATUSES, ForeignMeasurement, Hints, Understood
 from dashboard.results.formats.naming import metric
 
 TOOL = "benchmarks/dynamo"
@@ -82,10 +82,12 @@ def _add(
         found.add(case)
 
 
-def _case(where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) -> Measured:
+def _case(
+    where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
+) -> ForeignMeasurement:
     assert hints.at is not None  # asked for before
     on_gpu = run["device"] != "cpu"
-    return Measured(
+    return ForeignMeasurement(
         where,
         TOOL,
         fields.text(row["name"], "name"),
@@ -102,7 +104,9 @@ def _case(where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints) 
     )
 
 
-def _fill(case: Measured, row: Mapping[str, str], hints: Hints, found: Understood) -> None:
+def _fill(
+    case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, found: Understood
+) -> None:
     """The metrics of the row, or the status word of an accuracy file."""
     if "accuracy" in row:
         told = row["accuracy"]

@@ -89,7 +89,7 @@ class Understood:
         except Malformed as error:
             self.refuse(where, str(error))
 
-    def add(self, case: "Measured") -> None:
+    def add(self, case: "ForeignMeasurement") -> None:
         self.documents.append((case.where, document(case)))
 
 
@@ -104,7 +104,7 @@ class Metric:
 
 
 @dataclass(slots=True)
-class Measured:
+class ForeignMeasurement:
     """One case, once. Units are those of dashboard/language/metrics.py; samples_ms: single steps.
 
     build: label; version, git_sha: of torch, or of the project that was measured. tool: who
@@ -136,7 +136,7 @@ class Measured:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def document(case: Measured) -> Document:
+def document(case: ForeignMeasurement) -> Document:
     """The result.v1 of a case: the same case is the same document, so that it is imported once."""
     model, mode, dtype = word(case.model, 80), word(case.mode, 40), word(case.dtype, 40)
     name = f"{model}.{SIZE}.{mode}.{dtype}.static.b{case.batch_size}"
@@ -173,7 +173,7 @@ def document(case: Measured) -> Document:
     return {**body, "job": {"job_id": str(uuid.uuid5(_NAMESPACE, digest)), **job}}
 
 
-def _environment(case: Measured) -> Document:
+def _environment(case: ForeignMeasurement) -> Document:
     described: Document = {
         "torch": {
             "version": (case.version or case.build)[:80],

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, Hints, Measured, Metric, Understood
+from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
 
 TOOL = "pytest-benchmark"
 UNVERSIONED = {"", "unversioned", "unknown"}
@@ -60,7 +60,7 @@ def _build(commit: Mapping[str, Any]) -> str:
 
 def _case(
     where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]
-) -> Measured:
+) -> ForeignMeasurement:
     stats, cpu = (
         fields.mapping(test.get("stats"), "stats"),
         fields.mapping(machine.get("cpu"), "machine_info.cpu"),
@@ -68,7 +68,7 @@ def _case(
     median = fields.number(stats.get("median"), "stats.median")
     samples = fields.items(stats.get("data") or [], "stats.data")[:10_000]
     full_name = fields.text(test.get("fullname") or test.get("name"), "fullname")
-    return Measured(
+    return ForeignMeasurement(
         where,
         TOOL,
         full_name,

@@ -12,7 +12,7 @@ from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.fields import mapping
-from dashboard.results.formats.form import CONFIG, STATUSES, Hints, Measured, Understood
+from dashboard.results.formats.form import CONFIG, STATUSES, ForeignMeasurement, Hints, Understood
 from dashboard.results.formats.naming import metric as our_metric
 
 TOOL = "v3 record"
@@ -31,7 +31,10 @@ def is_one(value: Any) -> bool:
 
 def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> Understood:
     """records: where each stands, and the decoded value."""
-    found, cases = Understood("PyTorch benchmark records, v3"), dict[tuple[Any, ...], Measured]()
+    found, cases = (
+        Understood("PyTorch benchmark records, v3"),
+        dict[tuple[Any, ...], ForeignMeasurement](),
+    )
     for count, (where, record) in enumerate(records):
         if count == MOST_RECORDS:
             found.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
@@ -66,7 +69,7 @@ def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {**record, "model": of_shape, "metric": {**metric, "benchmark_values": [value]}}
 
 
-def _identity(case: Measured) -> tuple[Any, ...]:
+def _identity(case: ForeignMeasurement) -> tuple[Any, ...]:
     of_case = (case.model, case.family, case.config, case.mode, case.dtype, case.batch_size)
     return (
         *of_case,
@@ -79,7 +82,7 @@ def _identity(case: Measured) -> tuple[Any, ...]:
     )
 
 
-def _case(where: str, record: Mapping[str, Any], hints: Hints) -> Measured:
+def _case(where: str, record: Mapping[str, Any], hints: Hints) -> ForeignMeasurement:
     benchmark, model = (
         mapping(record.get("benchmark"), "benchmark"),
         mapping(record.get("model"), "model"),
@@ -88,7 +91,7 @@ def _case(where: str, record: Mapping[str, Any], hints: Hints) -> Measured:
     suite = fields.text(benchmark.get("name"), "benchmark.name")
     sha = str(record.get("head_sha") or "")
     version = _torch_version(mapping(record.get("dependencies"), "dependencies"))
-    return Measured(
+    return ForeignMeasurement(
         where,
         TOOL,
         str(model.get("name") or "") or suite,
@@ -167,7 +170,9 @@ def _settings(suite: str, more: Mapping[str, Any]) -> dict[str, Any]:
     return {"benchmark": suite[:200], **told}
 
 
-def _add_metric(case: Measured, metric: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+def _add_metric(
+    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, found: Understood
+) -> None:
     name = fields.text(metric.get("name"), "metric.name")
     values = metric.get("benchmark_values")
     words = mapping(metric.get("extra_info"), "metric.extra_info").get("benchmark_values")
@@ -194,7 +199,7 @@ def _add_metric(case: Measured, metric: Mapping[str, Any], hints: Hints, found: 
         found.left_out[name] += 1
 
 
-def _add_status(case: Measured, name: str, told: str, found: Understood) -> None:
+def _add_status(case: ForeignMeasurement, name: str, told: str, found: Understood) -> None:
     if name not in {"accuracy", "status"}:
         found.left_out[name] += 1
     elif told not in {*STATUSES, *STATUSES.values()}:

@@ -13,10 +13,10 @@ from django.http import (
 )
 from django.utils import timezone
 
-from dashboard.results.core.data_files import Row, csv_lines, json_lines, parquet, v3_lines
+from dashboard.results.core.data_files import DataRow, csv_lines, json_lines, parquet, v3_lines
 from dashboard.results.selectors.data_export import FILTERS, Filter, rows
 
-TEXTS: dict[str, tuple[str, Callable[[Iterable[Row]], Iterator[bytes]]]] = {
+TEXTS: dict[str, tuple[str, Callable[[Iterable[DataRow]], Iterator[bytes]]]] = {
     "csv": ("text/csv; charset=utf-8", csv_lines),
     "jsonl": ("application/x-ndjson", json_lines),
     "v3": ("application/x-ndjson", v3_lines),

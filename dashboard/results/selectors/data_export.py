@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import connection
 
-from dashboard.results.core.data_files import Row
+from dashboard.results.core.data_files import DataRow
 
 CHUNK = 2_000
 # In plain SQL, read through a cursor of the server: an export may be all that there is.
@@ -50,7 +50,7 @@ class Filter:
     until: datetime | None = None
 
 
-def rows(asked: Filter) -> Iterator[Row]:
+def rows(asked: Filter) -> Iterator[DataRow]:
     """One query, read in chunks as long as the rows are taken."""
     conditions, parameters = _where(asked)
     with connection.chunked_cursor() as cursor:
@@ -59,7 +59,7 @@ def rows(asked: Filter) -> Iterator[Row]:
             parameters,
         )
         while chunk := cursor.fetchmany(CHUNK):
-            yield from map(Row._make, chunk)
+            yield from map(DataRow._make, chunk)
 
 
 def _where(asked: Filter) -> tuple[str, dict[str, Any]]:

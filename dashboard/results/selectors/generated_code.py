@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dashboard.models import Artifact, Job
-from dashboard.results.core.code_diff import ARCHIVE, Unreadable, written
+from dashboard.results.core.code_diff import ARCHIVE, UnreadableArchive, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ def of_job(job: Job) -> Written:
         return Written({}, "This job left no generated code, or it is no longer kept.")
     try:
         return Written(dict(sorted(written(archive_bytes(artifact)).items())))
-    except (Unreadable, OSError) as error:
+    except (UnreadableArchive, OSError) as error:
         return Written({}, str(error))
 
 

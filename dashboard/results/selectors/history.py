@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
 from dashboard.models import Datum, InvalidPoint, Purpose, Series, Track
-from dashboard.results.core.series_points import Reading
+from dashboard.results.core.series_points import SeriesPoint
 
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
@@ -43,12 +43,12 @@ def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
     return found.order_by("planned_at", "job_id")
 
 
-def readings(series: Series, after: datetime | None = None) -> list[Reading]:
+def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]:
     """The data of a series, oldest first; `after`: only later ones."""
     found = scheduled([series.pk])
     if after is not None:
         found = found.filter(planned_at__gt=after)
-    return [Reading(at, str(job), *rest) for at, job, *rest in found.values_list(*_FIELDS)]
+    return [SeriesPoint(at, str(job), *rest) for at, job, *rest in found.values_list(*_FIELDS)]
 
 
 def digest(series: Series, until: datetime) -> str:

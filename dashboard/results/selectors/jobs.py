@@ -8,8 +8,8 @@ import numpy as np
 
 from dashboard.language.metrics import EAGER
 from dashboard.models import Artifact, Config, Job, Samples
-from dashboard.results.core.sample_charts import Arm
-from dashboard.ui.charts import Line
+from dashboard.results.core.sample_charts import ChartArm
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
 
 COMPILED = "compiled"  # the arm of whatever config is not eager
@@ -59,7 +59,7 @@ def has_samples(of: Job) -> bool:
     return Samples.objects.filter(job=of).exists()
 
 
-def arms(uuid: UUID) -> list[Arm]:
+def arms(uuid: UUID) -> list[ChartArm]:
     """The raw samples of a job, eager first; an arm named like a config has that config's colour.
     Two queries.
     """
@@ -72,16 +72,18 @@ def arms(uuid: UUID) -> list[Arm]:
     return sorted(found, key=lambda arm: arm.name != EAGER)
 
 
-def _arm(row: Samples, position: int) -> Arm:
+def _arm(row: Samples, position: int) -> ChartArm:
     """Samples as they lie in the database: zlib over little-endian float64, their order as
     int32.
     """
     order = np.frombuffer(zlib.decompress(row.order), "<i4") if row.order else None
     values = np.frombuffer(zlib.decompress(row.values), "<f8")
-    return Arm(row.arm.replace("_", " "), position, values, order, single=row.arm.endswith(_SINGLE))
+    return ChartArm(
+        row.arm.replace("_", " "), position, values, order, single=row.arm.endswith(_SINGLE)
+    )
 
 
-def raw_samples(lines: Sequence[Line], arm: str = "") -> dict[str, Floats]:
+def raw_samples(lines: Sequence[ChartLine], arm: str = "") -> dict[str, Floats]:
     """The raw samples of the newest jobs of each line that passed, by job. arm: whose; empty: that
     of the line's config. One query.
     """
@@ -97,7 +99,7 @@ def raw_samples(lines: Sequence[Line], arm: str = "") -> dict[str, Floats]:
     }
 
 
-def _newest_passed(line: Line) -> list[str]:
+def _newest_passed(line: ChartLine) -> list[str]:
     passed = [job for job, status in zip(line.job, line.status, strict=True) if status == "pass"]
     return passed[-MOST_SAMPLED_JOBS:]
 

@@ -12,7 +12,7 @@ from django.db import connection
 
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Benchmark, Track
-from dashboard.ui.locations import Named, Place
+from dashboard.ui.locations import NamedRow, SeriesLocation
 
 
 class Newest(NamedTuple):
@@ -34,7 +34,7 @@ class Newest(NamedTuple):
 
 
 @dataclass(slots=True)
-class Case:
+class CaseRollup:
     """One case with its newest values by metric key."""
 
     benchmark: str
@@ -104,7 +104,7 @@ _PLACES = """
 """
 
 
-def places(benchmark: Benchmark | None = None) -> list[Place]:
+def series_locations(benchmark: Benchmark | None = None) -> list[SeriesLocation]:
     """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last
     first. One query.
 
@@ -119,7 +119,8 @@ def places(benchmark: Benchmark | None = None) -> list[Place]:
     with connection.cursor() as cursor:
         cursor.execute(_PLACES, given)
         return [
-            Place(Named(*row[:3]), Named(*row[3:6]), row[6], row[7]) for row in cursor.fetchall()
+            SeriesLocation(NamedRow(*row[:3]), NamedRow(*row[3:6]), row[6], row[7])
+            for row in cursor.fetchall()
         ]
 
 
@@ -141,27 +142,27 @@ _CASES = f"""
 """
 
 
-def cases(place: Place, metrics: Iterable[str]) -> list[Case]:
+def case_rollups(place: SeriesLocation, metrics: Iterable[str]) -> list[CaseRollup]:
     """Every case of the place with its newest ``metrics``, in registry order. One query."""
     with connection.cursor() as cursor:
         cursor.execute(_CASES, [place.machine.pk, place.track.pk, [*metrics, STATUS_METRIC]])
-        return cases_of(cursor.fetchall())
+        return case_rollups_of(cursor.fetchall())
 
 
-def cases_of(rows: Iterable[Sequence[Any]]) -> list[Case]:
+def case_rollups_of(rows: Iterable[Sequence[Any]]) -> list[CaseRollup]:
     """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
-    found: dict[tuple[str, str], Case] = {}
+    found: dict[tuple[str, str], CaseRollup] = {}
     for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
         case = found.get((benchmark, config))
         if case is None:
-            case = found[benchmark, config] = Case(
+            case = found[benchmark, config] = CaseRollup(
                 benchmark, family, mode, dtype, size, config, position
             )
         case.add(metric, Newest(*newest))
     return list(found.values())
 
 
-def geomean(found: Sequence[Case], metric: str) -> Geomean:
+def geomean(found: Sequence[CaseRollup], metric: str) -> Geomean:
     """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are
     left out.
     """

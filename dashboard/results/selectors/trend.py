@@ -12,11 +12,11 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import Change, change
+from dashboard.language.wording import ValueChange, change
 from dashboard.models import Benchmark, Config, Series
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
-from dashboard.ui.locations import Place
+from dashboard.ui.locations import SeriesLocation
 
 _END = 5  # points at each end of a trend that are compared in words
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
@@ -50,7 +50,7 @@ EVER = Window()
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TrendSeries:
     """What can be chosen on the page of one benchmark at one place: configs and metrics that have
     data, as series.
     """
@@ -76,7 +76,7 @@ class Known:
 
     def lines(
         self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER
-    ) -> list[Line]:
+    ) -> list[ChartLine]:
         """The data of ``chosen`` with the failures of their cases, in time order; empty ones left
         out. One query.
 
@@ -105,17 +105,19 @@ class Known:
         return [_line(one, found[one.pk]) for one in chosen if found[one.pk]]
 
 
-def known_series(benchmark: Benchmark, place: Place) -> Known:
+def known_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
     """Every series of the benchmark at the place. One query."""
     found = Series.objects.filter(
         benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
     )
-    return Known(list(found.select_related("config").order_by("config__position", "config__name")))
+    return TrendSeries(
+        list(found.select_related("config").order_by("config__position", "config__name"))
+    )
 
 
-def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
+def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
     _, seconds, value, low, high, status, purpose, build, job, environment = zip(*rows, strict=True)
-    return Line(
+    return ChartLine(
         name=series.config.name,
         position=series.config.position,
         at_ms=(np.array(seconds) * 1000).astype(np.int64),
@@ -131,7 +133,7 @@ def _line(series: Series, rows: list[tuple[Any, ...]]) -> Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class LineSummary:
     """One config of a series page in a line of words.
 
     newest, low, high: the last value that is not a failure. since_first: median of the last five
@@ -140,12 +142,12 @@ class Summary:
     without repeats. repeats: how many data those builds have.
     """
 
-    line: Line
+    line: ChartLine
     newest: float | None
     low: float | None
     high: float | None
-    since_previous: Change | None
-    since_first: Change | None
+    since_previous: ValueChange | None
+    since_first: ValueChange | None
     between_percent: float | None
     repeats: int
     failed: int
@@ -155,13 +157,13 @@ class Summary:
         return len(self.line.value)
 
 
-def summary(line: Line, metric: Metric) -> Summary:
+def summary(line: ChartLine, metric: Metric) -> LineSummary:
     """What the trend of ``line`` says in words."""
     good = np.flatnonzero(~np.isnan(line.value))
     values = line.value[good]
     between, repeats = _between_processes(line, good)
     last = int(good[-1]) if len(good) else None
-    return Summary(
+    return LineSummary(
         line,
         newest=None if last is None else float(line.value[last]),
         low=None if last is None or np.isnan(line.low[last]) else float(line.low[last]),
@@ -176,7 +178,9 @@ def summary(line: Line, metric: Metric) -> Summary:
     )
 
 
-def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | None) -> Change | None:
+def _told(
+    metric: Metric, old: Floats, new: Floats, between_percent: float | None
+) -> ValueChange | None:
     """The change from the median of ``old`` to that of ``new``; without a tone where threshold or
     spread explain it.
     """
@@ -189,7 +193,7 @@ def _told(metric: Metric, old: Floats, new: Floats, between_percent: float | Non
     return replace(found, tone="none")
 
 
-def _between_processes(line: Line, good: NDArray[np.intp]) -> tuple[float | None, int]:
+def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> tuple[float | None, int]:
     """Spread of log values around the median of their build, over builds that were measured more
     than once, as percent.
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from django.conf import settings
 
-from dashboard.results.services.imports import Source
+from dashboard.results.services.imports import ImportSource
 
 OURS = b'"result.v1"'
 
 
-class Unreadable(ValueError):
+class UnreadableFile(ValueError):
     """A file or archive cannot be read; the text says which and why."""
 
 
-def sources_in(path: Path) -> Iterator[Source]:
+def sources_in(path: Path) -> Iterator[ImportSource]:
     """Every result document under `path`. Raises Unreadable for an archive that cannot be read."""
     try:
         if path.is_dir():
@@ -30,12 +30,12 @@ def sources_in(path: Path) -> Iterator[Source]:
             yield from _in_lines(path)
         else:
             with path.open("rb") as document:
-                yield Source(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
+                yield ImportSource(str(path), document.read(settings.RESULT_LIMIT_BYTES + 1))
     except (OSError, EOFError, tarfile.TarError) as error:
-        raise Unreadable(f"{path} cannot be read: {error}") from None
+        raise UnreadableFile(f"{path} cannot be read: {error}") from None
 
 
-def _in_archive(path: Path) -> Iterator[Source]:
+def _in_archive(path: Path) -> Iterator[ImportSource]:
     with tarfile.open(path) as archive:
         for member in archive:
             file = (
@@ -44,21 +44,23 @@ def _in_archive(path: Path) -> Iterator[Source]:
                 else None
             )
             if file is not None:
-                yield Source(f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1))
+                yield ImportSource(
+                    f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1)
+                )
 
 
-def _in_lines(path: Path) -> Iterator[Source]:
+def _in_lines(path: Path) -> Iterator[ImportSource]:
     """Our own results line by line, as many as there are; another tool's file as a whole: its lines
     belong together.
     """
     with gzip.open(path) as lines:
         first = lines.readline(settings.RESULT_LIMIT_BYTES + 1)
         if OURS not in first:
-            yield Source(
+            yield ImportSource(
                 str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first))
             )
             return
         remaining = iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b"")
         for number, line in enumerate(chain([first], remaining), start=1):
             if line.strip():
-                yield Source(f"{path}:{number}", line)
+                yield ImportSource(f"{path}:{number}", line)

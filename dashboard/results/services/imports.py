@@ -37,7 +37,7 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
 from dashboard.results.formats import NOTHING_SAID, Hints, understand
-from dashboard.results.services.store import Landing, land
+from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.fleet import BENCHMARK_FIELDS
 from dashboard.runs.services.partitions import ensure_partitions
 
@@ -46,7 +46,7 @@ NAMESPACE = uuid.UUID("6d0f4b1e-4f0c-4c39-9a0c-5a7f2f9f6a11")  # of the ids of i
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """A file as it came: where from, and its bytes, gzip or plain."""
 
     name: str
@@ -64,7 +64,7 @@ class Import:
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     """What an import did: counts, and (source, reason) of what it refused.
 
     understood: by format, how many results were read; left_out: metrics that the site does not
@@ -80,13 +80,13 @@ class Report:
 
 def import_results(
     *,
-    sources: Iterable[Source],
+    sources: Iterable[ImportSource],
     machine: str = "",
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
     hints: Hints = NOTHING_SAID,
-) -> Report:
+) -> ImportReport:
     """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
 
     machine: key of the machine, else derived from the GPU's or CPU's name in each result. hints:
@@ -94,7 +94,7 @@ def import_results(
     tools do not say. dry_run: only report.
     """
     report, runs = (
-        Report(),
+        ImportReport(),
         Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}"),
     )
     hints = replace(hints, machine=machine)
@@ -120,7 +120,7 @@ def count_rows() -> None:
         cursor.execute("ANALYZE dashboard_series, dashboard_datum")
 
 
-def add_storable(imports: Sequence[Import], runs: "Runs", report: Report) -> None:
+def add_storable(imports: Sequence[Import], runs: "Runs", report: ImportReport) -> None:
     """Add a batch; where a number in it is beyond a column's range, add the others one by one."""
     try:
         add(imports, runs)
@@ -134,7 +134,7 @@ def add_storable(imports: Sequence[Import], runs: "Runs", report: Report) -> Non
             add_storable([one], runs, report)
 
 
-def read(source: Source, hints: Hints, report: Report) -> Iterator[Import]:
+def read(source: ImportSource, hints: Hints, report: ImportReport) -> Iterator[Import]:
     """The results of a file that keep the contract; the others are reported."""
     try:
         found = understand(source.name, unpack(source.body, settings.RESULT_LIMIT_BYTES), hints)
@@ -154,7 +154,7 @@ def read(source: Source, hints: Hints, report: Report) -> Iterator[Import]:
         yield Import(where, digest, uuid.uuid5(NAMESPACE, digest), result)
 
 
-def once(imports: Iterable[Import], report: Report) -> list[Import]:
+def once(imports: Iterable[Import], report: ImportReport) -> list[Import]:
     """Each result once; the others count as known."""
     found: dict[uuid.UUID, Import] = {}
     for one in imports:
@@ -163,7 +163,7 @@ def once(imports: Iterable[Import], report: Report) -> list[Import]:
     return list(found.values())
 
 
-def leave_known(imports: list[Import], report: Report) -> list[Import]:
+def leave_known(imports: list[Import], report: ImportReport) -> list[Import]:
     """Those whose results are not here yet: neither imported before, nor delivered by the worker
     that measured them.
     """
@@ -192,9 +192,9 @@ def add(imports: Sequence[Import], runs: "Runs") -> None:
         catalog = Catalog(imports)
         jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
         Job.objects.bulk_create(jobs)
-        land(
+        store_results(
             [
-                Landing(job, one.digest, job.status, None, one.result)
+                JobResult(job, one.digest, job.status, None, one.result)
                 for job, one in zip(jobs, imports, strict=True)
             ]
         )

@@ -17,7 +17,7 @@ from psycopg.errors import CheckViolation
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
 from dashboard.results.core.result_format import Delivery, ResultDocument, parse_delivery, unpack
-from dashboard.results.services.store import Landing, land
+from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
@@ -91,7 +91,7 @@ def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> st
             raise Stale(why_stale(job, delivery.attempt, worker))
         end_job(job, delivery)
         if job.state != JobState.CANCELLED:
-            land([Landing(job, digest, job.status, delivery.outcome, delivery.result)])
+            store_results([JobResult(job, digest, job.status, delivery.outcome, delivery.result)])
         refresh_runs(run_ids=[job.run_id])
     logger.info("result landed", job=str(job_id), state=job.state, status=job.status)
     return job.state

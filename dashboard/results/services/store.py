@@ -18,8 +18,13 @@ from django.utils import timezone
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
-from dashboard.results.core.result_format import Measurement, Outcome, ResultDocument, pack_samples
-from dashboard.results.services import days, due, levels
+from dashboard.results.core.result_format import (
+    Measurement,
+    ProcessOutcome,
+    ResultDocument,
+    pack_samples,
+)
+from dashboard.results.services import days, detection_queue, levels
 from dashboard.results.services.copying import copy_rows
 from dashboard.results.services.store_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
 
@@ -65,13 +70,13 @@ FAILED_LATENCY = "latency_ms"
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class JobResult:
     """A job (with its run) that has ended, and what it brought. `status` is its status word."""
 
     job: Job
     digest: str
     status: str
-    outcome: Outcome | None
+    outcome: ProcessOutcome | None
     result: ResultDocument | None
 
 
@@ -95,7 +100,7 @@ class SeriesKey(NamedTuple):
     metric: str
 
 
-def land(landings: Sequence[Landing]) -> None:
+def store_results(landings: Sequence[JobResult]) -> None:
     """Write what the jobs brought, in place of what earlier attempts of them brought.
 
     1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they
@@ -132,7 +137,7 @@ def land(landings: Sequence[Landing]) -> None:
     else:
         levels.add(jobs=[(landing.job.pk, landing.job.planned_at) for landing in landings])
     scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
-    due.request(series_ids=changes if scheduled else ())
+    detection_queue.enqueue(series_ids=changes if scheduled else ())
     first = min(landing.job.planned_at for landing in landings)
     of_cases = {key[:-1]: pk for key, pk in ids.items()}  # one series tells its case
     days.roll_up(series=of_cases.values(), since=first.astimezone(UTC).date())
@@ -160,7 +165,7 @@ def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
     return dict(known.all().values_list("fingerprint", "pk"))
 
 
-def result_row(landing: Landing, environments: dict[str, int], now: datetime) -> tuple[Any, ...]:
+def result_row(landing: JobResult, environments: dict[str, int], now: datetime) -> tuple[Any, ...]:
     """In the order of RESULT_COLUMNS."""
     job, result, outcome = landing.job, landing.result, landing.outcome
     document = result.document if result else {"outcome": outcome.document if outcome else {}}
@@ -174,7 +179,7 @@ def result_row(landing: Landing, environments: dict[str, int], now: datetime) ->
     return job.pk, job.attempt, landing.status, text, landing.digest, environment, *told, now
 
 
-def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
+def sample_rows(landing: JobResult) -> Iterator[tuple[Any, ...]]:
     """In the order of SAMPLES_COLUMNS."""
     for arm in landing.result.arms if landing.result else ():
         yield (
@@ -190,7 +195,7 @@ def sample_rows(landing: Landing) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def points_of(landing: Landing) -> list[Point]:
+def points_of(landing: JobResult) -> list[Point]:
     """The data of one job: every metric that metrics.py knows, whether it passed, and that it
     failed.
 
@@ -211,7 +216,7 @@ def points_of(landing: Landing) -> list[Point]:
     return points
 
 
-def series_keys(landing: Landing, points: Iterable[Point]) -> Iterator[SeriesKey]:
+def series_keys(landing: JobResult, points: Iterable[Point]) -> Iterator[SeriesKey]:
     job = landing.job
     case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
     return (SeriesKey(*case, point.metric) for point in points)
@@ -239,7 +244,7 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
 
 
 def datum_rows(
-    landing: Landing,
+    landing: JobResult,
     points: Sequence[Point],
     ids: Mapping[SeriesKey, int],
     environments: Mapping[str, int],

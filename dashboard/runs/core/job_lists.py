@@ -16,7 +16,7 @@ UNNAMED = {"schema": "job.v1", "job_id": "of-a-list", "attempt": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ListedJob:
     """One job of a list. number: of its line, from 1. build: its label; empty: the one that is
     asked for.
     """
@@ -38,14 +38,14 @@ class Line:
         return f"{self.number:03d}-{self.benchmark}-{self.config}"
 
 
-def parse(text: str) -> list[Line]:
+def parse(text: str) -> list[ListedJob]:
     """The jobs of a list, in its order; empty lines are passed over. Raises PlanError naming the
     line.
     """
     return list(_lines(text))
 
 
-def _lines(text: str) -> Iterator[Line]:
+def _lines(text: str) -> Iterator[ListedJob]:
     for number, told in enumerate(text.splitlines(), start=1):
         if told.strip():
             try:
@@ -54,11 +54,11 @@ def _lines(text: str) -> Iterator[Line]:
                 raise PlanError(f"Line {number} of the list is no job: {error}") from None
 
 
-def _line(number: int, job: Any) -> Line:
+def _line(number: int, job: Any) -> ListedJob:
     if not isinstance(job, dict):
         raise PlanError(f"{job!r} is not an object with a benchmark and a config")
     check_job({**UNNAMED, **job})
-    return Line(
+    return ListedJob(
         number,
         job["benchmark"],
         job["config"],

@@ -27,7 +27,7 @@ _ORDER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class JobCounts:
     """How many jobs of a run are where. failed: ended with any status but pass, cancelled ones
     apart.
     """
@@ -47,7 +47,7 @@ class Counts:
 @dataclass(frozen=True, slots=True)
 class RunRow:
     run: Run
-    counts: Counts
+    counts: JobCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Progress:
     ended.
     """
 
-    counts: Counts
+    counts: JobCounts
     is_active: bool
     seconds_left: float | None
 
@@ -70,12 +70,12 @@ def progress(run: Run, now: datetime) -> Progress:
     return Progress(count_jobs(jobs), True, left)
 
 
-def counts(runs: Iterable[int]) -> dict[int, Counts]:
+def counts(runs: Iterable[int]) -> dict[int, JobCounts]:
     """Counts by run id; a run without jobs is missing. One query."""
     rows = (
         Job.objects.filter(run__in=list(runs)).order_by().values_list("run").annotate(**_counted())
     )
-    return {run: Counts(*counted) for run, *counted in rows}
+    return {run: JobCounts(*counted) for run, *counted in rows}
 
 
 def _counted(of: str = "") -> dict[str, Count]:
@@ -101,14 +101,16 @@ def active() -> list[RunRow]:
     """Runs at work, the oldest first, with their counts. One query."""
     counted = _counted("jobs__")
     found = listing().filter(state__in=ACTIVE_RUNS).order_by("created_at").annotate(**counted)
-    return [RunRow(run, Counts(**{name: getattr(run, name) for name in counted})) for run in found]
+    return [
+        RunRow(run, JobCounts(**{name: getattr(run, name) for name in counted})) for run in found
+    ]
 
 
 def with_counts(runs: Iterable[Run]) -> list[RunRow]:
     """``runs`` with their counts, in the same order."""
     listed = list(runs)
     known = counts(run.pk for run in listed)
-    return [RunRow(run, known.get(run.pk, Counts())) for run in listed]
+    return [RunRow(run, known.get(run.pk, JobCounts())) for run in listed]
 
 
 def listing(**only: str) -> QuerySet[Run]:
@@ -135,9 +137,9 @@ def failed(job: Job) -> bool:
     return job.state in ENDED and job.state != JobState.CANCELLED and job.status != Status.PASS
 
 
-def count_jobs(jobs: Sequence[Job]) -> Counts:
+def count_jobs(jobs: Sequence[Job]) -> JobCounts:
     """The counts of jobs at hand, without a query."""
-    return Counts(
+    return JobCounts(
         total=len(jobs),
         passed=sum(job.state == JobState.DONE and job.status == Status.PASS for job in jobs),
         failed=sum(failed(job) for job in jobs),

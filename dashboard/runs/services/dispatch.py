@@ -4,7 +4,7 @@ nothing else.
 The broker holds a few messages for each machine, as many as its workers take next. All other jobs
 wait in the database, and each claim has the next message sent: so who comes next is decided late,
 by purpose (`PRIORITIES`) and then by `turn`. What is triggered begins at the turn that is due
-(`line_up`), so that all that waits is taken in turn.
+(`assign_queue_order`), so that all that waits is taken in turn.
 
 `dispatched_at` is NULL for a job whose attempt has no message out. Losing, repeating or reordering
     messages does no
@@ -46,7 +46,7 @@ WORKER_IS_ALIVE = timedelta(seconds=60)
 logger = structlog.get_logger(__name__)
 
 
-def line_up(jobs: Sequence[Job]) -> Sequence[Job]:
+def assign_queue_order(jobs: Sequence[Job]) -> Sequence[Job]:
     """Give jobs of one machine and purpose that are triggered together their turns, in this order,
     without saving.
 
@@ -194,7 +194,7 @@ def _urgency(purpose: str) -> int:
     return PRIORITIES.get(Purpose(purpose), LOWEST_PRIORITY)
 
 
-def recall_forgotten() -> int:
+def reset_lost_dispatches() -> int:
     """Mark the jobs whose messages seem lost as not dispatched; how many.
 
     A message counts as lost when it has been out for a minute, in which a living worker of its

@@ -13,14 +13,14 @@ from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.catalog.selectors.lookups import find_build, find_machine, find_track
 from dashboard.catalog.services.builds import add_variant, settings_name
 from dashboard.models import Benchmark, Config, Job, Machine, Run, TorchBuild
-from dashboard.runs.core.job_lists import Line
-from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.core.job_lists import ListedJob
+from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.runs import plan_job
 
 
 def trigger_list(
-    *, lines: Sequence[Line], machine: str, track: str, build: str, label: str = ""
+    *, lines: Sequence[ListedJob], machine: str, track: str, build: str, label: str = ""
 ) -> list[Job]:
     """Make the jobs of a list, in its order, and send their messages once the transaction is
     through.
@@ -43,12 +43,12 @@ def trigger_list(
             )
             run.save()
             jobs += _jobs(run, list(stretch))
-        Job.objects.bulk_create(line_up(jobs))
+        Job.objects.bulk_create(assign_queue_order(jobs))
         transaction.on_commit(dispatch)
     return jobs
 
 
-def _check(lines: Sequence[Line], machine: Machine) -> None:
+def _check(lines: Sequence[ListedJob], machine: Machine) -> None:
     benchmarks = list(Benchmark.objects.filter(retired=False).values_list("name", flat=True))
     configs = list(Config.objects.filter(retired=False).values_list("name", flat=True))
     for line in lines:
@@ -61,7 +61,7 @@ def _check(lines: Sequence[Line], machine: Machine) -> None:
             )
 
 
-def _build_of(default: str, line: Line) -> TorchBuild:
+def _build_of(default: str, line: ListedJob) -> TorchBuild:
     base = find_build(line.build or default)
     if not line.variant:
         return base
@@ -69,7 +69,7 @@ def _build_of(default: str, line: Line) -> TorchBuild:
     return add_variant(base=base, name=settings_name(line.variant), env=env, inductor=inductor)
 
 
-def _jobs(run: Run, lines: Sequence[Line]) -> Iterator[Job]:
+def _jobs(run: Run, lines: Sequence[ListedJob]) -> Iterator[Job]:
     benchmarks = Benchmark.objects.select_related("repository").in_bulk(
         [line.benchmark for line in lines], field_name="name"
     )

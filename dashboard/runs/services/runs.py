@@ -31,7 +31,7 @@ from dashboard.models import (
     Run,
     Schedule,
 )
-from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import ACTIVE, RETRYABLE, refresh_runs
 
@@ -85,7 +85,7 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     ensure_partitions(moments=[jobs[0].planned_at])
     with transaction.atomic():
         run.save()
-        Job.objects.bulk_create(line_up(jobs), batch_size=500)
+        Job.objects.bulk_create(assign_queue_order(jobs), batch_size=500)
         transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
     return run
 
@@ -197,7 +197,7 @@ def retry_failed_jobs(*, run: Run) -> int:
             Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk")
         )
         Job.objects.bulk_update(
-            line_up(sorted(failed, key=attrgetter("position"))), ["turn"], batch_size=500
+            assign_queue_order(sorted(failed, key=attrgetter("position"))), ["turn"], batch_size=500
         )
         Job.objects.filter(pk__in=[job.pk for job in failed]).update(
             state=JobState.QUEUED,

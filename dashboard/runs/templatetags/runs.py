@@ -7,13 +7,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.language import wording
-from dashboard.runs.selectors.runs import Counts
+from dashboard.runs.selectors.runs import JobCounts
 
 register = template.Library()
 
 
 @register.simple_tag
-def progress(counts: Counts) -> SafeString:
+def progress(counts: JobCounts) -> SafeString:
     """Jobs of a run by state, as one segmented bar with its text alternative."""
     about = (
         f"{counts.ended} of {wording.plural(counts.total, 'job')} ended, {counts.failed} failed, "

@@ -14,11 +14,11 @@ from ninja.openapi.schema import OpenAPISchema
 from ninja.parser import Parser
 
 from dashboard.alerts.api import alerts, triage
-from dashboard.alerts.services.triage import NotPossible
 from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.api import bisections, comparisons
 from dashboard.language.contracts import Refused, TooLarge
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.results.api import jobs, results, worker
 from dashboard.results.core.artifact_store import StoreUnavailable
 from dashboard.results.core.result_format import parse_json
@@ -83,7 +83,7 @@ for one in (
 api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {
     Stale: 409,
-    NotPossible: 409,
+    ActionNotAllowed: 409,
     TooLarge: 413,
     Refused: 422,
     CatalogError: 422,

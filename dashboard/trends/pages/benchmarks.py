@@ -11,15 +11,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.comparisons.selectors import build_cases
-from dashboard.comparisons.selectors.versions import Tested
+from dashboard.comparisons.selectors.versions import MeasuredBuild
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS
 from dashboard.models import Status
 from dashboard.results.selectors import rollup
-from dashboard.results.selectors.rollup import Case
+from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.trends.selectors import matrix
-from dashboard.trends.selectors.matrix import Asked, Matrix
-from dashboard.ui.locations import Place
+from dashboard.trends.selectors.matrix import Matrix, MatrixQuery
+from dashboard.ui.locations import SeriesLocation
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.figures import figure_response
 
@@ -50,25 +50,25 @@ class Found:
     cases: those that fit what is chosen. choices: filter -> what cases there are to choose from.
     """
 
-    place: Place
-    known: list[Tested]
+    place: SeriesLocation
+    known: list[MeasuredBuild]
     metrics: set[str]
     build: str
     base: str
-    asked: Asked
-    cases: list[Case]
+    asked: MatrixQuery
+    cases: list[CaseRollup]
     choices: Mapping[str, list[str]]
     chosen: Mapping[str, str]
 
 
-def find(request: HttpRequest, place: Place) -> Found:
+def find(request: HttpRequest, place: SeriesLocation) -> Found:
     """What the address names at the place. Two to six queries."""
     known, metrics = build_cases.builds(place), build_cases.metrics(place)
     labels = {one.label: one.build for one in known}
     build, base = (parameters.one_of(request, name, [*labels]) for name in ("build", "base"))
     metric = METRICS[parameters.one_of(request, "metric", [*METRICS]) or "speedup"]
     before = build_cases.read(place, labels[base], [metric.key]) if base else None
-    asked = Asked(
+    asked = MatrixQuery(
         metric=metric,
         base=None if before is None else {(case.benchmark, case.config): case for case in before},
         status=parameters.one_of(request, "status", ["failed", *Status.values]),
@@ -88,7 +88,7 @@ def find(request: HttpRequest, place: Place) -> Found:
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    known = rollup.places()
+    known = rollup.series_locations()
     place = parameters.place(request, known)
     context: dict[str, Any] = {"places": known, "place": place}
     if place:
@@ -130,7 +130,7 @@ def _sorting(config: str, order: str) -> tuple[str, str]:
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
     """Every case that fits the filters, nothing rounded, as CSV or JSON."""
-    place = parameters.place(request, rollup.places())
+    place = parameters.place(request, rollup.series_locations())
     rows = _rows(find(request, place)) if place else []
     name = f"benchmarks-{place.machine.key}-{place.track.key}" if place else "benchmarks"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}

@@ -16,7 +16,7 @@ from dashboard.results.selectors import trend
 from dashboard.trends.pages import series_marks
 from dashboard.trends.pages.series_selection import SAMPLED, look, select
 from dashboard.trends.selectors import marks
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.series_scales import SCALES
 
 _MOST_READ = 200  # points of each config, for the words
@@ -56,7 +56,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "trends/series.html", context)
 
 
-def newest(lines: Sequence[Line], most: int) -> list[tuple[Line, int]]:
+def newest(lines: Sequence[ChartLine], most: int) -> list[tuple[ChartLine, int]]:
     """The newest ``most`` data of all lines, newest first, as (line, place in it)."""
     order = sorted(
         (

@@ -20,7 +20,7 @@ from dashboard.trends.pages import series_marks
 from dashboard.trends.pages.series_selection import Look, Selection, look, select
 from dashboard.trends.selectors import marks, releases
 from dashboard.ui import charts, locations, series_scales
-from dashboard.ui.charts import Figure, Line
+from dashboard.ui.charts import ChartLine, Figure
 from dashboard.ui.pages.figures import figure_response
 
 FIELDS = ("at", "config", "build", "purpose", "status", "value", "low", "high", "job")
@@ -54,7 +54,7 @@ def _by_time(selection: Selection, asked: Look) -> Figure:
     return _scaled(_zoomed(figure, selection.within), asked)
 
 
-def _samples(lines: Sequence[Line], metric: Metric) -> list[dict[str, Any]]:
+def _samples(lines: Sequence[ChartLine], metric: Metric) -> list[dict[str, Any]]:
     """The raw samples of the newest jobs, under the lines."""
     arm = "eager" if metric.key == "eager_latency_ms" else ""
     found = jobs.raw_samples(lines, arm)
@@ -77,7 +77,7 @@ def _scaled(figure: Figure, asked: Look) -> Figure:
     return series_scales.logarithmic(figure) if asked.scale == "log" else figure
 
 
-def _by_release(selection: Selection, place: locations.Place) -> Figure:
+def _by_release(selection: Selection, place: locations.SeriesLocation) -> Figure:
     """The chosen configs over every build that the machine measured, on whatever track."""
     lines, builds = releases.releases_of(
         selection.benchmark, place.machine.pk, selection.metric.key
@@ -130,21 +130,21 @@ class _Echo:
         return line
 
 
-def _csv(lines: Sequence[Line]) -> Iterator[str]:
+def _csv(lines: Sequence[ChartLine]) -> Iterator[str]:
     writer = csv.writer(_Echo())
     yield writer.writerow(FIELDS)
     for row in rows(lines):
         yield writer.writerow(row)
 
 
-def rows(lines: Iterable[Line]) -> Iterator[tuple[Any, ...]]:
+def rows(lines: Iterable[ChartLine]) -> Iterator[tuple[Any, ...]]:
     """Every datum as a row of FIELDS; a missing number is None, a time ISO 8601 UTC."""
     for line in lines:
         for index in range(len(line.value)):
             yield row(line, index)
 
 
-def row(line: Line, index: int) -> tuple[Any, ...]:
+def row(line: ChartLine, index: int) -> tuple[Any, ...]:
     """The datum ``index`` of ``line`` as a row of FIELDS."""
     at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC).isoformat(timespec="milliseconds")
     numbers = [

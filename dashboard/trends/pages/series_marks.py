@@ -15,16 +15,17 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import Annotation, Benchmark, Series
 from dashboard.results.core.mark_charts import At, Marked
 from dashboard.trends.selectors.marks import AlertMark, Marks
 from dashboard.trends.services import remarks as service
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 
 _DELETE = "dashboard.delete_annotation"
 
 
-def marked(lines: Sequence[Line], series: Sequence[Series], said: Marks) -> list[Marked]:
+def marked(lines: Sequence[ChartLine], series: Sequence[Series], said: Marks) -> list[Marked]:
     """Each line with the alerts and invalid points of its series."""
     keys = {one.config.name: one.pk for one in series}
     by_series: dict[int, list[At]] = {}
@@ -63,7 +64,7 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
             benchmark=benchmark, text=request.POST.get("text", ""), at=at, by=request.user
         )
         messages.success(request, "The remark is on the trend.")
-    except service.NotPossible as refusal:
+    except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect(_back(request, name))
 

@@ -27,9 +27,9 @@ class Selection:
     """Which series, and when."""
 
     benchmark: Benchmark
-    places: list[locations.Place]
-    place: locations.Place | None
-    known: trend.Known
+    places: list[locations.SeriesLocation]
+    place: locations.SeriesLocation | None
+    known: trend.TrendSeries
     metric: Metric
     series: list[Series]
     within: Window
@@ -50,9 +50,9 @@ class Look:
 def select(request: HttpRequest, name: str) -> Selection:
     """Reads the address. Raises Http404 for an unknown benchmark or place. Two to four queries."""
     benchmark = get_object_or_404(Benchmark, name=name)
-    places = rollup.places(benchmark)
+    places = rollup.series_locations(benchmark)
     place = parameters.place(request, places)
-    known = trend.known_series(benchmark, place) if place else trend.Known([])
+    known = trend.known_series(benchmark, place) if place else trend.TrendSeries([])
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or _default_metric(known)]
     wanted = request.GET.getlist("config")
     chosen = known.choose(metric.key, wanted)
@@ -60,7 +60,7 @@ def select(request: HttpRequest, name: str) -> Selection:
     return Selection(benchmark, places, place, known, metric, series, _window(request))
 
 
-def _default_metric(known: trend.Known) -> str:
+def _default_metric(known: trend.TrendSeries) -> str:
     measured = known.metrics()
     return (
         _DEFAULT_METRIC

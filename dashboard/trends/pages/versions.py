@@ -11,10 +11,23 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from dashboard.comparisons.core.matching import Case, Key, LeftOut, Row, Side, Table, compare
+from dashboard.comparisons.core.matching import (
+    ComparedCase,
+    ComparisonRow,
+    ExcludedCase,
+    Key,
+    Side,
+    Table,
+    compare,
+)
 from dashboard.comparisons.core.metric_effects import CHANGED, Effect
 from dashboard.comparisons.selectors import versions
-from dashboard.comparisons.selectors.versions import Source, Tested, by_version, likely_machine
+from dashboard.comparisons.selectors.versions import (
+    MeasuredBuild,
+    SideSource,
+    by_version,
+    likely_machine,
+)
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
@@ -57,21 +70,21 @@ class Chosen:
     with.
     """
 
-    known: list[Tested]
-    machine: Tested
-    builds: list[Tested]
+    known: list[MeasuredBuild]
+    machine: MeasuredBuild
+    builds: list[MeasuredBuild]
     total: int
-    base: Tested
+    base: MeasuredBuild
     metric: Metric
     benchmark: str
 
     @property
-    def columns(self) -> list[Tested]:
+    def columns(self) -> list[MeasuredBuild]:
         """The builds as the matrix has them: releases beside each other, then the variants."""
         return sorted(self.builds, key=lambda tested: tested.base is not None)
 
 
-def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
+def choose(request: HttpRequest, known: Sequence[MeasuredBuild]) -> Chosen:
     """Raises Http404 for a machine or build that was not measured."""
     if not known:
         raise Http404("Nothing was measured yet: there are no versions to show.")
@@ -91,7 +104,7 @@ def choose(request: HttpRequest, known: Sequence[Tested]) -> Chosen:
 
 
 def measured(chosen: Chosen, benchmark: int | None = None) -> dict[int, dict[Key, Any]]:
-    source = Source(chosen.machine.machine, benchmark=benchmark)
+    source = SideSource(chosen.machine.machine, benchmark=benchmark)
     return versions.by_build(
         source, [tested.build for tested in chosen.builds], [chosen.metric.key]
     )
@@ -102,20 +115,20 @@ class Judged:
     """Every case on every build. tables: each build's against the base, by build."""
 
     sides: dict[int, dict[Key, Any]]
-    cases: list[Case]
+    cases: list[ComparedCase]
     tables: dict[int, Table]
 
 
 def judge(chosen: Chosen) -> Judged:
     builds = tuple(tested.build for tested in chosen.builds)
-    source = Source(chosen.machine.machine)
+    source = SideSource(chosen.machine.machine)
     stamp = versions.stamp([(source, build) for build in builds], [chosen.metric.key])
     return _judged(stamp, source, builds, chosen.base.build, chosen.metric)
 
 
 @lru_cache(maxsize=4)
 def _judged(
-    stamp: str, source: Source, builds: tuple[int, ...], base: int, metric: Metric
+    stamp: str, source: SideSource, builds: tuple[int, ...], base: int, metric: Metric
 ) -> Judged:
     """Kept while the data are the same (`stamp`): another benchmark or page of the matrix needs no
     new judgement.
@@ -133,7 +146,7 @@ def _judged(
 
 @csp_update(settings.CHART_POLICY)
 def show(request: HttpRequest) -> HttpResponse:
-    known = versions.tested()
+    known = versions.measured_builds()
     if not known:
         return render(request, "trends/versions.html", {})
     chosen = choose(request, known)
@@ -164,8 +177,8 @@ def _most_measured(judged: Judged) -> str:
 
 
 def _matrix(
-    judged: Judged, chosen: Chosen, shown: Sequence[Case]
-) -> list[tuple[Case, list[Cell | None]]]:
+    judged: Judged, chosen: Chosen, shown: Sequence[ComparedCase]
+) -> list[tuple[ComparedCase, list[Cell | None]]]:
     """These cases on each build against the base build, whose own column has the values."""
     keys = {Key(case.benchmark, case.config) for case in shown}
     columns = [
@@ -183,14 +196,14 @@ def _matrix(
 
 
 def _column(
-    table: Table, keys: Collection[Key], cell: Callable[[Row, Metric], Cell]
+    table: Table, keys: Collection[Key], cell: Callable[[ComparisonRow, Metric], Cell]
 ) -> dict[Key, Cell]:
     rows = ((Key(row.case.benchmark, row.case.config), row) for row in table.rows)
     told = {key: cell(row, table.metric) for key, row in rows if key in keys}
     return told | _left(table)
 
 
-def _value(row: Row, metric: Metric) -> Cell:
+def _value(row: ComparisonRow, metric: Metric) -> Cell:
     return Cell(
         quantity(metric, row.effect.levels[0]), 0, plural(row.effect.base.n, "process", "processes")
     )
@@ -204,7 +217,7 @@ def _left(table: Table) -> dict[Key, Cell]:
     }
 
 
-def _cell(row: Row, metric: Metric) -> Cell:
+def _cell(row: ComparisonRow, metric: Metric) -> Cell:
     effect = row.effect
     words = effect.change.text.partition(" (")[0]
     return Cell(
@@ -221,7 +234,7 @@ def _warmth(effect: Effect, metric: Metric) -> int:
     return heat(1 / ratio if metric.lower_is_better else ratio)
 
 
-def _left_out(out: LeftOut) -> Cell:
+def _left_out(out: ExcludedCase) -> Cell:
     return Cell(
         out.text.partition(" on ")[0] if out.why == "failed" else out.why,
         0,
@@ -263,7 +276,7 @@ def _table(lines: Sequence[ReleaseLine], metric: Metric) -> list[dict[str, Any]]
 
 def data(request: HttpRequest) -> HttpResponse:
     """The figure as JSON: {"data": [traces], "layout": {…}}."""
-    chosen = choose(request, versions.tested())
+    chosen = choose(request, versions.measured_builds())
     return figure_response(_figure(chosen, chosen.benchmark))
 
 
@@ -281,7 +294,7 @@ def _figure(chosen: Chosen, benchmark: str) -> dict[str, Any]:
 
 def export(request: HttpRequest, form: str) -> HttpResponse:
     """Every case on every build that is shown, as CSV or JSON."""
-    chosen = choose(request, versions.tested())
+    chosen = choose(request, versions.measured_builds())
     sides = measured(chosen)
     benchmarks = dict.fromkeys(key.benchmark for side in sides.values() for key in side)
     found = [

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from dashboard.language.metrics import Metric
-from dashboard.language.wording import Change, effect
+from dashboard.language.wording import ValueChange, effect
 from dashboard.models import Benchmark, Series
 
 # One statement: the page's figure is asked for often, and each of these tables holds little of a
@@ -46,7 +46,7 @@ class AlertMark:
     group: int
     state: str
     direction: str
-    change: Change | None
+    change: ValueChange | None
 
 
 @dataclass(frozen=True, slots=True)

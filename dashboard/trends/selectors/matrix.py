@@ -9,9 +9,9 @@ from functools import cache
 from typing import NamedTuple
 
 from dashboard.language.metrics import EAGER, METRICS, Metric
-from dashboard.language.wording import Change, change, interval, is_count, quantity
-from dashboard.results.selectors.rollup import Case, cases
-from dashboard.ui.locations import Place
+from dashboard.language.wording import ValueChange, change, interval, is_count, quantity
+from dashboard.results.selectors.rollup import CaseRollup, case_rollups
+from dashboard.ui.locations import SeriesLocation
 
 FILTERS = ("family", "model", "mode", "dtype", "size")
 ORDERS = {"": "as registered", "name": "by name", "worst": "worst first", "best": "best first"}
@@ -31,16 +31,16 @@ class Cell(NamedTuple):
     nothing to sort by.
     """
 
-    case: Case
+    case: CaseRollup
     text: str
     heat: int
     about: str
     goodness: float | None = None
-    change: Change | None = None
+    change: ValueChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """One benchmark with its cells in the order of the configs."""
 
     benchmark: str
@@ -57,14 +57,14 @@ class Matrix:
     """
 
     configs: list[str]
-    rows: list[Row]
+    rows: list[MatrixRow]
     measured: int
     failed: int
     means: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MatrixQuery:
     """What the matrix shows. base: the cases of the base build by (benchmark, config); None without
     a base.
 
@@ -72,7 +72,7 @@ class Asked:
     """
 
     metric: Metric = SPEEDUP
-    base: Mapping[tuple[str, str], Case] | None = None
+    base: Mapping[tuple[str, str], CaseRollup] | None = None
     status: str = ""
     order: str = ""
 
@@ -82,19 +82,19 @@ class Asked:
         return {"speedup", "latency_ms", self.metric.key}
 
 
-def read(place: Place, asked: Asked) -> list[Case]:
+def read(place: SeriesLocation, asked: MatrixQuery) -> list[CaseRollup]:
     """The newest result of every case of the place. One query."""
-    return cases(place, asked.read)
+    return case_rollups(place, asked.read)
 
 
-def matrix(found: Sequence[Case], asked: Asked) -> Matrix:
+def matrix(found: Sequence[CaseRollup], asked: MatrixQuery) -> Matrix:
     """The table of ``found``; a status keeps the benchmarks of which a case has it ("failed": any
     but pass).
     """
     configs = [
         config for _, config in sorted({(case.config_position, case.config) for case in found})
     ]
-    by_benchmark: dict[str, dict[str, Case]] = {}
+    by_benchmark: dict[str, dict[str, CaseRollup]] = {}
     families = {
         family: place for place, family in enumerate(dict.fromkeys(case.family for case in found))
     }
@@ -107,21 +107,21 @@ def matrix(found: Sequence[Case], asked: Asked) -> Matrix:
     return Matrix(configs, rows, len(shown), sum(cell.case.failed for cell in shown), means)
 
 
-def _has(row: Iterable[Case], status: str) -> bool:
+def _has(row: Iterable[CaseRollup], status: str) -> bool:
     return not status or any(
         (case.status or "pass") == status or (status == "failed" and case.failed) for case in row
     )
 
 
-def _row(by_config: dict[str, Case], configs: Sequence[str], asked: Asked) -> Row:
+def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], asked: MatrixQuery) -> MatrixRow:
     first = next(iter(by_config.values()))
     cells = [cell(by_config[config], asked) if config in by_config else None for config in configs]
-    return Row(first.benchmark, first.family, first.mode, first.dtype, cells)
+    return MatrixRow(first.benchmark, first.family, first.mode, first.dtype, cells)
 
 
 # --- Cells
 # --------------------------------------------------------------------------------------------------
-def cell(case: Case, asked: Asked) -> Cell:
+def cell(case: CaseRollup, asked: MatrixQuery) -> Cell:
     """What the matrix says about one case."""
     if case.failed:
         return Cell(case, case.status, 0, "the last job ended so")
@@ -148,7 +148,7 @@ def cell(case: Case, asked: Asked) -> Cell:
     )
 
 
-def _against(case: Case, value: float, base: Case | None, metric: Metric) -> Cell:
+def _against(case: CaseRollup, value: float, base: CaseRollup | None, metric: Metric) -> Cell:
     before = base.value(metric.key) if base else None
     text = quantity(metric, value)
     if before is None or base is None:
@@ -168,7 +168,7 @@ def _against(case: Case, value: float, base: Case | None, metric: Metric) -> Cel
     )
 
 
-def _latency(case: Case) -> str:
+def _latency(case: CaseRollup) -> str:
     latency = case.newest.get("latency_ms")
     return (
         quantity(METRICS["latency_ms"], latency.value, latency.low, latency.high)
@@ -177,7 +177,7 @@ def _latency(case: Case) -> str:
     )
 
 
-def _speedup(case: Case) -> str:
+def _speedup(case: CaseRollup) -> str:
     value = case.value("speedup")
     return f"speedup {quantity(SPEEDUP, value)}" if value and case.config != EAGER else ""
 
@@ -217,7 +217,7 @@ def change_steps(metric: Metric) -> tuple[float, ...]:
 
 # --- Rows together
 # ------------------------------------------------------------------------------------------
-def _ordered(rows: list[Row], configs: Sequence[str], order: str) -> list[Row]:
+def _ordered(rows: list[MatrixRow], configs: Sequence[str], order: str) -> list[MatrixRow]:
     """By the whole row, or by the column of one config; what has nothing to sort by comes last."""
     if order == "name":
         return sorted(rows, key=lambda row: row.benchmark)
@@ -241,15 +241,17 @@ def _end(cells: Iterable[Cell | None], *, worst: bool) -> float | None:
     return (min if worst else max)(found, default=None)
 
 
-def _sorted(rows: list[Row], ends: Mapping[int, float | None], *, worst: bool) -> list[Row]:
-    def key(row: Row) -> tuple[bool, float]:
+def _sorted(
+    rows: list[MatrixRow], ends: Mapping[int, float | None], *, worst: bool
+) -> list[MatrixRow]:
+    def key(row: MatrixRow) -> tuple[bool, float]:
         end = ends[id(row)]
         return end is None, (end if worst else -end) if end is not None else 0.0
 
     return sorted(rows, key=key)
 
 
-def _means(rows: Sequence[Row], asked: Asked) -> dict[str, list[str]]:
+def _means(rows: Sequence[MatrixRow], asked: MatrixQuery) -> dict[str, list[str]]:
     """The geomean of each config over the benchmarks of a family: of the values, or of the changes
     against the base.
     """
@@ -263,7 +265,7 @@ def _means(rows: Sequence[Row], asked: Asked) -> dict[str, list[str]]:
     return {family: [_mean(column, asked) for column in known] for family, known in columns.items()}
 
 
-def _mean(cells: Sequence[Cell], asked: Asked) -> str:
+def _mean(cells: Sequence[Cell], asked: MatrixQuery) -> str:
     known = [cell for cell in cells if cell.goodness is not None and not cell.case.failed]
     pairs = [(cell.case.value(asked.metric.key), _before(cell, asked)) for cell in known]
     logs = [
@@ -280,7 +282,7 @@ def _mean(cells: Sequence[Cell], asked: Asked) -> str:
     return moved.text if moved else ""
 
 
-def _before(cell: Cell, asked: Asked) -> float | None:
+def _before(cell: Cell, asked: MatrixQuery) -> float | None:
     """What a cell's value is held against in a mean: the base's value, or 1."""
     if asked.base is None:
         return 1.0

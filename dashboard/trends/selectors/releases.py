@@ -7,7 +7,7 @@ from django.db.models import F
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import Side
 from dashboard.comparisons.core.metric_effects import pooled
-from dashboard.comparisons.selectors.versions import Source, by_build
+from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
 from dashboard.trends.core.release_charts import Release, ReleaseLine
 
@@ -47,7 +47,9 @@ def releases_of(
         "pk", "label", "version"
     )
     builds = sorted(known, key=lambda build: version_order(build[2]))
-    sides = by_build(Source(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric])
+    sides = by_build(
+        SideSource(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric]
+    )
     lines = release_lines(sides, [(pk, label) for pk, label, _ in builds], benchmark.name, metric)
     shown = {release.build for line in lines for release in line.releases}
     return lines, [label for _, label, _ in builds if label in shown]

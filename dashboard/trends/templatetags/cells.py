@@ -10,15 +10,15 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.language.metrics import EAGER
-from dashboard.trends.selectors.matrix import SPEEDUP, Asked, Cell, Matrix, Row
-from dashboard.ui.locations import Place
+from dashboard.trends.selectors.matrix import SPEEDUP, Cell, Matrix, MatrixQuery, MatrixRow
+from dashboard.ui.locations import SeriesLocation
 from dashboard.ui.templatetags.compilewatch import breakable, heat_class
 
 register = template.Library()
 
 
 @register.simple_tag
-def matrix_rows(matrix: Matrix, asked: Asked, place: Place) -> SafeString:
+def matrix_rows(matrix: Matrix, asked: MatrixQuery, place: SeriesLocation) -> SafeString:
     """Every row; before the first one of a family, where rows are in their own order, the family's
     line.
     """
@@ -28,7 +28,7 @@ def matrix_rows(matrix: Matrix, asked: Asked, place: Place) -> SafeString:
     return mark_safe("".join(_rows(matrix, asked, query)))  # noqa: S308 - escaped below
 
 
-def _rows(matrix: Matrix, asked: Asked, query: str) -> Iterator[str]:
+def _rows(matrix: Matrix, asked: MatrixQuery, query: str) -> Iterator[str]:
     family = None
     for row in matrix.rows:
         if row.family != family and not asked.order:
@@ -43,7 +43,7 @@ def _family(family: str, matrix: Matrix) -> str:
     return f'<tr class="group"><th scope="rowgroup">{escape(family)}</th>{cells}</tr>'
 
 
-def _row(row: Row, query: str) -> str:
+def _row(row: MatrixRow, query: str) -> str:
     address = f"{reverse('series', args=[row.benchmark])}?{query}"
     cells = "".join(_cell(cell, address) for cell in row.cells)
     return (

@@ -7,10 +7,10 @@ from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest
 
-from dashboard.ui.locations import Place, choose
+from dashboard.ui.locations import SeriesLocation, choose_location
 
 
-def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
+def place(request: HttpRequest, known: Sequence[SeriesLocation]) -> SeriesLocation | None:
     """The machine and track that the address names, or the one that reported last; None on a site
     without data.
 
@@ -21,7 +21,7 @@ def place(request: HttpRequest, known: Sequence[Place]) -> Place | None:
         raise Http404(f"Nothing was measured on a machine “{machine}”.")
     if known and track not in {"", *(place.track.key for place in known)}:
         raise Http404(f"Nothing was measured for a track “{track}”.")
-    return choose(known, machine, track)
+    return choose_location(known, machine, track)
 
 
 def one_of(request: HttpRequest, name: str, allowed: Sequence[str]) -> str:

@@ -176,7 +176,7 @@ def interval(metric: Metric | str, low: float | None, high: float | None) -> str
 
 
 @register.simple_tag
-def changed(change: wording.Change | None) -> SafeString | str:
+def changed(change: wording.ValueChange | None) -> SafeString | str:
     """A change in words, coloured by whether it is good."""
     return (
         format_html('<span class="change {}">{}</span>', change.tone, change.text)

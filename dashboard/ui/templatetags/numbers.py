@@ -14,12 +14,12 @@ from django.utils.text import Truncator
 
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
-from dashboard.ui.charts import Line
+from dashboard.ui.charts import ChartLine
 from dashboard.ui.templatetags.compilewatch import when, word
 
 register = template.Library()
 
-Row = tuple[Line, int]  # a line and the place of the datum in it
+Row = tuple[ChartLine, int]  # a line and the place of the datum in it
 
 
 @register.simple_tag

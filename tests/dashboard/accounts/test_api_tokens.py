@@ -11,7 +11,8 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.services import api_tokens
-from dashboard.accounts.services.api_tokens import NotPossible, authenticate
+from dashboard.accounts.services.api_tokens import authenticate
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
 from tests.builders.reading import text
 
@@ -97,7 +98,7 @@ def test_a_token_that_would_be_wrong_is_refused(
     ada: User, wrong: dict[str, object], about: str
 ) -> None:
     right = {"owner": ada, "scopes": ["read"], "expires_at": timezone.now() + DAY, "name": "ci"}
-    with pytest.raises(NotPossible, match=about):
+    with pytest.raises(ActionNotAllowed, match=about):
         api_tokens.issue(**{**right, **wrong})  # type: ignore[arg-type]
 
 

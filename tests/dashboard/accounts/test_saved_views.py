@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.accounts.services import saved_views
-from dashboard.accounts.services.saved_views import NotPossible
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
 from tests.builders.reading import text
 
@@ -62,13 +62,13 @@ def test_saving_under_a_known_name_leads_it_to_the_new_page(me: User) -> None:
     ],
 )
 def test_only_pages_of_this_site_are_saved(me: User, address: str) -> None:
-    with pytest.raises(NotPossible, match="no page of this site"):
+    with pytest.raises(ActionNotAllowed, match="no page of this site"):
         save(me, address=address)
 
 
 @pytest.mark.parametrize(("name", "told"), [("  ", "no name"), ("x" * 81, "81 letters")])
 def test_a_view_needs_a_name_that_fits(me: User, name: str, told: str) -> None:
-    with pytest.raises(NotPossible, match=told):
+    with pytest.raises(ActionNotAllowed, match=told):
         save(me, name)
 
 

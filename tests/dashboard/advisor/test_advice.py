@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dashboard.advisor.core import advice_charts
-from dashboard.advisor.core.advising import Advice, advise, by_steps, by_time
-from dashboard.advisor.core.advising_text import (
+from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
+from dashboard.advisor.core.advice_text import (
     certainty,
     from_words,
     number_of,

@@ -5,22 +5,27 @@ from typing import Any
 
 import pytest
 
-from dashboard.alerts.core.attribution import Code, Facts, Moved, attribute
+from dashboard.alerts.core.attribution import (
+    ChangeFacts,
+    CodeFingerprints,
+    ObservedChange,
+    attribute,
+)
 from dashboard.results.core.environments import Difference
 
-CHANGE = Moved("Latency", 10.0, 8.0, 12.0)
-AS_MUCH = Moved("The eager control", 9.0, 7.0, 11.0)
-STEADY = Moved("The eager control", 0.2, -0.8, 1.2)
-UNCLEAR = Moved("The eager control", 4.0, -6.0, 14.0)
-OTHER_CODE = Code({"kernels": frozenset({"a"})}, {"kernels": frozenset({"b"})}, jobs=4)
+CHANGE = ObservedChange("Latency", 10.0, 8.0, 12.0)
+AS_MUCH = ObservedChange("The eager control", 9.0, 7.0, 11.0)
+STEADY = ObservedChange("The eager control", 0.2, -0.8, 1.2)
+UNCLEAR = ObservedChange("The eager control", 4.0, -6.0, 14.0)
+OTHER_CODE = CodeFingerprints({"kernels": frozenset({"a"})}, {"kernels": frozenset({"b"})}, jobs=4)
 
-COMPILED = Facts("latency_ms", "ms", CHANGE, eager=False, same_build=False)
+COMPILED = ChangeFacts("latency_ms", "ms", CHANGE, eager=False, same_build=False)
 SAME_BUILD = replace(COMPILED, same_build=True)
 DRIVER = Difference("machine.driver", "550", "560")
 LIBRARY = Difference("libraries.transformers", "5.17", "5.23")
 
 
-def cause(facts: Facts) -> str:
+def cause(facts: ChangeFacts) -> str:
     return attribute(facts)[0]
 
 
@@ -48,7 +53,7 @@ def cause(facts: Facts) -> str:
         ),
     ],
 )
-def test_positive_evidence_names_the_cause(facts: Facts, blamed: str) -> None:
+def test_positive_evidence_names_the_cause(facts: ChangeFacts, blamed: str) -> None:
     assert cause(facts) == blamed
 
 
@@ -64,7 +69,7 @@ def test_positive_evidence_names_the_cause(facts: Facts, blamed: str) -> None:
         replace(
             COMPILED,
             control=STEADY,
-            code=Code({"kernels": frozenset("ab")}, {"kernels": frozenset("b")}, 4),
+            code=CodeFingerprints({"kernels": frozenset("ab")}, {"kernels": frozenset("b")}, 4),
         ),
         replace(COMPILED, control=STEADY, code=replace(OTHER_CODE, jobs=1)),
         replace(COMPILED, eager=True),
@@ -79,7 +84,7 @@ def test_positive_evidence_names_the_cause(facts: Facts, blamed: str) -> None:
         replace(COMPILED, metric="graph_breaks", unit="", change=None, differences=[LIBRARY]),
     ],
 )
-def test_without_positive_evidence_it_is_unknown(facts: Facts) -> None:
+def test_without_positive_evidence_it_is_unknown(facts: ChangeFacts) -> None:
     assert cause(facts) == "unknown"
 
 
@@ -126,7 +131,7 @@ def test_a_variant_proves_nothing_before_it_was_measured_in_turn_or_where_more_d
 
 
 def test_a_control_that_is_exactly_as_before_is_told_so_and_by_its_name() -> None:
-    same = Moved("Eager peak memory", 0.0, 0.0, 0.0)
+    same = ObservedChange("Eager peak memory", 0.0, 0.0, 0.0)
     _, (evidence, *_) = attribute(replace(COMPILED, control=same))
     assert (
         evidence.says == "Eager peak memory stayed exactly as it was: only the compiled arm moved."
@@ -144,7 +149,7 @@ def test_an_ablation_names_the_stage() -> None:
 
 
 def test_equal_code_is_told_and_blames_nobody() -> None:
-    same = Code({"kernels": frozenset({"a"})}, {"kernels": frozenset({"a"})}, jobs=3)
+    same = CodeFingerprints({"kernels": frozenset({"a"})}, {"kernels": frozenset({"a"})}, jobs=3)
     blamed, evidence = attribute(replace(COMPILED, control=STEADY, code=same))
     assert (blamed, evidence[-1].says) == (
         "unknown",

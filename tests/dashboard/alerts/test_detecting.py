@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 
-from dashboard.alerts.services import detecting, triage
+from dashboard.alerts.services import detection, triage
 from dashboard.models import Alert, AlertGroup, DetectorState, Track
 from tests.builders import site
 from tests.builders.alerting import FIRST, measure, measured, noise
@@ -23,7 +23,7 @@ def stepped(count: int = 8) -> list[float]:
 def test_a_step_becomes_one_alert_with_its_builds() -> None:
     measured(stepped()[:30])
     measured(stepped()[30:], first=30, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     alert = Alert.objects.get()
     assert (str(alert.base), str(alert.new)) == (site.BUILD, "2.14.0")
     assert alert.planned_at == FIRST + timedelta(hours=30)
@@ -36,23 +36,23 @@ def test_a_step_becomes_one_alert_with_its_builds() -> None:
 def test_judging_point_by_point_tells_the_same_as_all_at_once() -> None:
     for hour, value in enumerate(stepped()):
         measure({"latency_ms": value}, hour)
-        detecting.detect_due()
+        detection.detect_due()
     one = Alert.objects.get()
     DetectorState.objects.update(version="", due=True)
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.get() == one
 
 
 def test_noise_raises_nothing() -> None:
     measured(noise(60))
-    detecting.detect_due()
+    detection.detect_due()
     assert not Alert.objects.exists()
 
 
 def test_a_series_that_is_not_due_is_left_alone() -> None:
     series = measured(noise(3))
-    assert detecting.detect(series_id=series.pk)
-    assert not detecting.detect(series_id=series.pk)
+    assert detection.detect(series_id=series.pk)
+    assert not detection.detect(series_id=series.pk)
 
 
 def test_what_does_not_alert_is_not_judged() -> None:
@@ -62,10 +62,10 @@ def test_what_does_not_alert_is_not_judged() -> None:
 
 def test_late_data_have_the_series_judged_anew() -> None:
     series = measured(noise(30))
-    detecting.detect_due()
+    detection.detect_due()
     before = DetectorState.objects.get(series=series).state
     measure({"latency_ms": 100.0}, 10.5)
-    detecting.detect_due()
+    detection.detect_due()
     after = DetectorState.objects.get(series=series).state
     assert (before["now"]["seen"], after["now"]["seen"]) == (30, 31)
 
@@ -74,14 +74,14 @@ def test_manual_and_confirmation_data_are_not_read() -> None:
     measured(noise(30))
     for hour in range(30, 38):
         measure({"latency_ms": 200.0}, hour, purpose="manual")
-    detecting.detect_due()
+    detection.detect_due()
     assert not Alert.objects.exists()
 
 
 def test_memory_that_was_constant_needs_one_point() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measure({"peak_memory_gb": 1.8}, 10, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     alert = Alert.objects.get()
     assert (alert.series.metric, str(alert.new)) == ("peak_memory_gb", "2.14.0")
     assert alert.effect == pytest.approx(20)
@@ -90,7 +90,7 @@ def test_memory_that_was_constant_needs_one_point() -> None:
 def test_a_status_change_needs_no_history() -> None:
     measured(noise(3))
     measure({"latency_ms": 100.0}, 3, build="2.14.0", status="fail_accuracy")
-    detecting.detect_due()
+    detection.detect_due()
     alert = Alert.objects.get()
     assert (alert.kind, alert.decision["words"]) == ("status", ["pass", "fail_accuracy"])
     assert alert.group.title == "mlp inference: fail_accuracy (was pass) in inductor since 2.14.0"
@@ -100,14 +100,14 @@ def test_a_status_change_needs_no_history() -> None:
 def test_a_case_that_brings_no_number_is_a_status_change_and_no_latency() -> None:
     measured(noise(3))
     measure(None, 3)
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.get().decision["words"] == ["pass", "timeout"]
 
 
 def test_graph_breaks_count_from_the_first_more() -> None:
     measured([0.0] * 8, metric="graph_breaks")
     measure({"graph_breaks": 2.0}, 8, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     assert (
         Alert.objects.get().group.title
         == "mlp inference: 2 more graph breaks in inductor since 2.14.0"
@@ -119,14 +119,14 @@ def test_repeats_of_one_nightly_build_make_one_point() -> None:
     for night in range(6):
         for repeat in range(3):
             measure({"latency_ms": 100.0 + repeat}, night * 24 + repeat, build=f"2.14.0.dev{night}")
-    detecting.detect_due()
+    detection.detect_due()
     state = DetectorState.objects.get(series__metric="latency_ms").state
     assert (state["now"]["seen"], state["now"]["recent"][-1]) == (6, 101.0)
 
 
 def test_on_a_track_that_stands_still_every_run_is_a_point() -> None:
     series = measured(noise(6))
-    detecting.detect_due()
+    detection.detect_due()
     assert DetectorState.objects.get(series=series).state["now"]["seen"] == 6
 
 
@@ -135,7 +135,7 @@ def test_another_version_of_the_benchmark_is_a_new_segment() -> None:
     for hour, value in enumerate(noise(30, level=150.0), 30):
         job = measure({"latency_ms": value}, hour)
         job.data.update(benchmark_version=2)
-    detecting.detect_due()
+    detection.detect_due()
     assert not Alert.objects.exists()
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 30
 
@@ -144,7 +144,7 @@ def test_a_muted_series_raises_nothing_and_goes_on() -> None:
     series = measured(noise(30))
     triage.mute(series=series, until=FIRST + timedelta(days=365), by=None)
     measured(stepped()[30:], first=30)
-    detecting.detect_due()
+    detection.detect_due()
     assert not Alert.objects.exists()
     assert DetectorState.objects.get(series=series).state["now"]["start"] >= 30
 
@@ -152,16 +152,16 @@ def test_a_muted_series_raises_nothing_and_goes_on() -> None:
 def test_an_invalid_point_takes_its_alert_along_and_brings_it_back() -> None:
     series = measured([1.5] * 10, metric="peak_memory_gb")
     job = measure({"peak_memory_gb": 1.8}, 10)
-    detecting.detect_due()
+    detection.detect_due()
     group = AlertGroup.objects.get()
     point = triage.mark_invalid(
         series=series, job=job, reason="another process", by=User.objects.create_user("ada")
     )
-    detecting.detect_due()
+    detection.detect_due()
     group.refresh_from_db()
     assert group.state == "invalid"
     triage.bring_back(point=point)
-    detecting.detect_due()
+    detection.detect_due()
     group.refresh_from_db()
     assert group.state == "suspected"
     assert Alert.objects.count() == 1
@@ -171,20 +171,20 @@ def test_history_that_is_weeks_old_alerts_nobody() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 2, metric="peak_memory_gb", first=10)
     measured([1.8], metric="peak_memory_gb", first=10 + 15 * 24)
-    detecting.detect_due()
+    detection.detect_due()
     assert not Alert.objects.exists()
 
 
 def test_the_series_knows_what_it_can_show() -> None:
     series = measured(noise(40))
-    detecting.detect_due()
+    detection.detect_due()
     shown = DetectorState.objects.get(series=series).can_show_percent
     assert shown == pytest.approx(4, abs=2)
 
 
 def test_a_change_without_a_change_of_build_is_a_group_of_its_own_kind() -> None:
     measured(stepped())
-    detecting.detect_due()
+    detection.detect_due()
     assert AlertGroup.objects.get().kind == "environment"
 
 
@@ -192,7 +192,7 @@ def test_changes_of_one_case_at_one_build_are_one_group() -> None:
     for hour in range(10):
         measure({"peak_memory_gb": 1.5, "graph_breaks": 0.0}, hour)
     measure({"peak_memory_gb": 1.8, "graph_breaks": 1.0}, 10, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     assert (AlertGroup.objects.count(), Alert.objects.count()) == (1, 2)
 
 
@@ -200,7 +200,7 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
     for hour in range(10):
         measure({"peak_memory_gb": 1.5, "graph_breaks": 3.0}, hour)
     measure({"peak_memory_gb": 1.8, "graph_breaks": 0.0}, 10, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     group = AlertGroup.objects.get()
     assert (group.direction, group.severity) == ("trade_off", "high")
     assert (
@@ -212,9 +212,9 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
 def test_two_judges_at_once_never_tell_a_change_twice() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measure({"peak_memory_gb": 1.8}, 10)
-    detecting.detect_due()
+    detection.detect_due()
     DetectorState.objects.update(due=True)
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.count() == 1
 
 
@@ -230,7 +230,7 @@ def test_two_workers_at_once_tell_a_change_once() -> None:
 
 def judge_in_a_thread(series_id: int) -> bool:
     try:
-        return detecting.detect(series_id=series_id)
+        return detection.detect(series_id=series_id)
     finally:
         connection.close()
 
@@ -239,7 +239,7 @@ def test_a_series_that_cannot_be_judged_keeps_no_other_from_it() -> None:
     measure({"latency_ms": 1.0}, 0).data.filter(series__metric="passed").update(
         status="a word of another version"
     )
-    detecting.detect_due()
+    detection.detect_due()
     assert [state.series.metric for state in DetectorState.objects.filter(due=True)] == ["passed"]
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 1
 

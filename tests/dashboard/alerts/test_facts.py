@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.alerts.selectors.facts import facts_of
-from dashboard.alerts.services import detecting
+from dashboard.alerts.services import detection
 from dashboard.models import Alert, AlertGroup, Benchmark, Track
 from tests.builders import site
 from tests.builders.alerting import measure, noise
@@ -38,7 +38,7 @@ def history(
         where = {"build": build, **(then or {})} if changed else {}
         measure(values, hour, **{**asked, **where})
     if detect:
-        detecting.detect_due()
+        detection.detect_due()
 
 
 def cause() -> tuple[str, list[str]]:
@@ -111,7 +111,7 @@ def test_the_canary_speaks_for_the_machine_where_the_build_stayed() -> None:
     witness(benchmark=site.GPT2, config="eager")
     history({"latency_ms": 115.0}, build=site.BUILD, detect=False)
     Benchmark.objects.filter(name=site.GPT2).update(family="machine")
-    detecting.detect_due()
+    detection.detect_due()
     alert = Alert.objects.get(series__config__name="inductor")
     assert "machine canary" in {piece["fact"] for piece in alert.group.evidence}
     assert alert.group.cause == "machine"
@@ -138,5 +138,5 @@ def test_a_case_that_fails_where_eager_passes_blames_the_compiler(status: str, b
             build=NEW,
             status=then,
         )
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.get(series__config__name="inductor").group.cause == blamed

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 
 from dashboard.alerts.core import flakiness
-from dashboard.alerts.services import detecting, triage
+from dashboard.alerts.services import detection, triage
 from dashboard.models import Alert, AlertGroup, AlertState
-from dashboard.results.core.series_points import Reading
+from dashboard.results.core.series_points import SeriesPoint
 from tests.builders.alerting import FIRST, measure
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ def history(words: str, first: int = 0) -> None:
     """One point an hour on one build, each judged as it comes: P passes, F fails."""
     for hour, word in enumerate(words, first):
         measure({"latency_ms": 100.0}, hour, status="pass" if word == "P" else "fail_accuracy")
-        detecting.detect_due()
+        detection.detect_due()
 
 
 def flaky() -> AlertGroup:
@@ -30,9 +30,9 @@ def states() -> list[str]:
     return list(AlertGroup.objects.order_by("pk").values_list("state", flat=True))
 
 
-def readings(words: str, *, one_build: bool = True) -> list[Reading]:
+def readings(words: str, *, one_build: bool = True) -> list[SeriesPoint]:
     return [
-        Reading(
+        SeriesPoint(
             FIRST + timedelta(hours=at),
             str(at),
             1 if one_build else at,
@@ -107,5 +107,5 @@ def test_a_flaky_case_that_fails_for_long_is_suspected_again() -> None:
 def test_a_series_that_is_judged_anew_tells_nothing_new() -> None:
     history(TO_AND_FRO)
     measure({"latency_ms": 100.0}, 0.5)
-    detecting.detect_due()
+    detection.detect_due()
     assert states() == ["recovered", "inconclusive"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dashboard.alerts.core.grouping import (
-    Place,
+    OpenGroup,
     Suspicion,
     cause_of,
     counted,
@@ -118,15 +118,15 @@ def test_the_discoveries_are_the_largest_rank_that_passes() -> None:
 
 
 def test_the_same_case_joins_whatever_its_direction() -> None:
-    group = Place(7, "compiler", "improvement", frozenset({SLOWER.case}))
+    group = OpenGroup(7, "compiler", "improvement", frozenset({SLOWER.case}))
     assert place(SLOWER, [group]) == 7
 
 
 def test_the_same_cause_and_direction_join() -> None:
     groups = [
-        Place(7, "eager", "regression", frozenset()),
-        Place(8, "compiler", "improvement", frozenset()),
-        Place(9, "compiler", "regression", frozenset()),
+        OpenGroup(7, "eager", "regression", frozenset()),
+        OpenGroup(8, "compiler", "improvement", frozenset()),
+        OpenGroup(9, "compiler", "regression", frozenset()),
     ]
     assert place(replace(OTHER, cause="compiler"), groups) == 9
 
@@ -134,15 +134,15 @@ def test_the_same_cause_and_direction_join() -> None:
 def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
     eager = replace(SLOWER, config="eager")
     blamed = replace(SLOWER, cause="eager")
-    assert place(eager, [Place(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
-    assert place(blamed, [Place(7, "unknown", "regression", frozenset({eager.case}))]) == 7
+    assert place(eager, [OpenGroup(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
+    assert place(blamed, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) == 7
     other = replace(SLOWER, cause="compiler")
-    assert place(other, [Place(7, "unknown", "regression", frozenset({eager.case}))]) is None
+    assert place(other, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) is None
 
 
 def test_another_cause_is_another_group() -> None:
     assert (
-        place(replace(OTHER, cause="eager"), [Place(7, "compiler", "regression", frozenset())])
+        place(replace(OTHER, cause="eager"), [OpenGroup(7, "compiler", "regression", frozenset())])
         is None
     )
 

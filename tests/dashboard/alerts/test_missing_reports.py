@@ -6,7 +6,7 @@ import pytest
 from celery.schedules import crontab
 from django.utils import timezone
 
-from dashboard.alerts.services import silence, triage
+from dashboard.alerts.services import missing_reports, triage
 from dashboard.models import AlertGroup, AlertState, Schedule, Worker
 from dashboard.runs.services.schedules import find_crontab, save_schedule
 from tests.builders import alerting, site
@@ -18,7 +18,9 @@ LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
 def look(**later: float) -> tuple[int, int]:
     """Listen for silence so much later than now."""
-    return silence.look(now=timezone.now() + timedelta(**later), up_since=LONG_AGO)
+    return missing_reports.detect_missing_reports(
+        now=timezone.now() + timedelta(**later), up_since=LONG_AGO
+    )
 
 
 def seen_worker() -> Worker:
@@ -62,7 +64,10 @@ def test_a_schedule_that_is_off_is_not_silent(nightly: Schedule) -> None:
 
 def test_what_a_site_that_was_down_could_not_hear_is_not_told(nightly: Schedule) -> None:
     now = timezone.now() + timedelta(days=3)
-    assert silence.look(now=now, up_since=now - timedelta(minutes=1)) == (0, 0)
+    assert missing_reports.detect_missing_reports(now=now, up_since=now - timedelta(minutes=1)) == (
+        0,
+        0,
+    )
 
 
 def test_a_worker_that_vanished_is_told_and_its_return_closes_it() -> None:

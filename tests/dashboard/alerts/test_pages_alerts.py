@@ -12,8 +12,8 @@ from django.test import Client, override_settings
 from dashboard.alerts.selectors import alerts
 from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from tests.builders import alerting
+from tests.builders.notifications import channel
 from tests.builders.reading import text
-from tests.builders.telling import channel
 
 pytestmark = pytest.mark.django_db
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alerts.services import detecting
+from dashboard.alerts.services import detection
 from dashboard.models import Alert, AlertGroup
 from tests.builders.alerting import FIRST, measure, measured, noise
 
@@ -15,7 +15,7 @@ def test_a_level_that_goes_back_is_recovered_and_no_improvement() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 10, metric="peak_memory_gb", first=10)
     measured([1.5] * 4, metric="peak_memory_gb", first=20)
-    detecting.detect_due()
+    detection.detect_due()
     group = AlertGroup.objects.get()
     assert (group.state, Alert.objects.get().recovered_at) == (
         "recovered",
@@ -27,32 +27,32 @@ def test_a_level_that_goes_back_is_recovered_and_no_improvement() -> None:
 def test_what_is_set_right_soon_after_it_was_seen_is_recovered_and_told_no_more() -> None:
     measured(noise(30))
     measured(noise(6, 130, seed=1), first=30, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     measured(noise(5, seed=2), first=36)
-    detecting.detect_due()
+    detection.detect_due()
     group = AlertGroup.objects.get()
     assert (group.state, group.events.latest("pk").text) == (
         "recovered",
         "Measured: every series is back at the level before.",
     )
     measured(noise(12, seed=3), first=41)
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.count() == 1
 
 
 def test_what_is_half_way_back_has_not_recovered() -> None:
     measured(noise(30))
     measured(noise(6, 130, seed=1), first=30, build="2.14.0")
-    detecting.detect_due()
+    detection.detect_due()
     measured(noise(6, 115, seed=2), first=36)
-    detecting.detect_due()
+    detection.detect_due()
     assert Alert.objects.earliest("pk").recovered_at is None
 
 
 def traded(hours: range, graph_breaks: float, memory_gb: float, build: str) -> None:
     for hour in hours:
         measure({"graph_breaks": graph_breaks, "peak_memory_gb": memory_gb}, hour, build=build)
-    detecting.detect_due()
+    detection.detect_due()
 
 
 def test_a_trade_off_that_is_undone_tells_nothing_anew() -> None:

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from dashboard.alerts.services import confirming, triage
-from dashboard.alerts.services.measuring_again import measure_again
-from dashboard.alerts.services.triage import NotPossible
+from dashboard.alerts.services import confirmations, triage
+from dashboard.alerts.services.remeasuring import measure_again
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Worker
 from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
 
@@ -28,7 +28,7 @@ def ask(group: AlertGroup) -> Confirmation:
 
 def test_what_was_inconclusive_is_measured_on_and_every_pair_counts() -> None:
     group = suspected()
-    confirming.start_due(now=NOW)
+    confirmations.start_due(now=NOW)
     wild = (40.0, -20.0)
     answer(lambda job, place: 100.0 + wild[place // 2 % 2] * (job.run.build.label == NEW))
     assert ask(group).group.state == "confirming"
@@ -41,7 +41,7 @@ def test_what_was_inconclusive_is_measured_on_and_every_pair_counts() -> None:
 
 def test_what_is_confirmed_stays_so_while_it_is_measured_again_and_nobody_is_told_twice() -> None:
     group = suspected()
-    confirming.start_due(now=NOW)
+    confirmations.start_due(now=NOW)
     answer(by_build(10.0))
     ask(group)
     answer(by_build(10.0))
@@ -52,7 +52,7 @@ def test_what_is_confirmed_stays_so_while_it_is_measured_again_and_nobody_is_tol
 
 def test_who_asked_and_why_is_in_the_history() -> None:
     group = suspected()
-    confirming.start_due(now=NOW)
+    confirmations.start_due(now=NOW)
     answer(by_build(0.0))
     ask(group)
     event = group.events.get(action="measured again")
@@ -65,12 +65,12 @@ def test_who_asked_and_why_is_in_the_history() -> None:
 def test_what_is_not_open_or_has_no_worker_is_not_measured_again() -> None:
     group = suspected()
     with pytest.raises(
-        NotPossible,
+        ActionNotAllowed,
         match="suspected: only what is confirmed, acknowledged, inconclusive or not rep",
     ):
         ask(group)
     triage.move(group=group, to=AlertState.INCONCLUSIVE)
     Worker.objects.update(last_seen=None)
-    with pytest.raises(NotPossible, match="No worker of this machine is there"):
+    with pytest.raises(ActionNotAllowed, match="No worker of this machine is there"):
         ask(group)
     assert AlertGroup.objects.get().state == "inconclusive"

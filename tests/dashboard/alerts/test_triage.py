@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.triage import NotPossible
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, AlertState, DetectorState
 from tests.builders import alerting, site
 
@@ -41,14 +41,14 @@ def test_an_end_sets_when_and_reopening_clears_it(ada: User) -> None:
 def test_what_cannot_be_is_refused_with_what_can(ada: User) -> None:
     group = alerting.group(state=AlertState.FIXED)
     with pytest.raises(
-        NotPossible, match=r"is fixed and cannot become wontfix; it can become: acknowledged"
+        ActionNotAllowed, match=r"is fixed and cannot become wontfix; it can become: acknowledged"
     ):
         triage.move(group=group, to=AlertState.WONTFIX, by=ada)
 
 
 def test_only_the_system_confirms(ada: User) -> None:
     group = alerting.group(state=AlertState.CONFIRMING)
-    with pytest.raises(NotPossible):
+    with pytest.raises(ActionNotAllowed):
         triage.move(group=group, to=AlertState.CONFIRMED, by=ada)
     triage.move(group=group, to=AlertState.CONFIRMED)
     assert AlertGroup.objects.get().state == "confirmed"
@@ -58,7 +58,7 @@ def test_a_move_judges_by_the_stored_state_not_by_the_copy_in_hand(ada: User) ->
     group = alerting.group()
     stale = AlertGroup.objects.get()
     triage.move(group=group, to=AlertState.INVALID, by=ada)
-    with pytest.raises(NotPossible, match="is invalid"):
+    with pytest.raises(ActionNotAllowed, match="is invalid"):
         triage.move(group=stale, to=AlertState.FIXED, by=ada)
 
 
@@ -76,7 +76,7 @@ def test_a_group_is_assigned_noted_and_linked(ada: User) -> None:
 
 
 def test_what_is_no_address_is_not_linked(ada: User) -> None:
-    with pytest.raises(NotPossible, match="is no address"):
+    with pytest.raises(ActionNotAllowed, match="is no address"):
         triage.link_issue(group=alerting.group(), url="javascript:alert(1)", by=ada)
 
 
@@ -85,7 +85,7 @@ def test_a_change_is_nudged_to_a_neighbouring_build(ada: User) -> None:
     for build in (first, second, third):
         site.run(build=build.label, purpose="scheduled")
     group = alerting.group(base=second, new=third)
-    triage.nudge(group=group, to=second, by=ada, why="the run before shows it")
+    triage.move_change_point(group=group, to=second, by=ada, why="the run before shows it")
     group.refresh_from_db()
     assert (group.base, group.new) == (first, second)
     assert (
@@ -95,8 +95,8 @@ def test_a_change_is_nudged_to_a_neighbouring_build(ada: User) -> None:
 
 
 def test_a_build_that_the_track_did_not_measure_is_no_neighbour(ada: User) -> None:
-    with pytest.raises(NotPossible, match="not among the builds"):
-        triage.nudge(group=alerting.group(), to=site.build("9.9"), by=ada)
+    with pytest.raises(ActionNotAllowed, match="not among the builds"):
+        triage.move_change_point(group=alerting.group(), to=site.build("9.9"), by=ada)
 
 
 def test_a_group_is_split_and_both_are_named_anew(ada: User) -> None:
@@ -110,7 +110,7 @@ def test_a_group_is_split_and_both_are_named_anew(ada: User) -> None:
 
 def test_a_whole_group_is_not_split(ada: User) -> None:
     group = alerting.group()
-    with pytest.raises(NotPossible, match="whole group"):
+    with pytest.raises(ActionNotAllowed, match="whole group"):
         triage.split(alerts=[alerting.alert(group)], by=ada)
 
 
@@ -136,7 +136,7 @@ def test_an_invalid_point_is_reversible_and_the_series_is_due_each_time(ada: Use
 
 def test_an_invalid_point_needs_a_reason(ada: User) -> None:
     series = alerting.measured([2.0])
-    with pytest.raises(NotPossible, match="why"):
+    with pytest.raises(ActionNotAllowed, match="why"):
         triage.mark_invalid(series=series, job=series.data.get().job, reason=" ", by=ada)
 
 

@@ -13,7 +13,7 @@ from django.test import Client
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
-from dashboard.comparisons.core.metric_effects import Part
+from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.ratios import level
 from dashboard.comparisons.services.bisections import (
     advance,
@@ -34,11 +34,13 @@ VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
 
 # --- Pure
 # ---------------------------------------------------------------------------------------------------------
-def part(values: list[float]) -> Part:
-    return Part(1, (), level(values), len(values), min(values), max(values), float(np.mean(values)))
+def part(values: list[float]) -> CaseSamples:
+    return CaseSamples(
+        1, (), level(values), len(values), min(values), max(values), float(np.mean(values))
+    )
 
 
-def noisy(rng: np.random.Generator, middle: float, n: int, spread: float = 0.01) -> Part:
+def noisy(rng: np.random.Generator, middle: float, n: int, spread: float = 0.01) -> CaseSamples:
     return part((middle * np.exp(rng.normal(0, spread, n))).tolist())
 
 
@@ -85,7 +87,7 @@ def test_one_process_of_each_build_decides_nothing() -> None:
 
 
 def test_counts_are_decided_by_their_values() -> None:
-    zero, two = (Part(1, (), None, 2, value, value, value) for value in (0.0, 2.0))
+    zero, two = (CaseSamples(1, (), None, 2, value, value, value) for value in (0.0, 2.0))
     assert (decide(zero, zero, two).verdict, decide(zero, two, two).verdict) == (
         "like_base",
         "like_new",

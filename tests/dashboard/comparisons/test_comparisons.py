@@ -28,7 +28,7 @@ from dashboard.models import (
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services.runs import retry_failed_jobs
 from tests.builders import releases, site
-from tests.builders.comparing import BASE, NEW, comparison_jobs, land, started_comparison
+from tests.builders.comparisons import BASE, NEW, comparison_jobs, land, started_comparison
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db

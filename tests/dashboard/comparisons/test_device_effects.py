@@ -7,8 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.device_effects import LEAST_CASES, Block, between_devices, summed
-from dashboard.comparisons.core.metric_effects import Part, judge_all
+from dashboard.comparisons.core.device_effects import (
+    LEAST_CASES,
+    DeviceGroup,
+    between_devices,
+    summed,
+)
+from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
 from dashboard.comparisons.core.ratios import Level, Ratio, geomean, level, merged, ratios
 from dashboard.language.metrics import METRICS
 
@@ -145,7 +150,9 @@ def test_how_much_devices_differ_is_found_from_many_cases() -> None:
 
 
 def test_equal_values_on_two_devices_have_no_spread() -> None:
-    same = Level(4, 0.0, 0.0, math.nan, (Block("a", 2, 0.0, 0.0), Block("b", 2, 0.0, 0.0)))
+    same = Level(
+        4, 0.0, 0.0, math.nan, (DeviceGroup("a", 2, 0.0, 0.0), DeviceGroup("b", 2, 0.0, 0.0))
+    )
     assert [one.log for one in ratios([same] * 5, [same] * 5)] == [0.0] * 5
 
 
@@ -159,9 +166,9 @@ def test_equal_values_on_two_devices_have_no_spread() -> None:
     ],
 )
 def test_a_change_says_on_which_devices_it_was_measured(base: str, new: str, words: str) -> None:
-    def part(devices: str) -> Part:
+    def part(devices: str) -> CaseSamples:
         values = [level([1.0, 1.01], device=device) for device in devices]
-        return Part(1, (), merged(values), 2 * len(devices), 1.0, 1.01, 1.005)
+        return CaseSamples(1, (), merged(values), 2 * len(devices), 1.0, 1.01, 1.005)
 
     [found] = judge_all([(part(base), part(new))], METRICS["latency_ms"])
     assert found.devices == words

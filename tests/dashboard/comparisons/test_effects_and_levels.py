@@ -14,8 +14,8 @@ from dashboard.alerts.core.alert_charts import Process, pairs_figure
 from dashboard.alerts.core.confirmation import look
 from dashboard.alerts.selectors.alert_data import around
 from dashboard.alerts.selectors.alerts import told
-from dashboard.alerts.services import detecting
-from dashboard.comparisons.core.metric_effects import Part, judge_all
+from dashboard.alerts.services import detection
+from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
 from dashboard.comparisons.core.ratios import level
 from dashboard.detection import ChangePoint, OnlineDetector, Settings, find_change_points
 from dashboard.language.metrics import METRICS
@@ -38,8 +38,10 @@ def changes(values: list[float], settings: Settings) -> list[ChangePoint]:
     return find_change_points(noise.points(np.array(values)), settings)
 
 
-def part(values: list[float]) -> Part:
-    return Part(1, (), level(values), len(values), min(values), max(values), float(np.mean(values)))
+def part(values: list[float]) -> CaseSamples:
+    return CaseSamples(
+        1, (), level(values), len(values), min(values), max(values), float(np.mean(values))
+    )
 
 
 def read(number: str) -> float:
@@ -115,7 +117,7 @@ def test_page_messages_and_chart_of_an_alert_tell_the_levels_of_its_effect(reade
     # Its median is no level of it
     restless = rng.choice([0.043, 0.05, 0.07, 0.088], 24) * rng.normal(1, 0.04, 24)
     alerting.measured([*restless.tolist(), *alerting.noise(8, 0.245, seed=1)])
-    detecting.detect_due()
+    detection.detect_due()
     alert = Alert.objects.get()
     assert agrees(told(alert).sentence)
     shown = re.sub(r"<[^>]+>", "", reader.get(alert.group.get_absolute_url()).content.decode())

@@ -14,8 +14,8 @@ from dashboard.comparisons.core.gate import (
     markdown,
     sentence,
 )
-from dashboard.comparisons.core.matching import Case, Key, Measured
-from dashboard.comparisons.core.metric_effects import Part
+from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
+from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.comparisons.core.ratios import level
 
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
@@ -23,16 +23,16 @@ NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
 
 def side(
     failing: str = "", names: Sequence[str] = ("a", "b"), **values: Sequence[float]
-) -> dict[Key, Measured]:
+) -> dict[Key, CaseMeasurements]:
     """Models with these values, one from each process, by metric; `failing` names one that only
     fails.
     """
     found = {}
     for place, name in enumerate(names):
-        case = Case(f"{name}.smoke", "inductor", name, "toy", "inference", (place, 0))
+        case = ComparedCase(f"{name}.smoke", "inductor", name, "toy", "inference", (place, 0))
         parts = {
             metric: [
-                Part(
+                CaseSamples(
                     1,
                     (),
                     level(list(all_of)) if min(all_of) > 0 else None,
@@ -45,7 +45,7 @@ def side(
             for metric, all_of in values.items()
         }
         is_failing = name == failing
-        found[Key(case.benchmark, "inductor")] = Measured(
+        found[Key(case.benchmark, "inductor")] = CaseMeasurements(
             case, {} if is_failing else parts, {"oom": 1} if is_failing else {}
         )
     return found

@@ -5,8 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from dashboard.comparisons.core.matching import Case, Key, Measured, Side, compare, compare_latency
-from dashboard.comparisons.core.metric_effects import Effect, Libraries, Part, judge_all
+from dashboard.comparisons.core.matching import (
+    CaseMeasurements,
+    ComparedCase,
+    Key,
+    Side,
+    compare,
+    compare_latency,
+)
+from dashboard.comparisons.core.metric_effects import CaseSamples, Effect, Libraries, judge_all
 from dashboard.comparisons.core.ratios import level
 from dashboard.comparisons.core.upgrade_answer import report
 from dashboard.language.metrics import METRICS
@@ -20,10 +27,10 @@ def part(
     factor: float = 1.0,
     version: int = 1,
     libraries: Libraries = (),
-) -> Part:
+) -> CaseSamples:
     numbers = [value * factor for value in values]
     positive = level(numbers) if min(numbers) > 0 else None
-    return Part(
+    return CaseSamples(
         version,
         libraries,
         positive,
@@ -35,14 +42,14 @@ def part(
 
 
 def side(
-    part_of: dict[str, Part | None],
+    part_of: dict[str, CaseSamples | None],
     config: str = "inductor",
     failures: dict[str, int] | None = None,
 ) -> Side:
     """One case of gpt2 with these metrics."""
-    case = Case("gpt2.training", config, "gpt2", "llm", "training")
+    case = ComparedCase("gpt2.training", config, "gpt2", "llm", "training")
     parts = {metric: [one] for metric, one in part_of.items() if one}
-    return {Key(case.benchmark, config): Measured(case, parts, failures or {})}
+    return {Key(case.benchmark, config): CaseMeasurements(case, parts, failures or {})}
 
 
 def latency(**given: float | int | Libraries) -> Side:
@@ -181,13 +188,13 @@ def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu
         """Of the case that was measured once."""
         found = {}
         for number in range(11):
-            case = Case(f"{number}", "inductor", "gpt2", "llm", "training")
+            case = ComparedCase(f"{number}", "inductor", "gpt2", "llm", "training")
             wide, busy = (0.2, 20.0) if number < 5 else (0.002, 99.0)
             own = part((1.0, 1 + wide * (1 + number % 3))) if number < 10 else part((1.0,))
             parts = {metric: [own]} | (
                 {"gpu_utilization_percent": [part((busy,))]} if is_busy_known else {}
             )
-            found[Key(case.benchmark, case.config)] = Measured(case, parts)
+            found[Key(case.benchmark, case.config)] = CaseMeasurements(case, parts)
         [once] = [
             row.effect.ratio
             for row in compare(found, found, METRICS[metric]).rows
@@ -201,12 +208,15 @@ def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu
 
 
 def test_the_largest_effect_comes_first() -> None:
-    cases = [Case(name, "inductor", name, "llm", "training") for name in "ab"]
+    cases = [ComparedCase(name, "inductor", name, "llm", "training") for name in "ab"]
     base = {
-        Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part()]}) for case in cases
+        Key(case.benchmark, case.config): CaseMeasurements(case, {"latency_ms": [part()]})
+        for case in cases
     }
     new = {
-        Key(case.benchmark, case.config): Measured(case, {"latency_ms": [part(factor=factor)]})
+        Key(case.benchmark, case.config): CaseMeasurements(
+            case, {"latency_ms": [part(factor=factor)]}
+        )
         for case, factor in zip(cases, (1.01, 0.9), strict=True)
     }
     assert [row.case.benchmark for row in compare(base, new, LATENCY).rows] == ["b", "a"]

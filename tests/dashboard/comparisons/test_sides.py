@@ -10,7 +10,7 @@ from dashboard.comparisons.core.sides import side
 from dashboard.comparisons.selectors import versions
 from dashboard.models import Machine, TorchBuild
 from dashboard.results.core.result_format import parse_json, parse_result
-from dashboard.results.services.imports import Source, import_results
+from dashboard.results.services.imports import ImportSource, import_results
 from tests.builders import releases
 
 METRICS = ("latency_ms", "eager_latency_ms", "speedup")
@@ -36,9 +36,9 @@ def from_files(bodies: list[bytes]) -> Side:
 def test_files_and_rows_give_the_same_comparison() -> None:
     base, new = documents(releases.BASE, 1), documents(releases.NEW, 2)
     import_results(
-        sources=[Source(f"{n}", body) for n, body in enumerate([*base, *new])], machine="h100"
+        sources=[ImportSource(f"{n}", body) for n, body in enumerate([*base, *new])], machine="h100"
     )
-    source = versions.Source(Machine.objects.get(key="h100").pk)
+    source = versions.SideSource(Machine.objects.get(key="h100").pk)
     ids = [TorchBuild.objects.get(label=label).pk for label in (releases.BASE, releases.NEW)]
     stored = versions.sides([(source, build) for build in ids], METRICS)
     rows, files = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.results.core.series_points import Follower, Reading
+from dashboard.results.core.series_points import SeriesDetector, SeriesPoint
 
 DRILL = Path(__file__).parents[2] / "data" / "drill_series"
 Key = tuple[str, str, str]  # benchmark, config, metric
@@ -40,7 +40,7 @@ def told(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
     site does.
     """
     follower, builds, found = (
-        Follower(metric, per_build=False),
+        SeriesDetector(metric, per_build=False),
         sorted({row["build"] for row in rows}),
         [],
     )
@@ -53,12 +53,12 @@ def told(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
     return found
 
 
-def reading(row: Row, build: int) -> Reading:
+def reading(row: Row, build: int) -> SeriesPoint:
     value, low, high = (
         float(row[name]) if row[name] else None for name in ("value", "low", "high")
     )
     at, version = datetime.fromisoformat(row["at"]), int(row["benchmark_version"])
-    return Reading(at, row["job"], build, None, version, row["status"], value, low, high)
+    return SeriesPoint(at, row["job"], build, None, version, row["status"], value, low, high)
 
 
 @pytest.mark.parametrize(

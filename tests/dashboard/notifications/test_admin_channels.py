@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.models import Channel, Delivery, Rule
+from tests.builders.notifications import channel, confirmed, rule
 from tests.builders.receivers import Receiver, receiver
-from tests.builders.telling import channel, confirmed, rule
 
 pytestmark = pytest.mark.django_db
 CHANNELS, RULES, DELIVERIES = (

@@ -14,8 +14,8 @@ from dashboard.models import AlertEvent, AlertState, Channel, Delivery, Rule
 from dashboard.notifications.services import deliveries
 from dashboard.notifications.transports.message import Address, Message, NotSent
 from tests.builders import alerting
+from tests.builders.notifications import NOW, channel, confirmed, rule, taken, waiting
 from tests.builders.receivers import Mailbox, Receiver, receiver
-from tests.builders.telling import NOW, channel, confirmed, rule, taken, waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -45,8 +45,8 @@ def test_a_confirmed_group_is_told_once_to_each_channel_however_many_rules_want_
     rule(ops, team)
     rule(ops)
     confirmed()
-    assert deliveries.consider(now=NOW) == 2
-    assert deliveries.consider(now=NOW) == 0
+    assert deliveries.enqueue_deliveries(now=NOW) == 2
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
     assert set(Delivery.objects.values_list("channel", flat=True)) == {ops.pk, team.pk}
 
 
@@ -56,27 +56,27 @@ def test_a_suspicion_is_told_to_who_asks_for_it_alone() -> None:
     rule(nosy, states=["suspected"])
     group = alerting.group()
     AlertEvent.objects.create(group=group, action="opened", state=AlertState.SUSPECTED)
-    deliveries.consider(now=NOW)
+    deliveries.enqueue_deliveries(now=NOW)
     assert [delivery.channel for delivery in Delivery.objects.all()] == [nosy]
 
 
 def test_a_rule_that_is_off_tells_nobody() -> None:
     rule(channel(), enabled=False)
     confirmed()
-    assert deliveries.consider(now=NOW) == 0
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
 def test_a_rule_that_comes_later_does_not_tell_of_what_was() -> None:
     confirmed()
-    deliveries.consider(now=NOW)
+    deliveries.enqueue_deliveries(now=NOW)
     rule(channel())
-    assert deliveries.consider(now=NOW) == 0
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
 def test_a_rule_for_other_families_hears_nothing() -> None:
     rule(channel(), families=["vision"])
     confirmed()
-    assert deliveries.consider(now=NOW) == 0
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
 # --- Sending
@@ -86,7 +86,7 @@ def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) 
     rule(channel(inbox.url))
     event = confirmed()
     event.group.alerts.update(planned_at=alerting.FIRST + timedelta(hours=6))
-    deliveries.consider(now=NOW)
+    deliveries.enqueue_deliveries(now=NOW)
     (delivery,) = deliveries.due(now=NOW)
     assert deliveries.send(delivery_id=delivery, now=NOW)
     assert inbox.mails[0]["Subject"].startswith("[medium] a change")
@@ -98,7 +98,7 @@ def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) 
 def test_a_webhook_gets_the_event(hook: Receiver) -> None:
     rule(channel(hook.url, secret="s3cret"))
     confirmed()
-    deliveries.consider(now=NOW)
+    deliveries.enqueue_deliveries(now=NOW)
     deliveries.send(delivery_id=deliveries.due(now=NOW)[0], now=NOW)
     assert b'"schema":"webhook.v1"' in hook.requests[0][1]
 
@@ -241,7 +241,7 @@ def test_a_new_digest_begins_with_its_first_period() -> None:
 def test_events_of_a_digest_rule_are_not_told_at_once() -> None:
     digest(channel())
     confirmed()
-    assert deliveries.consider(now=NOW) == 0
+    assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
 def test_the_digest_of_a_rule_that_was_deleted_is_ended() -> None:

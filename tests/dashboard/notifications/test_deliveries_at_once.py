@@ -12,7 +12,7 @@ from django.db import connection, connections, transaction
 from dashboard.models import Delivery
 from dashboard.notifications.services import deliveries
 from dashboard.notifications.transports.message import Address, Message
-from tests.builders.telling import NOW, channel, confirmed, rule, taken, waiting
+from tests.builders.notifications import NOW, channel, confirmed, rule, taken, waiting
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,7 +70,7 @@ def test_of_two_schedulers_at_once_one_makes_the_deliveries() -> None:
     def scheduler(_: int) -> int:
         try:
             start.wait(timeout=10)
-            return deliveries.consider(now=NOW)
+            return deliveries.enqueue_deliveries(now=NOW)
         finally:
             connections.close_all()
 

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from dashboard.models import Delivery
 from dashboard.notifications.selectors.channels import wishes
+from tests.builders.notifications import channel, confirmed, rule
 from tests.builders.reading import text
-from tests.builders.telling import channel, confirmed, rule
 
 pytestmark = pytest.mark.django_db
 RULES = "/alerts/rules/"

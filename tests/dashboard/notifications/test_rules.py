@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.notifications.core.rules import Facts, Wanted, last_due, wants
+from dashboard.notifications.core.rules import EventFacts, RuleSelection, last_due, wants
 
-CONFIRMED = Facts(
+CONFIRMED = EventFacts(
     action="state",
     state="confirmed",
     was_confirmed=True,
@@ -65,7 +65,7 @@ CONFIRMED = Facts(
 def test_a_rule_hears_what_it_wants(
     wanted: dict[str, Any], event: dict[str, Any], answer: bool
 ) -> None:
-    assert wants(Wanted(**wanted), replace(CONFIRMED, **event)) is answer
+    assert wants(RuleSelection(**wanted), replace(CONFIRMED, **event)) is answer
 
 
 @pytest.mark.parametrize(

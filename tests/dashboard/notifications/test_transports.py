@@ -16,14 +16,14 @@ from PIL import Image
 
 from dashboard.alerts.core.alert_charts import Step
 from dashboard.notifications.transports import addresses, channels, compose, picture, webhook
-from dashboard.notifications.transports.compose import Change, Entry
+from dashboard.notifications.transports.compose import Entry, SeriesLine
 from dashboard.notifications.transports.message import Address, NotSent
 from tests.builders.read_data import line
 from tests.builders.receivers import Mailbox, Receiver, receiver
 
 AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
 SCHEMA = json.loads(Path(webhook.__file__).with_name("webhook.v1.json").read_text())
-CHANGED = Change(
+CHANGED = SeriesLine(
     "sd_unet.b1",
     "inductor",
     "latency_ms",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dashboard.language.metrics import METRICS
-from dashboard.overview.core.summary import Day, Figure, newest_build, span
+from dashboard.overview.core.summary import Day, FamilyFigure, newest_build, span
 from dashboard.overview.templatetags.figures import figure_value, spark
 
 FIRST = date(2026, 11, 1)
@@ -32,9 +32,9 @@ def day(number: int, moved: float, build: int = OLD, **fields: Any) -> Day:
 
 def figure(
     metric: str, value: float, *days: Day, cases: int = 10, build: int | None = NEW
-) -> Figure:
+) -> FamilyFigure:
     level = value if metric == "passed" else math.log(value)
-    return Figure(METRICS[metric], level, cases, days, build)
+    return FamilyFigure(METRICS[metric], level, cases, days, build)
 
 
 def text(change: Any) -> str:

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from dashboard.detection import Settings
-from dashboard.results.core.series_points import Reading, began
+from dashboard.results.core.series_points import SeriesPoint, began
 
 LATENCY = Settings(2.0)
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def points(values: list[float], new_build_at: int) -> list[list[Reading]]:
+def points(values: list[float], new_build_at: int) -> list[list[SeriesPoint]]:
     """One reading a point; another build from this one on."""
     return [
         [
-            Reading(
+            SeriesPoint(
                 FIRST + timedelta(hours=at),
                 str(at),
                 at >= new_build_at,

@@ -8,7 +8,13 @@ from django.core.files.base import ContentFile
 from django.test import Client, override_settings
 
 from dashboard.models import Artifact, Job
-from dashboard.results.core.code_diff import ARCHIVE, Unreadable, differences, normal, unpacked
+from dashboard.results.core.code_diff import (
+    ARCHIVE,
+    UnreadableArchive,
+    differences,
+    normal,
+    unpacked,
+)
 from tests.builders import alerting
 from tests.builders.archives import packed
 
@@ -60,12 +66,12 @@ def test_a_long_difference_says_how_much_is_left_out() -> None:
 
 @pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
 def test_an_archive_that_is_damaged_says_so(archive: bytes) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableArchive):
         unpacked(archive)
 
 
 def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
-    with pytest.raises(Unreadable, match="larger than 32 MiB"):
+    with pytest.raises(UnreadableArchive, match="larger than 32 MiB"):
         unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
 
 

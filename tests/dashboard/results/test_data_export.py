@@ -13,12 +13,12 @@ from django.urls import reverse
 from pyarrow.parquet import read_table
 
 from dashboard.models import Datum
-from dashboard.results.core.data_files import Row, csv_lines, v3_record
+from dashboard.results.core.data_files import DataRow, csv_lines, v3_record
 from dashboard.results.core.result_format import parse_result
 from dashboard.results.formats import understand
 from tests.builders.importing import imported
 
-ROW = Row(
+ROW = DataRow(
     datetime(2026, 11, 1, 3, tzinfo=UTC),
     "h100",
     "nightly",
@@ -96,7 +96,7 @@ class TestExported:
         body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
         table = read_table(io.BytesIO(body))
         assert (table.column_names, table["value"].to_pylist()) == (
-            [*Row._fields],
+            [*DataRow._fields],
             [12.5, 12.7, 15.1],
         )
         kinds = [

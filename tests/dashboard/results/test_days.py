@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.alerts.services import triage
 from dashboard.models import DayLevel, Job, Series, Worker
-from dashboard.overview.core.summary import Figure
+from dashboard.overview.core.summary import FamilyFigure
 from dashboard.overview.selectors import families, overview
 from dashboard.overview.selectors.families import Families
 from dashboard.results.selectors import rollup
@@ -43,11 +43,11 @@ def measured(
 
 
 def read(config: str = "") -> Families:
-    (place,) = rollup.places()
+    (place,) = rollup.series_locations()
     return families.read(place, config)
 
 
-def speedup() -> Figure:
+def speedup() -> FamilyFigure:
     found = read().rows[0].figures[SPEEDUP]
     assert found
     return found
@@ -123,12 +123,12 @@ def test_confirmations_are_not_part_of_the_trend(worker: Worker) -> None:
 def test_movers_are_read_by_their_metrics_thresholds(worker: Worker) -> None:
     for night, (latency, memory) in enumerate(((100.0, 1.0), (101.0, 1.5))):
         measured(worker, night, {"latency_ms": latency, "peak_memory_gb": memory})
-    (place,) = rollup.places()
+    (place,) = rollup.series_locations()
     assert [mover.metric.key for mover in overview.notable(place).movers] == ["peak_memory_gb"]
 
 
 def test_what_failed_last_is_told_and_what_is_unsupported_is_not(worker: Worker) -> None:
     measured(worker, 0, {}, status="oom")
     measured(worker, 0, {}, status="unsupported", configs=("regional",))
-    (place,) = rollup.places()
+    (place,) = rollup.series_locations()
     assert [case.status for case in overview.notable(place).failed] == ["oom"]

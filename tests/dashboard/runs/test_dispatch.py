@@ -16,7 +16,7 @@ from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import Job, JobState, Run, RunState, Worker
 from dashboard.runs.services import fleet
-from dashboard.runs.services.dispatch import SPARE, dispatch, priority, recall_forgotten
+from dashboard.runs.services.dispatch import SPARE, dispatch, priority, reset_lost_dispatches
 from dashboard.runs.services.runs import retry_failed_jobs, trigger_run
 from tests.builders import site
 
@@ -213,7 +213,7 @@ def test_a_message_that_an_idle_worker_never_got_is_sent_again() -> None:
     site.worker()
     type(site.worker("w2")).objects.update(last_seen=timezone.now())
     job = forgotten_job()
-    assert recall_forgotten() == 1
+    assert reset_lost_dispatches() == 1
     assert site.reload(job).dispatched_at is None
 
 
@@ -222,7 +222,7 @@ def test_a_message_behind_a_running_job_is_not_sent_again() -> None:
     type(worker).objects.update(last_seen=timezone.now())
     site.running_job(worker)
     forgotten_job()
-    assert recall_forgotten() == 0
+    assert reset_lost_dispatches() == 0
 
 
 def test_a_message_that_one_of_two_workers_never_got_is_sent_again_beside_a_running_job() -> None:
@@ -230,9 +230,9 @@ def test_a_message_that_one_of_two_workers_never_got_is_sent_again_beside_a_runn
     Worker.objects.filter(pk__in=[busy.pk, idle.pk]).update(last_seen=timezone.now())
     site.running_job(busy)
     forgotten_job()
-    assert recall_forgotten() == 1
+    assert reset_lost_dispatches() == 1
 
 
 def test_nothing_is_sent_again_while_no_worker_lives() -> None:
     forgotten_job()
-    assert recall_forgotten() == 0
+    assert reset_lost_dispatches() == 0

@@ -11,9 +11,9 @@ from django.core.management import CommandError, call_command
 from dashboard.catalog.core.plan import PlanError
 from dashboard.models import Job, JobState, Run
 from dashboard.results.selectors.result_files import result_file
-from dashboard.results.services.imports import Source, import_results
+from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.core.job_lists import Line, parse
+from dashboard.runs.core.job_lists import ListedJob, parse
 from dashboard.runs.services.lists import trigger_list
 from tests.builders import site
 
@@ -34,7 +34,7 @@ def trigger(text: str) -> list[Job]:
 
 
 def test_a_line_says_only_what_differs_from_the_contracts_defaults() -> None:
-    assert parse(f"\n{lines({})}") == [Line(2, site.MLP, "inductor", "", "", {}, {}, 900.0)]
+    assert parse(f"\n{lines({})}") == [ListedJob(2, site.MLP, "inductor", "", "", {}, {}, 900.0)]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_result_file_is_taken_in_by_another_site() -> None:
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     body = json.dumps(result_file(job.pk)).encode()
     job.delete()
-    assert import_results(sources=[Source("one.json", body)]).added == 1
+    assert import_results(sources=[ImportSource("one.json", body)]).added == 1
 
 
 @pytest.mark.django_db

@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.models import Job, JobState, Result, Run
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import comparing, releases, site
+from tests.builders import comparisons, releases, site
 from tests.builders.api import API, Caller, names, token
 
 IMPORTS = Path(__file__).parents[2] / "data" / "imports"
@@ -78,11 +78,15 @@ def test_runs_are_filtered_as_on_their_page(caller: Caller) -> None:
 # ------------------------------------------------------------------------------------------------------
 def test_a_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
     site.worker()
-    site.build(comparing.BASE)
-    site.build(comparing.NEW)
+    site.build(comparisons.BASE)
+    site.build(comparisons.NEW)
     asked = {"base": "2.11.0", "new": "2.13.0", "models": ["gpt2"], "repeats": 2}
     made = caller.post("comparisons", asked, expect=201)
-    assert (made["base"], made["new"], made["jobs"]["total"]) == (comparing.BASE, comparing.NEW, 8)
+    assert (made["base"], made["new"], made["jobs"]["total"]) == (
+        comparisons.BASE,
+        comparisons.NEW,
+        8,
+    )
     assert set(Job.objects.values_list("benchmark__name", flat=True)) == {site.GPT2}
 
 
@@ -95,10 +99,10 @@ def test_an_unknown_model_is_told_with_what_is_near(caller: Caller) -> None:
 def finished(*latencies: float) -> str:
     """The id of a comparison whose new build takes 10 % longer, unless told otherwise."""
     base, new = latencies or (2.0, 2.2)
-    comparison = comparing.started_comparison(repeats=3)
-    for number, job in enumerate(comparing.comparison_jobs(comparison)):
+    comparison = comparisons.started_comparison(repeats=3)
+    for number, job in enumerate(comparisons.comparison_jobs(comparison)):
         noise = 1 + 0.001 * (number // 2 % 3)
-        comparing.land(job, (base if job.run.build == comparison.base else new) * noise)
+        comparisons.land(job, (base if job.run.build == comparison.base else new) * noise)
     return str(comparison.uuid)
 
 
@@ -112,7 +116,7 @@ def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
         "No",
     )
     text = caller.client.get(f"{API}comparisons/{pk}/report.md").content.decode()
-    assert text.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c")
+    assert text.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c")
 
 
 def test_the_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
@@ -127,7 +131,7 @@ def test_a_gate_on_an_unknown_metric_is_refused(caller: Caller) -> None:
 
 
 def test_more_is_measured_and_cancelled(caller: Caller) -> None:
-    pk = comparing.started_comparison(repeats=1).uuid
+    pk = comparisons.started_comparison(repeats=1).uuid
     assert caller.post(f"comparisons/{pk}/more", {"repeats": 2})["jobs"]["total"] == 12
     assert caller.post(f"comparisons/{pk}/cancel") == {"jobs": 12}
 
@@ -138,9 +142,13 @@ SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "i
 
 
 def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     made = caller.post("bisections", SEARCH, expect=201)
-    assert (made["low"], made["high"], made["created_by"]) == (comparing.BASE, comparing.NEW, "ada")
+    assert (made["low"], made["high"], made["created_by"]) == (
+        comparisons.BASE,
+        comparisons.NEW,
+        "ada",
+    )
     assert caller.get(f"bisections/{made['id']}")["jobs"]["total"] == 6
     ended = caller.post(f"bisections/{made['id']}/cancel")
     assert (ended["state"], ended["is_active"], ended["jobs"]["cancelled"]) == (
@@ -154,7 +162,7 @@ def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
 
 
 def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     told = caller.post("bisections", {**SEARCH, "new": "2.12.0"}, expect=422)
     assert "No build lies between" in told["detail"]
 

@@ -17,7 +17,7 @@ from dashboard.results.selectors.rollup import Newest
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.selectors import fleet, runs
 from dashboard.ui import locations
-from dashboard.ui.locations import Named, Place
+from dashboard.ui.locations import NamedRow, SeriesLocation
 from tests.builders import pages, site
 from tests.builders.read_data import case, line, newest
 
@@ -151,8 +151,8 @@ def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
         worker=worker,
         body=site.delivery(measured, site.result(measured, {"latency_ms": 2.0})),
     )
-    (place,) = rollup.places()
-    (found,) = rollup.cases(place, ["latency_ms"])
+    (place,) = rollup.series_locations()
+    (found,) = rollup.case_rollups(place, ["latency_ms"])
     assert (found.benchmark, found.value("latency_ms"), found.status) == (site.MLP, 2.0, "pass")
     known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
     (drawn,) = known.lines(known.choose("latency_ms", ["eager"]))
@@ -172,12 +172,12 @@ def test_a_crash_is_in_the_trend_of_latency() -> None:
         worker=worker,
         body=site.delivery(crashed, status="crashed", message="signal 11"),
     )
-    (place,) = rollup.places()
+    (place,) = rollup.series_locations()
     known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
     (drawn,) = known.lines(known.choose("latency_ms", []))
     assert list(drawn.status) == ["crashed"]
     assert np.isnan(drawn.value).all()
-    assert rollup.cases(place, ["speedup"])[0].status == "crashed"
+    assert rollup.case_rollups(place, ["speedup"])[0].status == "crashed"
 
 
 @pytest.mark.django_db
@@ -199,10 +199,10 @@ def test_a_worker_is_shown_as_what_it_does(fields: dict[str, Any], state: str) -
 
 def test_another_machine_is_chosen_where_the_track_of_before_has_no_data() -> None:
     known = [
-        Place(Named(1, machine, ""), Named(1, track, ""), "", NOW)
+        SeriesLocation(NamedRow(1, machine, ""), NamedRow(1, track, ""), "", NOW)
         for machine, track in (("a", "x"), ("b", "y"))
     ]
-    assert locations.choose(known, "b", "x") is known[1]
+    assert locations.choose_location(known, "b", "x") is known[1]
 
 
 @pytest.mark.django_db

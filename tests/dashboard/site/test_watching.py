@@ -21,7 +21,7 @@ from dashboard.models import Delivery, RefusedResult, Worker
 from dashboard.results.services import ingest
 from dashboard.site import liveness, log_context
 from dashboard.tasks import trigger_schedule
-from tests.builders import site, telling
+from tests.builders import notifications, site
 from tests.builders.docker_files import ROOT, command
 from tests.builders.servers import address
 
@@ -138,7 +138,7 @@ def test_a_worker_that_was_never_heard_of_is_infinitely_silent() -> None:
 @pytest.mark.django_db
 def test_messages_that_could_not_be_delivered_are_told() -> None:
     Delivery.objects.create(
-        channel=telling.channel(), state=Delivery.State.FAILED, next_at=timezone.now()
+        channel=notifications.channel(), state=Delivery.State.FAILED, next_at=timezone.now()
     )
     assert scrape()["deliveries", "failed"] == 1
 

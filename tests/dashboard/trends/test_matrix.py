@@ -12,26 +12,26 @@ from django.test import Client
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import Worker
-from dashboard.results.selectors.rollup import Case
+from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.results.services.ingest import ingest
 from dashboard.trends.selectors import matrix
-from dashboard.trends.selectors.matrix import Asked
+from dashboard.trends.selectors.matrix import MatrixQuery
 from tests.builders import site
 from tests.builders.read_data import case, newest
 from tests.builders.reading import text
 
 LATENCY, BREAKS, DRIFT = METRICS["latency_ms"], METRICS["graph_breaks"], METRICS["drift"]
 COLD = METRICS["cold_start_s"]
-PLAIN = Asked()
+PLAIN = MatrixQuery()
 
 
-def against(*base: Case, **asked: Any) -> Asked:
-    return Asked(
+def against(*base: CaseRollup, **asked: Any) -> MatrixQuery:
+    return MatrixQuery(
         base={(one.benchmark, one.config): one for one in base}, **{"metric": LATENCY, **asked}
     )
 
 
-def latency(value: float, benchmark: str = "a", **fields: Any) -> Case:
+def latency(value: float, benchmark: str = "a", **fields: Any) -> CaseRollup:
     return case({"latency_ms": newest(value)}, benchmark=benchmark, **fields)
 
 
@@ -92,7 +92,9 @@ def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None
 
 
 def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
-    cell = matrix.cell(case({"speedup": newest(2.0), "drift": newest(1e-6)}), Asked(metric=DRIFT))
+    cell = matrix.cell(
+        case({"speedup": newest(2.0), "drift": newest(1e-6)}), MatrixQuery(metric=DRIFT)
+    )
     assert (cell.text, cell.heat, cell.about) == ("1.00×10⁻⁶", 4, "speedup 2.00×")
 
 
@@ -109,7 +111,7 @@ def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
     ],
     ids=["absent", "failed"],
 )
-def test_without_a_value_of_the_base_a_cell_says_why(base: list[Case], told: str) -> None:
+def test_without_a_value_of_the_base_a_cell_says_why(base: list[CaseRollup], told: str) -> None:
     cell = matrix.cell(latency(110.0), against(*base))
     assert (cell.text, cell.heat) == ("110 ms", 0)
     assert cell.about.startswith(told)
@@ -120,7 +122,9 @@ def test_without_a_value_of_the_base_a_cell_says_why(base: list[Case], told: str
 def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
     found = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
     for status, kept in (("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])):
-        assert [row.benchmark for row in matrix.matrix(found, Asked(status=status)).rows] == kept
+        assert [
+            row.benchmark for row in matrix.matrix(found, MatrixQuery(status=status)).rows
+        ] == kept
 
 
 @pytest.mark.parametrize(
@@ -137,7 +141,7 @@ def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
 def test_rows_are_ordered_by_what_is_asked(order: str, rows: str) -> None:
     found = [latency(value, name) for name, value in (("c", 3.0), ("a", 2.0), ("b", 1.0))]
     found.append(case({"latency_ms": newest(None, "oom")}, benchmark="d"))
-    table = matrix.matrix(found, Asked(metric=LATENCY, order=order))
+    table = matrix.matrix(found, MatrixQuery(metric=LATENCY, order=order))
     assert "".join(row.benchmark for row in table.rows) == rows
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.language.metrics import METRICS
 from dashboard.results.core import sample_charts
-from dashboard.results.core.sample_charts import Arm
+from dashboard.results.core.sample_charts import ChartArm
 from dashboard.ui import charts
 from dashboard.ui.downsampling import downsample
 from tests.builders.read_data import DAY_MS, line
@@ -134,23 +134,23 @@ def test_a_figure_is_json_with_null_for_a_gap() -> None:
 
 def test_the_histogram_counts_every_sample() -> None:
     values = np.append(np.random.default_rng(1).normal(20, 0.1, 999), 900.0)
-    figure = sample_charts.distribution_figure([Arm("eager", 0, values)])
+    figure = sample_charts.distribution_figure([ChartArm("eager", 0, values)])
     assert figure["data"][0]["y"].sum() == 1000
 
 
 def test_equal_samples_still_make_a_histogram() -> None:
-    figure = sample_charts.distribution_figure([Arm("eager", 0, np.full(5, 2.0))])
+    figure = sample_charts.distribution_figure([ChartArm("eager", 0, np.full(5, 2.0))])
     assert figure["data"][0]["y"].sum() == 5
 
 
 def test_no_samples_make_an_empty_figure() -> None:
-    assert sample_charts.distribution_figure([Arm("eager", 0, np.array([]))])["data"] == []
+    assert sample_charts.distribution_figure([ChartArm("eager", 0, np.array([]))])["data"] == []
 
 
 def test_samples_stand_where_they_were_taken_in_the_interleaved_sequence() -> None:
     arms = [
-        Arm("eager", 0, np.ones(2), np.array([0, 3], np.int32)),
-        Arm("compiled", 1, np.ones(2), np.array([1, 2], np.int32)),
+        ChartArm("eager", 0, np.ones(2), np.array([0, 3], np.int32)),
+        ChartArm("compiled", 1, np.ones(2), np.array([1, 2], np.int32)),
     ]
     assert [list(trace["x"]) for trace in sample_charts.over_time_figure(arms)["data"]] == [
         [0, 3],
@@ -159,7 +159,7 @@ def test_samples_stand_where_they_were_taken_in_the_interleaved_sequence() -> No
 
 
 def test_steps_timed_one_by_one_are_not_mixed_with_interleaved_samples() -> None:
-    arms = [Arm("eager", 0, np.ones(3)), Arm("eager single", 0, np.ones(3), single=True)]
+    arms = [ChartArm("eager", 0, np.ones(3)), ChartArm("eager single", 0, np.ones(3), single=True)]
     assert [trace["name"] for trace in sample_charts.over_time_figure(arms)["data"]] == ["eager"]
     assert [trace["visible"] for trace in sample_charts.distribution_figure(arms)["data"]] == [
         True,

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
-from dashboard.alerts.selectors import silence
-from dashboard.alerts.selectors.silence import Silence
+from dashboard.alerts.selectors import missing_reports
+from dashboard.alerts.selectors.missing_reports import Silence
 from dashboard.alerts.services import triage
 from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind, Severity
 
@@ -17,12 +17,12 @@ FACT = "silence"
 _HIGH = ("worker", "schedule", "pass_rate")
 
 
-def look(*, now: datetime, up_since: datetime) -> tuple[int, int]:
+def detect_missing_reports(*, now: datetime, up_since: datetime) -> tuple[int, int]:
     """Open what fell silent and close what speaks again; how many of each. One look at a time."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [__name__])
-        found = {one.subject: one for one in silence.find(now=now, up_since=up_since)}
+        found = {one.subject: one for one in missing_reports.find(now=now, up_since=up_since)}
         told = _told()
         opened = [_open(one) for subject, one in found.items() if subject not in told]
         closed = [

@@ -28,7 +28,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.alerts.services import concluding, confirming, detecting
+from dashboard.alerts.services import conclusions, confirmations, detection
 from dashboard.catalog.services.machines import ensure_machine
 from dashboard.language.contracts import Refused
 from dashboard.models import (
@@ -45,8 +45,8 @@ from dashboard.models import (
     Worker,
 )
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result, unpack
-from dashboard.results.services.imports import Source, build_of, machine_of
-from dashboard.results.services.store import Landing, land
+from dashboard.results.services.imports import ImportSource, build_of, machine_of
+from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.run_state import WAITING, refresh_runs
 from dashboard.runs.services.runs import trigger_run
 
@@ -61,7 +61,7 @@ HAPPENED = (  # what the services note by the clock on the wall
 )
 
 
-def play_history(*, key: str, sources: Iterable[Source]) -> int:
+def play_history(*, key: str, sources: Iterable[ImportSource]) -> int:
     """Play one history on a track of its own, named `key`; how many results landed, 0 where it was
     played before.
 
@@ -88,7 +88,7 @@ class _Recorded:
     result: ResultDocument
 
 
-def _read(source: Source) -> _Recorded:
+def _read(source: ImportSource) -> _Recorded:
     """Raises Refused."""
     try:
         document = parse_json(unpack(source.body, settings.RESULT_LIMIT_BYTES))
@@ -113,7 +113,7 @@ class _Player:
     def play(self) -> int:
         """How many results landed."""
         landed = sum(self._take(one) for one in self.recorded)
-        concluding.advance_all(now=self.ends + confirming.PATIENCE + timedelta(seconds=1))
+        conclusions.advance_all(now=self.ends + confirmations.PATIENCE + timedelta(seconds=1))
         self._date(self.ends)
         self.worker.delete()  # else it would be told that it fell silent
         return landed
@@ -128,9 +128,9 @@ class _Player:
             return False
         self._land(job, one)
         self._date(result.finished_at)
-        detecting.detect_due()
-        concluding.advance_all(now=result.finished_at)
-        confirming.start_due(now=result.finished_at)
+        detection.detect_due()
+        conclusions.advance_all(now=result.finished_at)
+        confirmations.start_due(now=result.finished_at)
         self._date(result.finished_at)
         return True
 
@@ -185,7 +185,7 @@ class _Player:
         job.save(
             update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
         )
-        land([Landing(job, digest, job.status, None, result)])
+        store_results([JobResult(job, digest, job.status, None, result)])
         refresh_runs(run_ids=[job.run_id])
 
     def _date(self, now: datetime) -> None:

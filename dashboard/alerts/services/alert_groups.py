@@ -11,8 +11,8 @@ from dashboard.alerts.core import attribution, grouping
 from dashboard.alerts.selectors.evidence import suspicion_of
 from dashboard.alerts.selectors.facts import facts_of
 from dashboard.alerts.services import flaky, recovery, triage
-from dashboard.alerts.services.changes import Change
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.changes import LevelChange
+from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import VERSION
 from dashboard.models import (
     Alert,
@@ -30,7 +30,7 @@ from dashboard.results.core.series_points import SNAP
 JOINABLE = (*triage.OPEN, AlertState.WONTFIX)
 
 
-def raise_alert(*, change: Change) -> Alert | None:
+def raise_alert(*, change: LevelChange) -> Alert | None:
     """The alert of a change, in its group; None where it is muted, known, or undoes an earlier
     change.
     """
@@ -50,7 +50,7 @@ def raise_alert(*, change: Change) -> Alert | None:
     return _place(_new_alert(change), change.direction)
 
 
-def _tell_flaky(change: Change) -> Alert:
+def _tell_flaky(change: LevelChange) -> Alert:
     """In a group of its own: the question is closed for this case alone."""
     alert = _new_alert(change)
     _open(alert, change.direction)
@@ -58,7 +58,7 @@ def _tell_flaky(change: Change) -> Alert:
     return alert
 
 
-def _known(change: Change) -> Alert | None:
+def _known(change: LevelChange) -> Alert | None:
     """The alert that tells this change already: the same series and kind, its first point no more
     than SNAP away.
 
@@ -71,7 +71,7 @@ def _known(change: Change) -> Alert | None:
     return there.filter(planned_at__gte=min(moments), planned_at__lte=max(moments)).first()
 
 
-def _new_alert(change: Change) -> Alert:
+def _new_alert(change: LevelChange) -> Alert:
     """Not saved."""
     verdict = change.verdict
     words = [change.before.status, change.first.status] if change.kind == Kind.STATUS else None
@@ -156,10 +156,10 @@ def _near(group: AlertGroup, alert: Alert) -> bool:
     return False
 
 
-def _place_of(group: AlertGroup) -> grouping.Place:
+def _place_of(group: AlertGroup) -> grouping.OpenGroup:
     alerts = group.alerts.select_related("series__benchmark", "series__config")
     suspicions = [suspicion_of(alert) for alert in alerts]
-    return grouping.Place(
+    return grouping.OpenGroup(
         group.pk,
         group.cause,
         grouping.direction_of(suspicions),
@@ -244,7 +244,7 @@ def _is_arranged(group: AlertGroup) -> bool:
     return group.events.filter(action__in=("split", "merged"), by__isnull=False).exists()
 
 
-def reconsider(*, series: Series, changes: Sequence[Change]) -> None:
+def reconsider(*, series: Series, changes: Sequence[LevelChange]) -> None:
     """After a series was judged anew: withdraw its alerts that are no longer told."""
     told = {known.pk for change in changes if (known := _known(change)) is not None}
     for alert in (
@@ -269,7 +269,7 @@ def _withdraw(alert: Alert) -> None:
             group=alert.group, to=AlertState.INVALID, why=f"{why}: its points were judged anew."
         )
     else:
-        triage.tell(group=alert.group, text=f"{why}: its points were judged anew.")
+        triage.record_event(group=alert.group, text=f"{why}: its points were judged anew.")
 
 
 def _stands_again(alert: Alert) -> None:

@@ -20,12 +20,12 @@ import structlog
 from django.db import transaction
 
 from dashboard.alerts.services import flaky, recovery
-from dashboard.alerts.services.alerting import raise_alert, reconsider
-from dashboard.alerts.services.changes import Change
+from dashboard.alerts.services.alert_groups import raise_alert, reconsider
+from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series
-from dashboard.results.core.series_points import Follower, Reading, began, point, segment
+from dashboard.results.core.series_points import SeriesDetector, SeriesPoint, began, point, segment
 from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
@@ -64,7 +64,7 @@ def detect(*, series_id: int) -> bool:
         if series.metric == STATUS_METRIC:
             flaky.settle(series=series)
         else:
-            recovery.look(series=series)
+            recovery.close_recovered(series=series)
     return True
 
 
@@ -72,18 +72,18 @@ def detect(*, series_id: int) -> bool:
 class _Told:
     """A verdict and the datum with which it was told."""
 
-    reading: Reading
+    reading: SeriesPoint
     verdict: Verdict
     behind: int  # points from the first one of the new level to the last one seen
 
 
-def _follow(series: Series, stored: DetectorState) -> tuple[list[Change], bool]:
+def _follow(series: Series, stored: DetectorState) -> tuple[list[LevelChange], bool]:
     """Advance the stored detector; the changes that it told, and whether the whole history was
     judged anew.
     """
     follower = _stored_follower(series, stored)
     anew = follower is None
-    follower = follower or Follower(series.metric, history.is_per_build(series.track))
+    follower = follower or SeriesDetector(series.metric, history.is_per_build(series.track))
     fresh = history.readings(series, None if anew else stored.planned_at)
     shape = follower.now.next_fit
     told = [one for reading in fresh if (one := _judge(follower, reading)) is not None]
@@ -97,7 +97,7 @@ def _follow(series: Series, stored: DetectorState) -> tuple[list[Change], bool]:
     ], anew
 
 
-def _stored_follower(series: Series, stored: DetectorState) -> Follower | None:
+def _stored_follower(series: Series, stored: DetectorState) -> SeriesDetector | None:
     """The follower that goes on from the stored state; None where the series has to be judged
     anew.
     """
@@ -106,13 +106,15 @@ def _stored_follower(series: Series, stored: DetectorState) -> Follower | None:
     if history.digest(series, stored.planned_at) != stored.state["digest"]:
         return None
     try:
-        return Follower.restored(series.metric, history.is_per_build(series.track), stored.state)
+        return SeriesDetector.restored(
+            series.metric, history.is_per_build(series.track), stored.state
+        )
     except (KeyError, ValueError) as error:
         logger.info("series judged anew", series=series.pk, why=str(error))
         return None
 
 
-def _judge(follower: Follower, reading: Reading) -> _Told | None:
+def _judge(follower: SeriesDetector, reading: SeriesPoint) -> _Told | None:
     verdict = follower.take(reading)
     if verdict is None or verdict.state != "changed" or verdict.index is None:
         return None
@@ -122,8 +124,8 @@ def _judge(follower: Follower, reading: Reading) -> _Told | None:
 def _keep(
     series: Series,
     stored: DetectorState,
-    follower: Follower,
-    fresh: list[Reading],
+    follower: SeriesDetector,
+    fresh: list[SeriesPoint],
     *,
     refitted: bool,
 ) -> None:
@@ -140,7 +142,9 @@ def _keep(
     stored.save()
 
 
-def _change(series: Series, follower: Follower, readings: list[Reading], told: _Told) -> Change:
+def _change(
+    series: Series, follower: SeriesDetector, readings: list[SeriesPoint], told: _Told
+) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     until = [one for one in readings if (one.at, one.job) <= (told.reading.at, told.reading.job)]
     points = segment(until, follower.settings, follower.per_build)
@@ -149,7 +153,7 @@ def _change(series: Series, follower: Follower, readings: list[Reading], told: _
     index = max(seen - told.behind, 1)
     drifts = verdict.cause == "drift"
     first = index if drifts else began(points, index, follower.settings, exact)
-    return Change(
+    return LevelChange(
         series=series,
         verdict=verdict,
         first=points[first][0],
@@ -159,7 +163,7 @@ def _change(series: Series, follower: Follower, readings: list[Reading], told: _
     )
 
 
-def _drifted_from(series: Series, points: list[list[Reading]], index: int) -> Reading:
+def _drifted_from(series: Series, points: list[list[SeriesPoint]], index: int) -> SeriesPoint:
     """The first datum of the level that drifted: after the last change that was told."""
     told = Alert.objects.filter(series=series, planned_at__lt=points[index][0].at).order_by(
         "-planned_at"
@@ -169,7 +173,7 @@ def _drifted_from(series: Series, points: list[list[Reading]], index: int) -> Re
 
 
 def _decision(
-    follower: Follower, points: list[list[Reading]], verdict: Verdict, index: int
+    follower: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
     """What `manage.py replay_alert` needs to decide again."""
     shown = [point(repeats, position, follower.settings) for position, repeats in enumerate(points)]

@@ -40,7 +40,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedConfig:
     """A config that cannot be used. text: why, in words."""
 
     config: str
@@ -66,7 +66,7 @@ class Advice:
     start: Start
     stretches: list[Stretch] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[ExcludedConfig] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
 
 
@@ -126,22 +126,22 @@ def _fits(memory_gb: float | None, limit_gb: float | None) -> bool:
 
 def _left_out(
     options: Sequence[Option], known: Sequence[Candidate], start: Start, limit_gb: float | None
-) -> list[LeftOut]:
+) -> list[ExcludedConfig]:
     usable = {one.config for one in known}
     missing = [_missing(one, start) for one in options if one.config not in usable]
     return missing + [
-        LeftOut(one.config, "memory", _too_much(one.memory_gb, limit_gb))
+        ExcludedConfig(one.config, "memory", _too_much(one.memory_gb, limit_gb))
         for one in known
         if not _fits(one.memory_gb, limit_gb)
     ]
 
 
-def _missing(option: Option, start: Start) -> LeftOut:
+def _missing(option: Option, start: Start) -> ExcludedConfig:
     if option.failed:
-        return LeftOut(option.config, "failed", option.failed)
+        return ExcludedConfig(option.config, "failed", option.failed)
     if option.config == EAGER or not {"speedup", "latency_ms"} & option.levels.keys():
-        return LeftOut(option.config, "step", "the time of its steps was not measured")
-    return LeftOut(option.config, "start", f"its {start} start was not measured")
+        return ExcludedConfig(option.config, "step", "the time of its steps was not measured")
+    return ExcludedConfig(option.config, "start", f"its {start} start was not measured")
 
 
 def _too_much(memory_gb: float | None, limit_gb: float | None) -> str:

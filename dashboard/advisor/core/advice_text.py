@@ -2,7 +2,7 @@
 
 import math
 
-from dashboard.advisor.core.advising import Advice, Doubt, Ranked, Stretch
+from dashboard.advisor.core.advice import Advice, Doubt, Ranked, Stretch
 from dashboard.comparisons.core.running_costs import (
     ASSUMED_START_ERROR,
     ASSUMED_STEP_ERROR,

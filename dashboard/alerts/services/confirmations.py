@@ -22,7 +22,7 @@ from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors import pairs
 from dashboard.alerts.selectors.evidence import judged_series, suspicion_of
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.alerting import settle
+from dashboard.alerts.services.alert_groups import settle
 from dashboard.catalog.core.pins import PinError, newest_set, shared_set
 from dashboard.language.wording import plural
 from dashboard.models import (
@@ -40,7 +40,7 @@ from dashboard.models import (
     TorchBuild,
     Worker,
 )
-from dashboard.runs.services.dispatch import dispatch, line_up
+from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import ACTIVE, WAITING, refresh_runs
 from dashboard.runs.services.runs import plan_job
@@ -281,6 +281,6 @@ def plan_rounds(
         jobs.append(plan_job(runs[side], place, series.benchmark, series.config, at, measure))
         place += 1
     ensure_partitions(moments=[job.planned_at for job in jobs])
-    Job.objects.bulk_create(line_up(jobs))
+    Job.objects.bulk_create(assign_queue_order(jobs))
     refresh_runs(run_ids={run.pk for run in runs.values()})
     transaction.on_commit(dispatch)

@@ -27,7 +27,7 @@ ON CONFLICT (series_id) DO UPDATE SET due = true
 logger = structlog.get_logger(__name__)
 
 
-def request(*, series_ids: Collection[int]) -> None:
+def enqueue(*, series_ids: Collection[int]) -> None:
     """Have these series, as far as their metrics alert, judged once the surrounding transaction is
     through.
     """

@@ -10,20 +10,23 @@ from datetime import datetime
 
 from django.db import transaction
 
-from dashboard.alerts.services import confirming, triage
-from dashboard.alerts.services.triage import NotPossible, Person
+from dashboard.alerts.services import confirmations, triage
+from dashboard.alerts.services.triage import Person
+from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import AlertGroup, Confirmation, Kind, Machine
 
 
 def measure_again(*, group: AlertGroup, by: Person, why: str = "", now: datetime) -> Confirmation:
-    """Plan its pairs at once; the day's limit does not count for a person. Raises NotPossible: why
+    """Plan its pairs at once; the day's limit does not count for a person. Raises ActionNotAllowed: why
     it cannot be.
     """
     with transaction.atomic():
         if group.kind == Kind.SILENCE or group.machine_id is None:
-            raise NotPossible("Nothing can be measured again here: this alert is no measurement.")
+            raise ActionNotAllowed(
+                "Nothing can be measured again here: this alert is no measurement."
+            )
         machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
         triage.measure_on(group=group, by=by, text=why.strip())
-        if reason := confirming.why_not(machine=machine, now=now, limited=False):
-            raise NotPossible(f"It cannot be measured again now. {reason}")
-        return confirming.plan(group=group, now=now)
+        if reason := confirmations.why_not(machine=machine, now=now, limited=False):
+            raise ActionNotAllowed(f"It cannot be measured again now. {reason}")
+        return confirmations.plan(group=group, now=now)

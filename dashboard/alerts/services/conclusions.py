@@ -15,9 +15,9 @@ from django.db import transaction
 from dashboard.alerts.core import confirmation as confirming
 from dashboard.alerts.selectors import pairs
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.alerting import reattribute
-from dashboard.alerts.services.confirming import PATIENCE, plan_rounds
-from dashboard.alerts.services.describing import describe
+from dashboard.alerts.services.alert_groups import reattribute
+from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
+from dashboard.alerts.services.descriptions import describe
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural, signed
 from dashboard.models import Alert, AlertState, Confirmation, Job
@@ -90,7 +90,7 @@ def _look(confirmation: Confirmation, now: datetime, *, last: bool) -> None:
         _finish(confirmation, alerts, now)
 
 
-def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Outcome | None:
+def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.ConfirmationOutcome | None:
     """What the measurements of one representative say; None where there are none to compare.
 
     Without any value of the base after the first pairs, the new build is compared with the recorded
@@ -115,7 +115,7 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Outcome | N
     return confirming.alone(found.recorded, found.new, alert.effect or 0.0, settings)
 
 
-def _note(alert: Alert, outcome: confirming.Outcome) -> None:
+def _note(alert: Alert, outcome: confirming.ConfirmationOutcome) -> None:
     verdict = outcome.verdict if outcome.verdict != "open" else AlertState.INCONCLUSIVE
     alert.confirmation = verdict
     alert.decision["confirmation"] = {
@@ -143,7 +143,7 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     if verdict in triage.possible(group=group, person=False):
         triage.move(group=group, to=verdict, why=confirmation.message)
     else:
-        triage.tell(group=group, text=f"{verdict}: {confirmation.message}")
+        triage.record_event(group=group, text=f"{verdict}: {confirmation.message}")
     logger.info("confirmation ended", group=group.pk, verdict=verdict)
 
 
