@@ -38,8 +38,11 @@ def blocks(page: str, language: str) -> list[str]:
 def commands(page: str, *, measure: bool = False) -> list[str]:
     """The commands of a page's shell blocks, in a line each, without those that install."""
     text = "".join(blocks(page, "sh")).replace("\\\n", " ")
-    lines = [" ".join(line.split()) for line in text.splitlines()]
-    return [line for line in lines if not line.startswith("pip ") and measures(line) == measure]
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("pip ") and measures(line) == measure:
+            lines.append(" ".join(line.split()))
+    return lines
 
 
 def measures(line: str) -> bool:
@@ -177,23 +180,25 @@ def test_documented_address_for_other_pages_exists(address: str, admin_client: B
 
 
 def notebook_code() -> str:
-    cells = json.loads((DOCS / "notebook.ipynb").read_text())["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    notebook = json.loads((DOCS / "notebook.ipynb").read_text())
+    [source] = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    return "".join(source)
 
 
 def test_notebook_draws_a_series(shell: Shell) -> None:
-    *statements, last = notebook_code().splitlines()
+    statements, _, last_line = notebook_code().rpartition("\n")
     names: dict[str, Any] = {}
-    exec("\n".join(statements), names)
-    figure = eval(last, names)
+    exec(statements, names)
+    figure = eval(last_line, names)
     assert isinstance(figure, go.Figure)
     assert (2.0,) in [tuple(trace.y) for trace in figure.data]
 
 
 def test_notebook_has_five_lines_as_the_documentation_shows() -> None:
     lines = [line for line in notebook_code().splitlines() if line]
+    documented = blocks("api.md", "python")[1]
     assert len(lines) == 5
-    assert notebook_code() == blocks("api.md", "python")[1].strip()
+    assert notebook_code() == documented.strip()
 
 
 # --- Workflows
@@ -214,7 +219,8 @@ def test_command_of_a_workflow_is_valid(file: str) -> None:
     text = (DOCS / "ci" / file).read_text()
     command = re.search(r"compilewatch_client (gate .*?)\n(?!\s+--)", text, re.DOTALL)
     assert command
-    line = re.sub(r"\$\{\{.*?\}\}", "x", command[1].replace("\\\n", " "))
+    line = command[1].replace("\\\n", " ")
+    line = re.sub(r"\$\{\{.*?\}\}", "x", line)  # the workflow's expressions
     options = command_parser().parse_args(shlex.split(line))
     assert options.command == "gate"
     assert options.model == ["gpt2"]
