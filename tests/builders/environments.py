@@ -14,7 +14,7 @@ from runner.job_log import JobLog
 from runner.site import Claim, RequestedEnvironment
 from runner.worker import Worker
 from tests.builders.package_index import PackageIndex
-from tests.builders.worker import SiteJob, SiteServer
+from tests.builders.site_server import SiteJob, SiteServer
 
 
 def requested_environment(version: str = "0.0.1", **other: Any) -> dict[str, Any]:

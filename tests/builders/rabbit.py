@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.builders.local_site import free_port
-from tests.builders.worker import wait_for
+from tests.builders.waiting import wait_for
 
 # The one on PATH would become another account
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -40,16 +40,43 @@ class Rabbit:
     def __init__(
         self, home: Path, accounts: dict[str, dict[str, str]], consumer_timeout_s: float
     ) -> None:
-        self.port, epmd_port = free_port(), free_port()
-        (home / "definitions.json").write_text(json.dumps(definitions(accounts)))
-        (home / "rabbitmq.conf").write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nload_definitions = {home}/definitions.json\n"
+        self.port = free_port()
+        self._home = home
+        self._write_configuration(accounts, consumer_timeout_s)
+        self._log = (home / "server.log").open("w")
+        epmd = shutil.which("epmd")
+        assert epmd, "RabbitMQ is not installed: apt-get install rabbitmq-server"
+        epmd_port = str(free_port())
+        environment = self._environment(epmd_port)
+        self._processes = []
+        for command in ([epmd, "-address", "127.0.0.1", "-port", epmd_port], [str(SERVER)]):
+            process = subprocess.Popen(
+                command,
+                cwd=home,
+                env=environment,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+            )
+            self._processes.append(process)
+        wait_for(self._listens, seconds=120)
+
+    def _write_configuration(
+        self, accounts: dict[str, dict[str, str]], consumer_timeout_s: float
+    ) -> None:
+        definitions_file = self._home / "definitions.json"
+        definitions_file.write_text(json.dumps(definitions(accounts)))
+        (self._home / "rabbitmq.conf").write_text(
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nload_definitions = {definitions_file}\n"
         )
         # It checks every second, and not every minute, what took too long
         interval = "{channel_tick_interval, 1000}"
         timeout = f"{{consumer_timeout, {round(1000 * consumer_timeout_s)}}}"
-        (home / "advanced.config").write_text(f"[{{rabbit, [{timeout}, {interval}]}}].")
-        environment = {
+        (self._home / "advanced.config").write_text(f"[{{rabbit, [{timeout}, {interval}]}}].")
+
+    def _environment(self, epmd_port: str) -> dict[str, str]:
+        home = self._home
+        return {
             **os.environ,
             "HOME": str(home),
             "RABBITMQ_NODENAME": f"compilewatch{self.port}@localhost",
@@ -63,27 +90,8 @@ class Rabbit:
             "RABBITMQ_DIST_PORT": str(free_port()),
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}",
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "ERL_EPMD_PORT": str(epmd_port),
+            "ERL_EPMD_PORT": epmd_port,
         }
-        self._log = (home / "server.log").open("w")
-        epmd = shutil.which("epmd")
-        assert epmd, "RabbitMQ is not installed: apt-get install rabbitmq-server"
-        commands = (
-            [epmd, "-address", "127.0.0.1", "-port", str(epmd_port)],
-            [str(SERVER)],
-        )
-        self._processes = []
-        for command in commands:
-            process = subprocess.Popen(
-                command,
-                cwd=home,
-                env=environment,
-                stdout=self._log,
-                stderr=self._log,
-                start_new_session=True,
-            )
-            self._processes.append(process)
-        wait_for(self._listens, seconds=120)
 
     def url(self, account: str) -> str:
         return f"amqp://{account}:{account}@127.0.0.1:{self.port}//"

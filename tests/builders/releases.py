@@ -54,7 +54,7 @@ def import_two_releases(
 ) -> None:
     """Through the real import; `fields` replace those of the new release's documents."""
     rng = np.random.default_rng(seed)
-    documents = []
+    documents: list[dict[str, Any]] = []
     for name in models:
         documents += _documents(rng, BASE, name, Release(""), repeats)
     for name in models:

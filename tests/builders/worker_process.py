@@ -11,7 +11,8 @@ from celery import Celery
 
 from runner.celery import transport_options
 from tests.builders import worker_suite
-from tests.builders.worker import TOKEN, SiteServer, wait_for
+from tests.builders.site_server import TOKEN, SiteServer
+from tests.builders.waiting import wait_for
 
 
 class WorkerProcess:

@@ -24,7 +24,7 @@ from compilewatch_client.commands import COMMANDS
 from dashboard.models import Job, Result
 from tests.builders import alerting, comparing, site
 from tests.builders.docker_files import ROOT
-from tests.builders.worker import wait_for
+from tests.builders.waiting import wait_for
 
 DOCS = ROOT / "docs"
 CHECKER = str(Path(sys.executable).with_name("check-jsonschema"))

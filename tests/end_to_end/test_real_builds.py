@@ -20,7 +20,7 @@ from dashboard.services import fleet
 from dashboard.services.builds import add_build
 from dashboard.services.run_state import is_over
 from dashboard.services.runs import trigger_run
-from tests.builders.worker import wait_for
+from tests.builders.waiting import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiles, pytest.mark.timeout(3600)]
 BUILDS = os.environ.get("REAL_BUILDS", "2.11.0 2.7.1").split()

@@ -21,7 +21,7 @@ from runner.shared_memory import SharedFlag
 from runner.site import Site
 from runner.worker import Worker
 from tests.builders import worker_suite
-from tests.builders.worker import TOKEN, SiteServer
+from tests.builders.site_server import TOKEN, SiteServer
 from tests.builders.worker_process import WorkerProcess
 
 

@@ -20,7 +20,8 @@ from runner.environments.provisioning import EnvironmentUnavailable
 from runner.worker import Worker
 from tests.builders.environments import Provider, imported_version, requested_environment
 from tests.builders.package_index import BROKEN, PackageIndex
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 
 
 @pytest.fixture

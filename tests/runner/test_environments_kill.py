@@ -9,7 +9,8 @@ import pytest
 from dashboard.local.embedded_broker import EmbeddedBroker
 from tests.builders.environments import requested_environment
 from tests.builders.package_index import PackageIndex
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 

@@ -11,7 +11,8 @@ import pytest
 from runner import job, process
 from runner.__main__ import wait_while_paused
 from runner.worker import Worker
-from tests.builders.worker import SiteJob, SiteServer, wait_for
+from tests.builders.site_server import SiteJob, SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import processes_of_jobs_in
 
 SECRETS = (

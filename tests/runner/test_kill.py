@@ -10,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 

@@ -12,7 +12,7 @@ from runner.outcome import JobOutcome, result_body
 from runner.shared_memory import SharedFlag
 from runner.site import Site
 from tests.builders.full_disk import full_disk
-from tests.builders.worker import SiteServer
+from tests.builders.site_server import SiteServer
 
 DOCUMENT = {"schema": "result.v1", "status": "pass"}
 

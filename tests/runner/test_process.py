@@ -19,7 +19,7 @@ from runner.process import (
     living_processes,
     process_variables,
 )
-from tests.builders.worker import wait_for
+from tests.builders.waiting import wait_for
 
 PARENT_THAT_IS_KILLED = """
 import os

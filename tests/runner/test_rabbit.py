@@ -1,4 +1,4 @@
-"""A whole worker over a real RabbitMQ, with an account for its own machine's queue (marked slow)."""
+"""A whole worker over a real RabbitMQ, with an account for its machine's queue (marked slow)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,8 @@ from celery import Celery
 from kombu import Connection
 
 from tests.builders.rabbit import EVERYTHING, Rabbit, of_machine, rabbit
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,8 @@ from runner.environments import SuiteEnvironment, import_path
 from runner.job_log import JobLog
 from runner.repositories import NotFetched, Repositories, export
 from runner.worker import Worker
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 
 MODEL = "def benchmark_mine(): ...\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from runner.shared_memory import SharedFlag
 from runner.site import NotAllowed, RequestRefused, Site, SiteError, StaleAttempt, Unreachable
-from tests.builders.worker import TOKEN, SiteServer
+from tests.builders.site_server import TOKEN, SiteServer
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import json
 import time
 from pathlib import Path
 
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 

@@ -9,7 +9,6 @@ import gzip
 import json
 import re
 import threading
-import time
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -223,12 +222,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: object) -> None:
         """The record in `calls` is enough."""
-
-
-def wait_for(condition: Any, seconds: float = 60) -> None:
-    """Wait until `condition()` is true; TimeoutError when it is not within `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {seconds} s: {condition}")
-        time.sleep(0.02)
