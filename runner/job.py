@@ -144,7 +144,7 @@ def _measure(
             message = f"{full_disk}The worker could not start the suite: {error}"
             return JobOutcome("fail_to_run", message), ResultFile()
         except JobStopped as stopped:
-            _drop_if_not_ours(str(stopped))
+            _drop_if_stale_or_stopping(str(stopped))
             outcome = JobOutcome("cancelled", "Cancelled while its environment was made.")
             return outcome, ResultFile()
         return _watch_suite(worker, job, suite, why_stop)
@@ -219,7 +219,7 @@ def _watch_suite(
     """Raises JobDropped."""
     kills_before = oom_kill_counts()
     end = suite.watch(job.claim.timeout_s, why_stop)
-    _drop_if_not_ours(end.stopped_for)
+    _drop_if_stale_or_stopping(end.stopped_for)
     result = read_result(job.folder / "result.json")
     context = _process_context(worker, job, end, kills_before)
     return classify_outcome(end, result, context, job.log.tail()), result
@@ -309,7 +309,7 @@ def _drop_if_stopping(worker: Worker) -> None:
         raise JobDropped("the worker is stopping")
 
 
-def _drop_if_not_ours(stopped_for: str) -> None:
-    """After a stop: the attempt is stale, or the job will be measured again."""
+def _drop_if_stale_or_stopping(stopped_for: str) -> None:
+    """A stale attempt does not count; a job that the worker stops is measured again."""
     if stopped_for in {"stale", "stopping"}:
         raise JobDropped(f"stopped: {stopped_for}")

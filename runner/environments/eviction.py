@@ -35,9 +35,15 @@ def enforce_disk_limit(
     seen: set[tuple[int, int]] = set()
     sizes = {key: count_new_bytes(store.folder / key, seen) for key in store.all()}
     total = sum(sizes.values())
-    total += _empty_cache_over_limit(store, managers, seen, limit_gb * GB - total)
+    limit = limit_gb * GB
+    if uv := _uv_with_cache_in(store.folder, managers):
+        cached = count_new_bytes(uv.cache, seen)
+        if cached and total + cached > limit:
+            _empty_cache(uv)
+        else:
+            total += cached
     for key, size in reversed(sizes.items()):
-        if total <= limit_gb * GB:
+        if total <= limit:
             return
         why = (
             f"{total / GB:.1f} GB of environments, {limit_gb:g} GB are allowed "
@@ -46,29 +52,18 @@ def enforce_disk_limit(
         if store.evict(key, why):
             logger.info("environment evicted", key=key, why=why)
             total -= size
-    if total > limit_gb * GB:
+    if total > limit:
         logger.warning(
             "over the limit with what is in use", gb=round(total / GB, 1), limit_gb=limit_gb
         )
 
 
-def _empty_cache_over_limit(
-    store: EnvironmentStore,
-    managers: list[PackageManager],
-    seen: set[tuple[int, int]],
-    limit_bytes: float,
-) -> int:
-    """Empty uv's cache if it takes more than `limit_bytes`; the bytes that it takes then.
-
-    A cache outside of the store is not ours, and counts as nothing.
-    """
+def _uv_with_cache_in(folder: Path, managers: list[PackageManager]) -> Uv | None:
+    """uv, if its cache is ours to count and to empty."""
     for manager in managers:
-        if isinstance(manager, Uv) and manager.cache.is_relative_to(store.folder):
-            cached = count_new_bytes(manager.cache, seen)
-            if not cached or cached <= limit_bytes:
-                return cached
-            _empty_cache(manager)
-    return 0
+        if isinstance(manager, Uv) and manager.cache.is_relative_to(folder):
+            return manager
+    return None
 
 
 def count_new_bytes(folder: Path, seen: set[tuple[int, int]]) -> int:
