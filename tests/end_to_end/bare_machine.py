@@ -230,7 +230,7 @@ def bootstrap(suite: str, work: Path) -> Path:
 
 
 def point(url: str, config: str) -> float | None:
-    """The newest latency of the MLP in `config`, as its series page exports it; None without one."""
+    """The newest latency of the MLP in `config`, as its series page exports it, or None."""
     text = read(f"{url}/series/{FIRST_BENCHMARK}/export.json?metric=latency_ms&config={config}")
     if not text:
         return None

@@ -108,7 +108,7 @@ class ChaosSite:
         return run.jobs.exclude(state__in=ACTIVE).count()
 
     def wait_until_settled(self) -> None:
-        """Wait until jobs, detection, confirmations and deliveries are done and the site is ready."""
+        """Wait for the ends of jobs, detection, confirmations, deliveries, and a ready site."""
         self._wait_for(lambda: not Job.objects.filter(state__in=ACTIVE).exists())
         self._wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
         self._wait_for(lambda: not AlertGroup.objects.filter(state__in=UNSETTLED).exists())
