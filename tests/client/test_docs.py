@@ -24,7 +24,7 @@ from dashboard.models import Job, Result
 from tests.builders import alerting, site
 from tests.builders import comparisons as comparing
 from tests.builders.docker_files import ROOT
-from tests.builders.worker import wait_for
+from tests.builders.waiting import wait_for
 
 DOCS = ROOT / "docs"
 DATA = ROOT / "tests" / "data"

@@ -1,15 +1,15 @@
-"""A claimed job, as what handles it is handed on."""
+"""A claimed job, as it is passed to everything that handles it."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.joblog import JobLog
+from runner.job_log import JobLog
 from runner.site import Claim
 
 
 @dataclass(frozen=True)
-class Ticket:
-    """A claimed job: where its files lie, and the descriptors of the locks on its device."""
+class JobContext:
+    """A claimed job. folder: where its files are; locks: descriptors of its device's locks."""
 
     job_id: str
     attempt: int

@@ -1,4 +1,4 @@
-"""The worker's own folder: one worker at a time."""
+"""The worker's own folder, WORKER_DIR: one worker at a time uses it."""
 
 import os
 import time
@@ -8,12 +8,11 @@ from runner.locks import try_lock
 from runner.settings import SettingsError
 
 
-def hold(folder: Path, patience_s: float) -> int:
-    """Make and lock WORKER_DIR; the lock's descriptor, held until this process and those it forks
-    are gone.
+def lock_worker_folder(folder: Path, patience_s: float) -> int:
+    """Make and lock WORKER_DIR. Raises SettingsError.
 
-    A killed predecessor's forked process dies a moment after it: wait `patience_s` for that. Raises
-    SettingsError.
+    Returns the lock's descriptor: the lock is held until this process and those that it forks are
+    gone. A killed predecessor's forked process dies a moment after it: wait `patience_s` for that.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

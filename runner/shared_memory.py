@@ -1,5 +1,6 @@
-"""Values shared by a process and the children that it forks, in memory that no killed process can
-leave locked.
+"""Values that a process shares with the children that it forks.
+
+They are in plain shared memory, which no killed process can leave locked.
 """
 
 import mmap
@@ -7,7 +8,7 @@ import time
 import uuid
 
 
-class Flag:
+class SharedFlag:
     """A flag that is set once. Setting it is safe in a signal handler."""
 
     def __init__(self) -> None:
@@ -28,9 +29,7 @@ class Flag:
 
 
 class BootId:
-    """The random id of the process that runs jobs. A new one tells the site that the old process
-    died.
-    """
+    """The random id of the process that runs jobs: a new one reports that the old process died."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 32)

@@ -14,12 +14,14 @@ GIB = 1024**3
 
 
 class DeviceError(Exception):
-    """The device is not there, or its lock cannot be had."""
+    """The device does not exist, or its lock cannot be taken."""
 
 
 @dataclass(frozen=True)
-class Device:
-    """kind: cpu or cuda; indices: which of the GPUs that this worker can see; several for jobs that
+class WorkerDevice:
+    """The CPU, or one or several GPUs.
+
+    kind: cpu or cuda; indices: which of the GPUs that this worker can see; several for jobs that
     need as many.
     """
 
@@ -27,59 +29,63 @@ class Device:
     indices: tuple[int, ...] = (0,)
 
     @classmethod
-    def parse(cls, name: str) -> "Device":
+    def parse(cls, name: str) -> "WorkerDevice":
         """`cpu`, `cuda`, `cuda:N`, or several as `cuda:N,M`; ValueError for anything else."""
-        found = re.fullmatch(r"(cpu)|(cuda)(?::(\d+(?:,\d+)*))?", name.strip())
-        if not found:
-            raise ValueError(f"{name!r} is no device: cpu, cuda, cuda:N or cuda:N,M")
-        indices = tuple(int(index) for index in (found[3] or "0").split(","))
+        match = re.fullmatch(r"(cpu)|(cuda)(?::(\d+(?:,\d+)*))?", name.strip())
+        if match is None:
+            raise ValueError(f"{name!r} is not a device: cpu, cuda, cuda:N or cuda:N,M")
+        if match[1]:
+            return cls("cpu")
+        indices = tuple(int(index) for index in (match[3] or "0").split(","))
         if len(set(indices)) < len(indices):
             raise ValueError(f"{name!r} names a GPU twice")
-        return cls("cpu") if found[1] else cls("cuda", indices)
+        return cls("cuda", indices)
 
     def __str__(self) -> str:
-        return self.kind if self.kind == "cpu" else f"cuda:{','.join(map(str, self.indices))}"
+        if self.kind == "cpu":
+            return "cpu"
+        return f"cuda:{','.join(map(str, self.indices))}"
 
     def visible(self, environment: Mapping[str, str]) -> str:
-        """The value of CUDA_VISIBLE_DEVICES that shows this device alone; empty, which hides every
-        GPU, for the CPU.
+        """The value of CUDA_VISIBLE_DEVICES that shows this device alone.
 
-        Where the variable is set already (a container, a batch system), the indices count in that
-        list.
+        For the CPU it is empty, which hides every GPU. Where the variable is set already (a
+        container, a batch system), the indices count in that list.
         """
         if self.kind == "cpu":
             return ""
         listed = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-        if listed and max(self.indices) >= len(listed):
+        if not listed:
+            return ",".join(map(str, self.indices))
+        if max(self.indices) >= len(listed):
             raise DeviceError(
                 f"WORKER_DEVICE is {self}, but CUDA_VISIBLE_DEVICES shows {len(listed)} GPUs: "
                 "lower it"
             )
-        return ",".join(listed[index] if listed else str(index) for index in self.indices)
+        return ",".join(listed[index] for index in self.indices)
 
 
 @contextmanager
-def all_locked(
+def lock_devices(
     lock_dir: Path, names: Iterable[str], tick: Callable[[float], None]
 ) -> Iterator[list[int]]:
-    """Hold the locks of several devices, as `locked` does for one.
+    """Hold the locks of several devices, as `lock_device` does for one.
 
-    Everybody takes them in one order, so that a job for two GPUs and jobs for one of them wait for
-    each other and never both for ever.
+    Everybody takes them in one order: a job for two GPUs and jobs for one of them wait for each
+    other, and never deadlock.
     """
     with ExitStack() as held:
-        yield [held.enter_context(locked(lock_dir, name, tick)) for name in sorted(names)]
+        yield [held.enter_context(lock_device(lock_dir, name, tick)) for name in sorted(names)]
 
 
 @contextmanager
-def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator[int]:
-    """Hold the lock of the device `name` (cpu, or the GPU's UUID); yields the lock's file
-    descriptor.
+def lock_device(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator[int]:
+    """Hold the lock of the device `name` (cpu, or the GPU's UUID); yields the lock's descriptor.
 
     Given to the suite's process, the descriptor keeps the device locked for as long as a process of
-    that job lives, even when the worker is killed: the kernel lets go of the lock with the last
-    holder. While another holds it,
-    `tick(seconds waited)` is called about twice a second; it may raise to give up.
+    that job lives, even when the worker is killed: the kernel releases the lock with its last
+    holder. While another holds it, `tick(seconds waited)` is called about twice a second; it may
+    raise to give up.
     """
     descriptor = _open(lock_dir / f"compilewatch-{re.sub(r'[^A-Za-z0-9]', '-', name)}.lock")
     try:
@@ -91,8 +97,10 @@ def locked(lock_dir: Path, name: str, tick: Callable[[float], None]) -> Iterator
 
 
 def _open(path: Path) -> int:
-    """Opened without O_CREAT where it exists: in a sticky folder Linux forbids O_CREAT on another
-    user's file.
+    """Open a lock file.
+
+    Without O_CREAT where it exists: in a sticky folder Linux forbids O_CREAT on another user's
+    file.
     """
     with suppress(FileNotFoundError):
         return os.open(path, os.O_RDONLY)
@@ -100,10 +108,10 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_CREAT, 0o644)
 
 
-def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | None:
+def gpu_info(device: WorkerDevice, environment: Mapping[str, str]) -> dict[str, Any] | None:
     """What NVML says about the device: name, uuid, memory_gb, capability, driver; None for the CPU.
 
-    Of several GPUs it is what it says about the first, with `uuids` of all.
+    Of several GPUs it is what NVML says about the first, with the `uuids` of all.
     Raises DeviceError where WORKER_DEVICE names a GPU and the driver or nvidia-ml-py is missing.
     """
     if device.kind == "cpu":
@@ -117,8 +125,8 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
     try:
         pynvml.nvmlInit()
         try:
-            found = [_ask(pynvml, name) for name in device.visible(environment).split(",")]
-            return {**found[0], "uuids": [each["uuid"] for each in found]}
+            gpus = [_query(pynvml, name) for name in device.visible(environment).split(",")]
+            return {**gpus[0], "uuids": [gpu["uuid"] for gpu in gpus]}
         finally:
             pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
@@ -127,13 +135,12 @@ def facts(device: Device, environment: Mapping[str, str]) -> dict[str, Any] | No
         ) from error
 
 
-def _ask(nvml: Any, visible: str) -> dict[str, Any]:
-    by_index = visible.isdigit()
-    handle = (
-        nvml.nvmlDeviceGetHandleByIndex(int(visible))
-        if by_index
-        else nvml.nvmlDeviceGetHandleByUUID(visible)
-    )
+def _query(nvml: Any, name: str) -> dict[str, Any]:
+    """name: a GPU's index or UUID, as CUDA_VISIBLE_DEVICES lists them."""
+    if name.isdigit():
+        handle = nvml.nvmlDeviceGetHandleByIndex(int(name))
+    else:
+        handle = nvml.nvmlDeviceGetHandleByUUID(name)
     return {
         "name": nvml.nvmlDeviceGetName(handle),
         "uuid": nvml.nvmlDeviceGetUUID(handle),
