@@ -61,7 +61,7 @@ def required_disk_gb() -> float:
 
 def venv_works() -> bool:
     """Whether `.venv` has a Python and pip that start: a system upgrade can remove either."""
-    command = [project.VENV_PYTHON, "-I", "-c", "import pip"]
+    command = [str(project.VENV_PYTHON), "-I", "-c", "import pip"]
     try:
         process = subprocess.run(command, capture_output=True, check=False)
     except OSError:
