@@ -1,6 +1,4 @@
-"""At most one `make up` for each data folder: a lock that the kernel lets go when its holder
-dies.
-"""
+"""At most one `make up` for each data folder: the kernel releases the lock when its holder dies."""
 
 import fcntl
 import json
@@ -11,17 +9,15 @@ from typing import IO, NamedTuple
 LOCK = "supervisor.lock"
 
 
-class Running(NamedTuple):
+class Holder(NamedTuple):
     """The supervisor that holds a data folder."""
 
     pid: int
     url: str
 
 
-def hold(var: Path, url: str) -> IO[str] | None:
-    """Take the lock of `var` for as long as the returned file is open; None when somebody else
-    holds it.
-    """
+def acquire(var: Path, url: str) -> IO[str] | None:
+    """Hold the lock of `var` while the returned file is open; None when somebody else holds it."""
     var.mkdir(parents=True, exist_ok=True)
     file = (var / LOCK).open("a+")
     if not _lock(file):
@@ -33,7 +29,7 @@ def hold(var: Path, url: str) -> IO[str] | None:
     return file
 
 
-def running_at(var: Path) -> Running | None:
+def holder(var: Path) -> Holder | None:
     """Who holds the lock of `var`; None when nobody does."""
     try:
         file = (var / LOCK).open()
@@ -43,20 +39,18 @@ def running_at(var: Path) -> Running | None:
         if _lock(file):
             return None
         try:
-            return Running(**json.load(file))
+            return Holder(**json.load(file))
         except ValueError:  # it is just about to write it
-            return Running(0, "an address not known yet")
+            return Holder(0, "an address not known yet")
 
 
-def describe(var: Path) -> str:
+def describe_holder(var: Path) -> str:
     """One line about whoever holds the lock of `var`."""
-    running = running_at(var)
+    running = holder(var)
     if running is None:
         return "Compilewatch just stopped here: start it again"
-    return (
-        f"Compilewatch already runs here: {running.url} (process {running.pid}; Ctrl-C there "
-        "stops it)"
-    )
+    how_to_stop = f"process {running.pid}; Ctrl-C there stops it"
+    return f"Compilewatch already runs here: {running.url} ({how_to_stop})"
 
 
 def _lock(file: IO[str]) -> bool:

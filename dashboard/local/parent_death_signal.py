@@ -1,9 +1,9 @@
-"""Run a command that is told to stop when the process which started it dies, however that one dies.
+"""Run a command that the kernel signals when its parent process dies, however that one dies.
 
-    python -I tether.py SIGNAL PARENT_PID UID:GID|- COMMAND [ARGUMENT …]
+    python -I parent_death_signal.py SIGNAL PARENT_PID UID:GID|- COMMAND [ARGUMENT …]
 
-Changing the user clears the kernel's parent-death signal, so the user is changed first. A program
-of its own, because code between fork and exec in a process that has threads can deadlock.
+Changing the user clears the kernel's parent-death signal, so the user is changed first. This is
+a program of its own, because code between fork and exec in a process that has threads can deadlock.
 """
 
 import ctypes
@@ -16,14 +16,14 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 def main(signal_number: str, parent: str, account: str, *command: str) -> None:
     """Become `command`; ends with exit code 1 and a message if the system refuses."""
     if account != "-":
-        uid, gid = (int(part) for part in account.split(":"))
+        uid, gid = map(int, account.split(":"))
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, int(signal_number)) != 0:
-        sys.exit(f"prctl(PR_SET_PDEATHSIG) refused: {os.strerror(ctypes.get_errno())}")
-    if os.getppid() != int(parent):  # it died before the signal was asked for
+        sys.exit(f"prctl(PR_SET_PDEATHSIG) failed: {os.strerror(ctypes.get_errno())}")
+    if os.getppid() != int(parent):  # it died before prctl
         sys.exit("the process that started this one is gone")
     os.execvp(command[0], command)  # noqa: S606  # our own supervisor's command, no shell
 

@@ -1,6 +1,4 @@
-"""One program that is kept running: its output shown and logged, started again when it ends by
-itself.
-"""
+"""A program that is kept running: output shown and logged, restarted when it ends by itself."""
 
 import logging
 import os
@@ -14,12 +12,12 @@ from dataclasses import dataclass, field
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from dashboard.local.console import complain, say
-from dashboard.local.processes import end, spawn
+from dashboard.local.console import print_error, print_info
+from dashboard.local.processes import spawn, terminate
 
 LOG_BYTES, LOG_GENERATIONS = 10_000_000, 2
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-SETTLED_S = 60.0  # a program that ran for this long is taken to have started well
+FIRST_DELAY_S, MAX_DELAY_S = 1.0, 30.0  # before a restart; doubled each time
+HEALTHY_S = 60.0  # a program that ran for this long is taken to have started well
 
 
 @dataclass(frozen=True)
@@ -33,10 +31,8 @@ class Program:
     colour: int | None = None
 
 
-class Kept:
-    """A program and the process that runs it just now. All but the reading of its output is one
-    thread's.
-    """
+class SupervisedProgram:
+    """A program and its current process. Call it from one thread: only its output has another."""
 
     def __init__(self, program: Program, folder: Path, logs: Path) -> None:
         self.program = program
@@ -47,18 +43,16 @@ class Kept:
         self._log = RotatingFileHandler(file, "a", LOG_BYTES, LOG_GENERATIONS, delay=True)
         self._reader: threading.Thread | None = None
         self._began = 0.0
-        self._again_at = 0.0
-        self._pause = FIRST_PAUSE_S
+        self._restart_at = 0.0
+        self._delay = FIRST_DELAY_S
 
     @property
     def log(self) -> Path:
-        """Where its output is kept."""
+        """The file that has its output."""
         return Path(self._log.baseFilename)
 
     def start(self) -> None:
-        """Start the process. Has to be called in the thread that lives longest: the process ends
-        with it.
-        """
+        """Start the process, from the thread that lives longest: the process ends with it."""
         self._began = time.monotonic()
         self.process = spawn(
             self.program.command,
@@ -70,23 +64,21 @@ class Kept:
         self._reader.start()
 
     def ended(self) -> bool:
-        """Whether its process does not run just now."""
+        """Whether no process is running."""
         return self.process is None or self.process.poll() is not None
 
-    def tend(self) -> None:
-        """Look after the process: when it has ended by itself, start it again after a pause that
-        grows.
-        """
+    def restart_if_ended(self) -> None:
+        """Restart the process after a growing delay when it has ended by itself. Call it often."""
         now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
-            self._note_end(self.process.returncode, now)
-        elif self.process is None and now >= self._again_at:
+            self._schedule_restart(self.process.returncode, now)
+        elif self.process is None and now >= self._restart_at:
             self.start()
 
     def stop(self) -> None:
         """Stop the process and what it started: signal by signal, then by force."""
         if self.process is not None:
-            end(self.process.pid, self.program.stop_steps)
+            terminate(self.process.pid, self.program.stop_steps)
             self._finish()
 
     def kill(self) -> None:
@@ -96,30 +88,27 @@ class Kept:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def _finish(self) -> None:
-        """Kill what is left of the process's group, and forget it."""
+        """Kill what is left of the process group, and drop the process."""
         self.kill()
         if self.process is not None and self._reader is not None:
             self.process.wait()
-            self._reader.join(timeout=1)  # one that it started elsewhere may still hold the pipe
+            self._reader.join(timeout=1)  # a process of another group may still hold the pipe
             self.process = None
 
-    def _note_end(self, code: int, now: float) -> None:
+    def _schedule_restart(self, exit_code: int, now: float) -> None:
         self._finish()
-        if now - self._began > SETTLED_S:
-            self._pause = FIRST_PAUSE_S
-        soon = f"starting it again in {self._pause:.0f} s (log: {self.log})"
-        complain(f"{self.program.name} {_how(code)}; {soon}")
-        self._again_at = now + self._pause
-        self._pause = min(self._pause * 2, LONGEST_PAUSE_S)
+        if now - self._began > HEALTHY_S:
+            self._delay = FIRST_DELAY_S
+        end = f"ended with exit code {exit_code}"
+        if exit_code < 0:
+            end = f"was killed by {signal.Signals(-exit_code).name}"
+        restart = f"starting it again in {self._delay:.0f} s (log: {self.log})"
+        print_error(f"{self.program.name} {end}; {restart}")
+        self._restart_at = now + self._delay
+        self._delay = min(self._delay * 2, MAX_DELAY_S)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
         for raw in process.stdout or ():
             line = raw.decode(errors="replace").rstrip()
             self._log.emit(logging.makeLogRecord({"msg": "%s", "args": (line,)}))
-            say(line, name=self.program.name, colour=self.program.colour)
-
-
-def _how(code: int) -> str:
-    if code >= 0:
-        return f"ended with exit code {code}"
-    return f"was killed by {signal.Signals(-code).name}"
+            print_info(line, name=self.program.name, colour=self.program.colour)

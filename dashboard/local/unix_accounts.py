@@ -1,6 +1,4 @@
-"""Unix accounts: which one may be used instead of root, where it can reach, and running a program
-as it.
-"""
+"""Unix accounts: which one can replace root, what it can reach, and how to run a program as it."""
 
 import os
 import pwd
@@ -20,27 +18,26 @@ class Account(NamedTuple):
 
 
 class ProgramFailed(RuntimeError):
-    """A program ended with an error; the text has its name, its exit code and what it printed."""
+    """A program ended with an error; the text has its name, its exit code and its output."""
 
 
-def own_account() -> Account:
+def current_account() -> Account:
     """The account that this process runs as."""
-    return account_of(os.geteuid())
+    return account_of_uid(os.geteuid())
 
 
-def account_of(uid: int) -> Account:
+def account_of_uid(uid: int) -> Account:
     """The account of a uid, by its number where the system has no name for it."""
     try:
         entry = pwd.getpwuid(uid)
     except KeyError:
-        return Account(str(uid), uid, os.getegid() if uid == os.geteuid() else uid)
+        gid = os.getegid() if uid == os.geteuid() else uid
+        return Account(str(uid), uid, gid)
     return Account(entry.pw_name, uid, entry.pw_gid)
 
 
-def first_usable(names: Iterable[str]) -> Account | None:
-    """The first account of `names` that exists and that root can become; None when there is
-    none.
-    """
+def first_usable_account(names: Iterable[str]) -> Account | None:
+    """The first account of `names` that exists and that root can become; None without one."""
     for name in names:
         try:
             entry = pwd.getpwnam(name)
@@ -53,9 +50,7 @@ def first_usable(names: Iterable[str]) -> Account | None:
 
 
 def can_run(account: Account, program: Path, *arguments: object) -> bool:
-    """Whether `account` runs a program with success: in some containers root cannot become anybody
-    else.
-    """
+    """Whether `account` can run a program: root cannot change its user in some containers."""
     try:
         run_as(account, program, *arguments)
     except (OSError, subprocess.SubprocessError, ProgramFailed):
@@ -64,11 +59,12 @@ def can_run(account: Account, program: Path, *arguments: object) -> bool:
 
 
 def run_as(account: Account, program: Path, *arguments: object, text: str = "") -> None:
-    """Run a program to its end as `account`, with `text` on stdin. Raises ProgramFailed: what it
-    printed.
+    """Run a program to its end as `account`, with `text` on stdin.
+
+    Raises ProgramFailed with the program's output.
     """
     change = account.uid != os.geteuid()
-    done = subprocess.run(
+    process = subprocess.run(
         [program, *map(str, arguments)],
         check=False,
         text=True,
@@ -81,25 +77,24 @@ def run_as(account: Account, program: Path, *arguments: object, text: str = "") 
         group=account.gid if change else None,
         extra_groups=[] if change else None,
     )
-    if done.returncode != 0:
-        raise ProgramFailed(f"{program} ended with {done.returncode}:\n{done.stdout[-2000:]}")
+    if process.returncode != 0:
+        raise ProgramFailed(f"{program} ended with {process.returncode}:\n{process.stdout[-2000:]}")
 
 
-def closed_to(account: Account, folder: Path) -> Path | None:
-    """The first existing folder on the way to `folder`, itself included, that `account` may not
-    pass.
-    """
+def first_closed_folder(account: Account, folder: Path) -> Path | None:
+    """The first existing folder on the path to `folder`, itself included, closed to `account`."""
     if account.uid == 0:
         return None
-    for step in [*reversed(folder.absolute().parents), folder.absolute()]:
+    path = folder.absolute()
+    for step in [*reversed(path.parents), path]:
         if not step.exists():
             return None
-        found = step.stat()
-        bit = stat.S_IXOTH
-        if found.st_uid == account.uid:
-            bit = stat.S_IXUSR
-        elif found.st_gid == account.gid:
-            bit = stat.S_IXGRP
-        if not found.st_mode & bit:
+        status = step.stat()
+        search_bit = stat.S_IXOTH
+        if status.st_uid == account.uid:
+            search_bit = stat.S_IXUSR
+        elif status.st_gid == account.gid:
+            search_bit = stat.S_IXGRP
+        if not status.st_mode & search_bit:
             return step
     return None
