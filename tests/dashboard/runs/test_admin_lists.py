@@ -97,8 +97,9 @@ def test_an_archive_that_cannot_be_read_is_told_at_the_field(admin_client: Clien
     assert "cannot be read" in send(admin_client, "results.tar.gz", b"garbage")
 
 
-def test_the_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
-    assert UPLOAD in told(admin_client, RUNS)
+def test_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
+    assert f"{RUNS}import-results/" in told(admin_client, RUNS)
+    assert admin_client.get(f"{RUNS}import-results/").headers["Location"] == UPLOAD
     assert "Take them in" in told(admin_client, UPLOAD)
 
 
