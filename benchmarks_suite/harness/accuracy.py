@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs
 
 # a single parameter's gradient is a short sum, and so noisier than all of them together
@@ -105,15 +105,15 @@ class Observed:
         )
 
 
-def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
+def observe(working_copy: WorkingCopy, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
     """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps
     after which losses are compared.
     """
     with restored_state(arm):
         output = None
         if arm.forward is not None:
-            output = prepared.workload.output(arm.forward(batches[0])).detach().clone()
-    if not prepared.training:
+            output = working_copy.workload.output(arm.forward(batches[0])).detach().clone()
+    if not working_copy.training:
         return Observed(output)
     with restored_state(arm):
         losses = [float(arm.step(batches[0]))]
@@ -143,17 +143,17 @@ def _unwrapped(name: str) -> str:
     return name.removeprefix("module.").replace("parametrizations.", "").removesuffix(".original")
 
 
-def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:
+def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int) -> Observed:
     """The same in a wider ``dtype`` and eager. Raises what torch raises where that has no room or
     no operator.
     """
-    wide = prepared.widened(dtype)
+    wide = working_copy.widened(dtype)
     with WideEverywhere(dtype):
         return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class AccuracyVerdict:
     """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures:
     what broke the rule.
     """
@@ -162,9 +162,9 @@ class Verdict:
     failures: list[str]
 
 
-def judge(
+def assess(
     observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
-) -> Verdict:
+) -> AccuracyVerdict:
     """Compares ``observed`` with the reference; ``eager`` None: the floor alone decides."""
     tensors: dict[str, dict[str, Any]] = {}
     failures: list[str] = []
@@ -206,14 +206,14 @@ def judge(
             tolerance.loss,
             steps=len(reference.losses),
         )
-    return Verdict(tensors, failures)
+    return AccuracyVerdict(tensors, failures)
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
     """How far two runs of the same arm are apart, where that is more than the dtype's floor; else
     empty.
     """
-    verdict = judge(second, None, first, tolerance(dtype))
+    verdict = assess(second, None, first, tolerance(dtype))
     return "; ".join(verdict.failures)
 
 

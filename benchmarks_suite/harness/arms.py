@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs
 
 LEARNING_RATE = 1e-4
@@ -34,22 +34,24 @@ class Arm:
     forget: Callable[[], None]
 
 
-def eager_arm(prepared: Prepared, dropout: bool = True) -> Arm:
+def eager_arm(working_copy: WorkingCopy, dropout: bool = True) -> Arm:
     """The control. dropout: False sets every dropout rate to 0."""
-    module = prepared.twin(dropout)
-    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+    module = working_copy.twin(dropout)
+    return arm_around("eager", working_copy, module, module, new_optimizer(working_copy, module))
 
 
-def new_optimizer(prepared: Prepared, module: nn.Module) -> torch.optim.Optimizer | None:
+def new_optimizer(working_copy: WorkingCopy, module: nn.Module) -> torch.optim.Optimizer | None:
     """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its
     step changes its flags.
     """
-    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if prepared.training else None
+    return (
+        torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if working_copy.training else None
+    )
 
 
 def arm_around(
     name: str,
-    prepared: Prepared,
+    working_copy: WorkingCopy,
     module: nn.Module,
     callee: Any,
     optimizer: torch.optim.Optimizer | None,
@@ -59,36 +61,36 @@ def arm_around(
 
     optimizer_step: what a training step ends with; ``optimizer.step`` if not given.
     """
-    forward = _forward(prepared, callee)
+    forward = _forward(working_copy, callee)
     step = forward
     if optimizer is not None:
-        step = training_step(prepared, module, forward, optimizer_step or optimizer.step)
+        step = training_step(working_copy, module, forward, optimizer_step or optimizer.step)
     return Arm(name, module, step, forward, lambda: forget_state(optimizer))
 
 
-def _forward(prepared: Prepared, callee: Any) -> Step:
-    workload = prepared.workload
+def _forward(working_copy: WorkingCopy, callee: Any) -> Step:
+    workload = working_copy.workload
 
     def forward(batch: Inputs) -> Any:
         if workload.reset is not None:
             workload.reset(callee)
-        with torch.set_grad_enabled(prepared.training), prepared.autocast():
+        with torch.set_grad_enabled(working_copy.training), working_copy.autocast():
             return workload.call(callee, batch)
 
     return forward
 
 
 def training_step(
-    prepared: Prepared, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
+    working_copy: WorkingCopy, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
 ) -> Step:
     """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
-    parameters, loss_of = list(module.parameters()), prepared.workload.loss
+    parameters, loss_of = list(module.parameters()), working_copy.workload.loss
     assert loss_of is not None  # checked when the workload was prepared
 
     def step(batch: Inputs) -> Tensor:
         for parameter in parameters:
             parameter.grad = None
-        with prepared.autocast():
+        with working_copy.autocast():
             loss = loss_of(forward(batch), batch)
         loss.backward()
         optimizer_step()

@@ -26,9 +26,9 @@ from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.memory import PeakMemory
-from benchmarks_suite.harness.prepared import Prepared, settle_process
 from benchmarks_suite.harness.result import Result
 from benchmarks_suite.harness.timing import Stopwatch
+from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
 MEMORY_STEPS = 3
 
@@ -52,15 +52,15 @@ class Comparison:
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
-        prepared = self._prepared = Prepared(
+        working_copy = self._working_copy = WorkingCopy(
             self._job.benchmark, self._workload, self._job.device, self._job.measure.seed
         )
-        self._stopwatch = Stopwatch(self._device, prepared.batches)
-        self._items_per_step = prepared.items_per_step * ranks.count_here()
+        self._stopwatch = Stopwatch(self._device, working_copy.batches)
+        self._items_per_step = working_copy.items_per_step * ranks.count_here()
         self._result.benchmark |= {
             "item": self._workload.item,
             "items_per_step": self._items_per_step,
-            "parameters": prepared.parameters,
+            "parameters": working_copy.parameters,
         }
 
     def run_eager(self) -> None:
@@ -79,12 +79,12 @@ class Comparison:
             self._free()
 
     def _run_eager(self) -> None:
-        self._eager = eager_arm(self._prepared)
+        self._eager = eager_arm(self._working_copy)
         with restored_state(self._eager) as copied_bytes:
             self._stopwatch.time(self._eager, 1)  # imports and state that only the first step makes
             self._memory.reset()
-            self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
-            beside_bytes = copied_bytes + self._prepared.bytes_beside_arms
+            self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._working_copy.batches)))
+            beside_bytes = copied_bytes + self._working_copy.bytes_beside_arms
             peak_gb = self._memory.peak_gb() - beside_bytes / 1e9
         report.eager_memory(self._job, self._result, peak_gb, self._memory.why_absent)
         self._eager_seen = self._observe(self._without_dropout(self._eager))
@@ -118,7 +118,9 @@ class Comparison:
         """Makes the reference; where that fails, says why."""
         name = str(dtype).removeprefix("torch.")
         try:
-            found = accuracy.observe_reference(self._prepared, dtype, self._job.measure.loss_steps)
+            found = accuracy.observe_reference(
+                self._working_copy, dtype, self._job.measure.loss_steps
+            )
         except Exception as error:
             return f"{name} could not be had: {outcome.of(error, 'reference').message}"
         if not found.finite:
@@ -131,7 +133,7 @@ class Comparison:
     def compile(self) -> None:
         """7. The compiled arm and its first step."""
         torch_versions.set_options("inductor", self._job.inductor)
-        self._compiled = compiling.compiled_arm(self._prepared, self._job.config)
+        self._compiled = compiling.compiled_arm(self._working_copy, self._job.config)
         with restored_state(self._compiled):
             self._stopwatch.time(self._compiled, 1)
 
@@ -140,11 +142,11 @@ class Comparison:
         if self._reference is None or self._compiled is None:
             return
         arm = self._compiled
-        if self._prepared.has_dropout:
-            arm = compiling.compiled_arm(self._prepared, self._job.config, dropout=False)
+        if self._working_copy.has_dropout:
+            arm = compiling.compiled_arm(self._working_copy, self._job.config, dropout=False)
         tolerance = accuracy.tolerance(self._dtype, in_float8=self._job.config.target == "float8")
-        verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, tolerance)
-        report.verdict(self._result, verdict, self._reference_name, self._prepared.training)
+        verdict = accuracy.assess(self._observe(arm), self._eager_seen, self._reference, tolerance)
+        report.verdict(self._result, verdict, self._reference_name, self._working_copy.training)
         self._reference = self._eager_seen = None
         self._free()
 
@@ -155,7 +157,7 @@ class Comparison:
         for arm in arms:
             self._stopwatch.warm_up(arm)
         measured = arms[-1]
-        step_ms, _ = self._stopwatch.time(measured, len(self._prepared.batches))
+        step_ms, _ = self._stopwatch.time(measured, len(self._working_copy.batches))
         pairs_s = timing.pairs_budget_s(measure.budget_s, measure.single_steps, step_ms)
         start = time.perf_counter()
         with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
@@ -189,14 +191,14 @@ class Comparison:
             )
             return
         try:
-            flops = shares.flops_of(self._prepared, self._eager)
+            flops = shares.flops_of(self._working_copy, self._eager)
         except (
             Exception
         ) as error:  # an operator that the counter cannot enter is no reason to lose the case
             report.no_shares(self._result, f"the step's operations cannot be counted: {error}")
             return
         rate = known[self._matmul]
-        moved = None if self._prepared.training else shares.least_bytes(self._prepared)
+        moved = None if self._working_copy.training else shares.least_bytes(self._working_copy)
         report.shares(
             self._result,
             latency_ms,
@@ -206,15 +208,17 @@ class Comparison:
 
     def _observe(self, arm: Arm) -> accuracy.Observed:
         return accuracy.observe(
-            self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps
+            self._working_copy, arm, self._working_copy.batches, self._job.measure.loss_steps
         )
 
     def _without_dropout(self, arm: Arm) -> Arm:
-        return eager_arm(self._prepared, dropout=False) if self._prepared.has_dropout else arm
+        return (
+            eager_arm(self._working_copy, dropout=False) if self._working_copy.has_dropout else arm
+        )
 
     @property
     def _dtype(self) -> torch.dtype:
-        return self._prepared.autocast_dtype or self._prepared.dtype
+        return self._working_copy.autocast_dtype or self._working_copy.dtype
 
     @property
     def _matmul(self) -> str:

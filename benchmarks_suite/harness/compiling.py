@@ -16,35 +16,39 @@ from torch import nn
 from benchmarks_suite.configs import Config
 from benchmarks_suite.harness import torch_versions
 from benchmarks_suite.harness.arms import LEARNING_RATE, Arm, Step, arm_around, new_optimizer
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Unsupported
 
 GRAPHS_MODES = ("reduce-overhead", "max-autotune")  # these record CUDA graphs
 
 
-def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Arm:
+def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True) -> Arm:
     """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to
     0.
     """
-    check_supported(prepared, config)
+    check_supported(working_copy, config)
     for area in ("inductor", "dynamo", "functorch"):
         torch_versions.set_options(area, getattr(config, area))
     if config.mark_dynamic:
-        mark_varying_sizes(prepared)
-    module = prepared.twin(dropout)
-    for block in _blocks(prepared, module)[: config.disable_blocks]:
+        mark_varying_sizes(working_copy)
+    module = working_copy.twin(dropout)
+    for block in _blocks(working_copy, module)[: config.disable_blocks]:
         block.forward = torch.compiler.disable(block.forward)
-    arm = _TARGETS[config.target](prepared, module, config)
-    if config.compile_mode in GRAPHS_MODES and prepared.device.type == "cuda":
+    arm = _TARGETS[config.target](working_copy, module, config)
+    if config.compile_mode in GRAPHS_MODES and working_copy.device.type == "cuda":
         arm = replace(
             arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None
         )
-    return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
+    return replace(arm, step=_with_stance(arm.step, config, len(working_copy.batches)))
 
 
-def check_supported(prepared: Prepared, config: Config) -> None:
+def check_supported(working_copy: WorkingCopy, config: Config) -> None:
     """Raises Unsupported where this config cannot say anything about this benchmark here."""
-    benchmark, blocks, parts = prepared.benchmark, prepared.workload.blocks, prepared.workload.parts
+    benchmark, blocks, parts = (
+        working_copy.benchmark,
+        working_copy.workload.blocks,
+        working_copy.workload.parts,
+    )
     if torch_versions.release() < config.since:
         since = ".".join(map(str, config.since))
         raise Unsupported(
@@ -58,7 +62,7 @@ def check_supported(prepared: Prepared, config: Config) -> None:
         raise Unsupported(
             f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
         )
-    if config.gpu_only and prepared.device.type != "cuda":
+    if config.gpu_only and working_copy.device.type != "cuda":
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     if (config.target == "blocks" or config.disable_blocks) and not blocks:
         raise Unsupported(f"{config.name} needs repeated blocks, and {benchmark.module} names none")
@@ -92,18 +96,18 @@ def compile_arguments(config: Config) -> dict[str, Any]:
     return arguments | ({"mode": config.compile_mode} if config.compile_mode else {})
 
 
-def mark_varying_sizes(prepared: Prepared) -> None:
+def mark_varying_sizes(working_copy: WorkingCopy) -> None:
     """Marks the sizes that differ between batches; with one batch, the first size of each tensor
     (the batch's).
     """
-    for name, example in prepared.batches[0].items():
+    for name, example in working_copy.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
-        shapes = {batch[name].shape for batch in prepared.batches}
+        shapes = {batch[name].shape for batch in working_copy.batches}
         varying = [
             axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1
         ]
-        for batch in prepared.batches:
+        for batch in working_copy.batches:
             for axis in varying or [0]:
                 if batch[name].shape[axis] > 1:
                     torch._dynamo.mark_dynamic(batch[name], axis)
@@ -112,37 +116,39 @@ def mark_varying_sizes(prepared: Prepared) -> None:
 # One function for each target: (prepared, module, config) -> the arm
 
 
-def _nothing(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+def _nothing(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    return arm_around("eager", working_copy, module, module, new_optimizer(working_copy, module))
 
 
-def _whole_module(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _whole_module(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around("compiled", prepared, module, compiled, new_optimizer(prepared, module))
+    return arm_around(
+        "compiled", working_copy, module, compiled, new_optimizer(working_copy, module)
+    )
 
 
-def _each_block(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    for block in _blocks(prepared, module):
+def _each_block(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    for block in _blocks(working_copy, module):
         _compile_forward(block, **compile_arguments(config))
-    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+    return arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
 
 
-def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    for path, mode in zip(prepared.workload.parts.values(), config.part_modes, strict=True):
+def _each_part(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    for path, mode in zip(working_copy.workload.parts.values(), config.part_modes, strict=True):
         _compile_forward(
             module.get_submodule(path),
             **compile_arguments(config),
             **({"mode": mode} if mode else {}),
         )
-    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+    return arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
 
 
-def _module_and_optimizer(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    optimizer = new_optimizer(prepared, module)
+def _module_and_optimizer(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
     compiled = torch.compile(module, **compile_arguments(config))
     return arm_around(
         "compiled",
-        prepared,
+        working_copy,
         module,
         compiled,
         optimizer,
@@ -150,42 +156,42 @@ def _module_and_optimizer(prepared: Prepared, module: nn.Module, config: Config)
     )
 
 
-def _module_and_foreach_map(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _module_and_foreach_map(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     from benchmarks_suite.harness.foreach_map import ForeachMapAdam
 
     adam = ForeachMapAdam(list(module.parameters()), LEARNING_RATE)
     compiled = torch.compile(module, **compile_arguments(config))
     arm = arm_around(
-        "compiled", prepared, module, compiled, new_optimizer(prepared, module), adam.step
+        "compiled", working_copy, module, compiled, new_optimizer(working_copy, module), adam.step
     )
     return replace(arm, forget=adam.forget)
 
 
-def _whole_step(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    arm = arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+def _whole_step(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    arm = arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
     return replace(arm, step=torch.compile(arm.step, **compile_arguments(config)), forward=None)
 
 
-def _ahead_of_time(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    from benchmarks_suite.harness.ahead_of_time import Packaged
+def _ahead_of_time(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    from benchmarks_suite.harness.aot_inductor import Packaged
 
-    return arm_around("compiled", prepared, module, Packaged(module), None)
+    return arm_around("compiled", working_copy, module, Packaged(module), None)
 
 
-def _float8(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _float8(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     try:
         from torchao.float8 import convert_to_float8_training
     except ImportError as error:
         raise Unsupported(f"{config.name} needs torchao: {error}") from error
-    if torch.cuda.get_device_capability(prepared.device) < (8, 9):
+    if torch.cuda.get_device_capability(working_copy.device) < (8, 9):
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     converted = convert_to_float8_training(module, module_filter_fn=fits_float8)
     if not any(type(child).__module__.startswith("torchao") for child in converted.modules()):
         raise Unsupported(
-            f"{config.name}: {prepared.benchmark.module} has no Linear whose sizes are "
+            f"{config.name}: {working_copy.benchmark.module} has no Linear whose sizes are "
             "multiples of 16"
         )
-    return _whole_module(prepared, converted, config)
+    return _whole_module(working_copy, converted, config)
 
 
 def fits_float8(module: nn.Module, _: str) -> bool:
@@ -197,7 +203,7 @@ def fits_float8(module: nn.Module, _: str) -> bool:
     )
 
 
-_TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
+_TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
     "nothing": _nothing,
     "module": _whole_module,
     "blocks": _each_block,
@@ -220,8 +226,8 @@ def _compile_forward(module: nn.Module, **arguments: Any) -> None:
     module.forward = torch.compile(module.forward, **arguments)
 
 
-def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
-    return [child for child in module.modules() if isinstance(child, prepared.workload.blocks)]
+def _blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
+    return [child for child in module.modules() if isinstance(child, working_copy.workload.blocks)]
 
 
 def _marked(step: Step) -> Step:

@@ -34,14 +34,14 @@ from typing import Any
 
 from benchmarks_suite.harness import (
     ablation,
-    ahead,
     caches,
     environment,
     outcome,
-    preload,
+    precompile,
     ranks,
     report,
     starts,
+    warm_imports,
 )
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
@@ -82,11 +82,11 @@ def _measure(
     job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
 ) -> None:
     with result.in_stage("job"):
-        preload.set_variables(job)
+        warm_imports.set_variables(job)
     if not ranks.spans_processes(job):
         with result.in_stage("import"):
-            preload.import_torch(preload.compiler(job))
-            preload.import_model(job.benchmark.module)
+            warm_imports.import_torch(warm_imports.compiler(job))
+            warm_imports.import_model(job.benchmark.module)
     with result.in_stage("starts"):
         answers = (
             _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
@@ -133,7 +133,7 @@ def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
 def fail(result: Result, error: Exception) -> None:
     """Gives the result the status that ``error`` means."""
     if isinstance(error, StartFailed):
-        result.failed(outcome.Outcome(error.answer["status"], error.answer["message"]))
+        result.failed(outcome.CaseOutcome(error.answer["status"], error.answer["message"]))
         result.error = error.answer.get("error")
     else:
         result.failed(outcome.of(error, result.stage), error)
@@ -163,7 +163,7 @@ def _run_starts(
     From then on this process uses the caches that they leave, or those of a case that was compiled
     ahead.
     """
-    compiled = ahead.found(job)
+    compiled = precompile.load(job)
     if compiled:
         os.environ.update(compiled[0].environment)
         report.start(result, "ahead", compiled[1])

@@ -8,11 +8,11 @@ torch: it goes by names and texts.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.portable_text import portable
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """How a case ended: a status word of schema/result.v1.json, and why and what to do."""
 
     status: str
@@ -130,14 +130,16 @@ _RULES = (
 )
 
 
-def of(error: BaseException, stage: str) -> Outcome:
+def of(error: BaseException, stage: str) -> CaseOutcome:
     """The outcome that ``error``, raised in ``stage``, means."""
     chain = list(_chain(error))
     for rule in _RULES:
         for link in chain:
             if rule.fits(link):
-                return Outcome(rule.status, f"{rule.advice} [{stage}] {_first_line(link)}".strip())
-    return Outcome(
+                return CaseOutcome(
+                    rule.status, f"{rule.advice} [{stage}] {_first_line(link)}".strip()
+                )
+    return CaseOutcome(
         "fail_to_run",
         f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}",
     )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks_suite.harness import statistics
 from benchmarks_suite.harness.job import Job, Measure
-from benchmarks_suite.harness.outcome import Outcome
+from benchmarks_suite.harness.outcome import CaseOutcome
 from benchmarks_suite.harness.result import Result
 
 if TYPE_CHECKING:
-    from benchmarks_suite.harness.accuracy import Verdict
+    from benchmarks_suite.harness.accuracy import AccuracyVerdict
     from benchmarks_suite.harness.interference import Watch
     from benchmarks_suite.harness.timing import Samples, Stop
 
@@ -161,7 +161,7 @@ def two_runs(result: Result, difference: str) -> None:
     """Whether two eager runs from one state agree."""
     if difference:
         result.failed(
-            Outcome(
+            CaseOutcome(
                 "eager_two_runs_differ",
                 "Two eager runs from the same state differ, so drift cannot be judged: "
                 f"{difference}."
@@ -181,7 +181,7 @@ def no_reference(result: Result, reason: str) -> None:
         result.missing(key, f"no reference: {reason}")
 
 
-def verdict(result: Result, found: Verdict, reference: str, training: bool) -> None:
+def verdict(result: Result, found: AccuracyVerdict, reference: str, training: bool) -> None:
     """Drift of the compiled arm, eager's beside it, and the status that follows."""
     from benchmarks_suite.harness import accuracy
 
@@ -213,7 +213,7 @@ def verdict(result: Result, found: Verdict, reference: str, training: bool) -> N
             result.measured(f"eager_{key}", values["eager_relative_l2"])
     if found.failures:
         result.failed(
-            Outcome(
+            CaseOutcome(
                 "fail_accuracy",
                 f"The compiled arm is further from {reference} than the rule allows: "
                 f"{'; '.join(found.failures)}",

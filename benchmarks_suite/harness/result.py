@@ -15,8 +15,8 @@ from typing import Any
 from benchmarks_suite import __version__
 from benchmarks_suite.harness import contract
 from benchmarks_suite.harness.job import Job
-from benchmarks_suite.harness.outcome import Outcome
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.outcome import CaseOutcome
+from benchmarks_suite.harness.portable_text import portable
 from benchmarks_suite.harness.progress import announce
 
 
@@ -100,7 +100,7 @@ class Result:
         """Interference that was seen while measuring."""
         self.marks.append({"kind": kind, "detail": detail[:500]})
 
-    def failed(self, outcome: Outcome, error: BaseException | None = None) -> None:
+    def failed(self, outcome: CaseOutcome, error: BaseException | None = None) -> None:
         """The case ended, or was judged, otherwise than by a pass. The first such word stays."""
         if self.status != "pass":
             return

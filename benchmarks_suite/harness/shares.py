@@ -8,10 +8,10 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks_suite.harness.arms import Arm, restored_state
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 
 
-def flops_of(prepared: Prepared, arm: Arm) -> float:
+def flops_of(working_copy: WorkingCopy, arm: Arm) -> float:
     """Floating-point operations of one step's matmuls, convolutions and attention: mean over the
     batches.
 
@@ -22,9 +22,9 @@ def flops_of(prepared: Prepared, arm: Arm) -> float:
         restored_state(arm),
         FlopCounterMode(display=False, custom_mapping=attention_formulas()) as counter,
     ):
-        for batch in prepared.batches:
+        for batch in working_copy.batches:
             arm.step(batch)
-    return float(counter.get_total_flops()) / len(prepared.batches)
+    return float(counter.get_total_flops()) / len(working_copy.batches)
 
 
 def attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> int:
@@ -72,13 +72,13 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
     return lambda *shapes, **_: formula(*shapes[:count])
 
 
-def least_bytes(prepared: Prepared) -> float:
+def least_bytes(working_copy: WorkingCopy) -> float:
     """Bytes that one inference step must move at least: each weight and each input read once."""
-    weights = sum(tensor.nbytes for tensor in prepared.module.parameters())
+    weights = sum(tensor.nbytes for tensor in working_copy.module.parameters())
     tensors = [
         value
-        for batch in prepared.batches
+        for batch in working_copy.batches
         for value in batch.values()
         if isinstance(value, torch.Tensor)
     ]
-    return weights + sum(tensor.nbytes for tensor in tensors) / len(prepared.batches)
+    return weights + sum(tensor.nbytes for tensor in tensors) / len(working_copy.batches)

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks_suite import registry
-from benchmarks_suite.harness import forks, outcome, preload, ranks, result
+from benchmarks_suite.harness import forks, outcome, ranks, result, warm_imports
 from benchmarks_suite.harness import job as jobs
 
 if TYPE_CHECKING:
@@ -58,15 +58,15 @@ def answer(spec_file: Path, answer_file: Path) -> None:
 
 def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     """Steps 1 to 7; see the module's docstring. The answer without status."""
-    preload.import_torch(job.config.backend)
-    preload.import_model(job.benchmark.module)
+    warm_imports.import_torch(job.config.backend)
+    warm_imports.import_model(job.benchmark.module)
     import torch
 
     from benchmarks_suite.harness import compiling, torch_versions
     from benchmarks_suite.harness.generated_code import GeneratedCode
     from benchmarks_suite.harness.memory import PeakMemory
-    from benchmarks_suite.harness.prepared import Prepared, settle_process
     from benchmarks_suite.harness.timing import Stopwatch
+    from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
     torch_versions.start_compile_workers()
@@ -74,11 +74,11 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     workload, device = registry.load(job.benchmark), torch.device(job.device)
     memory = PeakMemory(device)
 
-    prepared = Prepared(job.benchmark, workload, job.device, job.measure.seed)
+    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
     arm, stopwatch = (
-        compiling.compiled_arm(prepared, job.config),
-        Stopwatch(device, prepared.batches),
+        compiling.compiled_arm(working_copy, job.config),
+        Stopwatch(device, working_copy.batches),
     )
     torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
     # An arm without a matmul would count it as its own memory
@@ -92,12 +92,12 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     cpu_before = _cpu_s()
     first_ms, _ = stopwatch.time(arm, 1)
     answer |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
-    beside_gb = prepared.bytes_beside_arms / 1e9
+    beside_gb = working_copy.bytes_beside_arms / 1e9
     answer["compile_peak_gb"] = memory.peak_gb() - beside_gb
 
-    answer |= _until_steady(stopwatch, arm, first_ms, 2 * len(prepared.batches))
+    answer |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()
-    stopwatch.time(arm, max(MEMORY_STEPS, len(prepared.batches)))
+    stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
     answer |= {"peak_gb": memory.peak_gb() - beside_gb, "why_no_memory": memory.why_absent}
 
     answer["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, preload, ranks, start
+from benchmarks_suite.harness import caches, forks, ranks, start, warm_imports
 from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
@@ -39,8 +39,8 @@ class Starts:
 
     def __post_init__(self) -> None:
         self.base = (
-            caches.base(self.job.device, preload.wrapper(self.job))
-            if preload.needs_toolchain(self.job)
+            caches.base(self.job.device, warm_imports.wrapper(self.job))
+            if warm_imports.needs_toolchain(self.job)
             else None
         )
         self.caches = self._fresh_caches("cold")

@@ -45,7 +45,7 @@ from typing import Any
 
 import torch
 
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.portable_text import portable
 from benchmarks_suite.workload import Unsupported
 
 _AREAS = {
@@ -129,10 +129,10 @@ class _Small(torch.nn.Module):
 
 def _compile(module: torch.nn.Module, x: torch.Tensor, wrapper: str) -> None:
     if wrapper == "aot" and release() >= (2, 6):  # older ones have no such config
-        from benchmarks_suite.harness import ahead_of_time
+        from benchmarks_suite.harness import aot_inductor
 
         with tempfile.TemporaryDirectory() as folder:
-            ahead_of_time.package(module, (x,), {}, Path(folder))  # loading it is the benchmark's
+            aot_inductor.package(module, (x,), {}, Path(folder))  # loading it is the benchmark's
         return
     set_options("inductor", {"cpp_wrapper": wrapper == "cpp"})
     torch.compile(module)(x)

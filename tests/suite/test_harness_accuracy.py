@@ -12,8 +12,8 @@ from torch import Tensor, fx, nn
 from benchmarks_suite.harness import accuracy
 from benchmarks_suite.harness.accuracy import Observed
 from benchmarks_suite.harness.arms import arm_around, eager_arm, new_optimizer
-from benchmarks_suite.harness.prepared import Prepared
-from tests.builders.workloads import a_module, a_workload, prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
+from tests.builders.workloads import a_module, a_workload, working_copy
 
 Rewrite = Callable[[fx.GraphModule], None]
 DTYPES = {
@@ -24,7 +24,9 @@ DTYPES = {
 }
 
 
-def verdict_on(subject: Prepared, rewrite: Rewrite, in_float8: bool = False) -> accuracy.Verdict:
+def verdict_on(
+    subject: WorkingCopy, rewrite: Rewrite, in_float8: bool = False
+) -> accuracy.AccuracyVerdict:
     """Compiles the workload with a backend that rewrites the graph, and judges what comes out."""
 
     def backend(graph: fx.GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
@@ -46,7 +48,7 @@ def verdict_on(subject: Prepared, rewrite: Rewrite, in_float8: bool = False) -> 
         for arm in (wrong, eager_arm(subject, dropout=False))
     )
     tolerance = accuracy.tolerance(subject.autocast_dtype or subject.dtype, in_float8)
-    return accuracy.judge(
+    return accuracy.assess(
         observed, eager, accuracy.observe_reference(subject, torch.float64, steps=3), tolerance
     )
 
@@ -107,26 +109,30 @@ def without_bias(graph: fx.GraphModule) -> None:
 @pytest.mark.parametrize("mode", ["inference", "training"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_right_compiler_passes(mode: str, dtype: str) -> None:
-    assert verdict_on(prepared(mode=mode, dtype=dtype), nothing).failures == []
+    assert verdict_on(working_copy(mode=mode, dtype=dtype), nothing).failures == []
 
 
 def test_bf16_rounding_more_passes_in_a_bf16_benchmark() -> None:
-    found = verdict_on(prepared(dtype="bfloat16"), after_each("linear", rounded_to(torch.bfloat16)))
+    found = verdict_on(
+        working_copy(dtype="bfloat16"), after_each("linear", rounded_to(torch.bfloat16))
+    )
     assert found.failures == []
 
 
 def test_fewer_roundings_than_eager_pass_in_a_bf16_benchmark() -> None:
     wide = after_each("gelu", lambda tensor: tensor + 0.0)
-    assert verdict_on(prepared(dtype="bfloat16"), wide).failures == []
+    assert verdict_on(working_copy(dtype="bfloat16"), wide).failures == []
 
 
 def test_bf16_rounding_fails_in_a_float32_benchmark() -> None:
-    found = verdict_on(prepared(mode="inference"), after_each("gelu", rounded_to(torch.bfloat16)))
+    found = verdict_on(
+        working_copy(mode="inference"), after_each("gelu", rounded_to(torch.bfloat16))
+    )
     assert found.failures[0].startswith("outputs: ")
 
 
 def test_float8_rounding_passes_where_a_config_asks_for_it_and_nowhere_else() -> None:
-    subject, rounded = prepared(dtype="bfloat16"), after_each("linear", to_float8)
+    subject, rounded = working_copy(dtype="bfloat16"), after_each("linear", to_float8)
     assert verdict_on(subject, rounded, in_float8=True).failures == []
     assert verdict_on(subject, rounded).failures
 
@@ -134,7 +140,7 @@ def test_float8_rounding_passes_where_a_config_asks_for_it_and_nowhere_else() ->
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "autocast_bf16"])
 def test_a_dropped_bias_fails(dtype: str) -> None:
     assert verdict_on(
-        prepared(workload=a_workload(nn.Linear(32, 32)), mode="inference", dtype=dtype),
+        working_copy(workload=a_workload(nn.Linear(32, 32)), mode="inference", dtype=dtype),
         without_bias,
     ).failures
 
@@ -154,7 +160,7 @@ def test_a_dropped_term_of_a_residual_sum_fails(in_float8: bool) -> None:
             if node.target is torch.add:
                 node.args = (node.args[1], 0.0)
 
-    subject = prepared(workload=a_workload(Residual()), mode="inference", dtype="bfloat16")
+    subject = working_copy(workload=a_workload(Residual()), mode="inference", dtype="bfloat16")
     assert verdict_on(subject, dropped, in_float8).failures
 
 
@@ -172,7 +178,7 @@ def test_right_outputs_with_wrong_gradients_fail() -> None:
         result: Tensor = Stretched.apply(tensor)  # type: ignore[no-untyped-call]
         return result
 
-    found = verdict_on(prepared(), after_each("gelu", stretched))
+    found = verdict_on(working_copy(), after_each("gelu", stretched))
     assert found.tensors["outputs"]["relative_l2"] < 4e-6
     assert any(failure.startswith("gradients: ") for failure in found.failures)
 
@@ -182,7 +188,7 @@ def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> No
     right = {"large": torch.full((1000,), 10.0), "small": torch.full((4,), 0.5)}
     wrong = right | {"small": torch.zeros(4)}
     observed, reference = (Observed(None, gradients, [1.0]) for gradients in (wrong, right))
-    found = accuracy.judge(
+    found = accuracy.assess(
         observed, reference, reference, accuracy.tolerance(torch.bfloat16, in_float8)
     )
     assert accuracy.gradient_distance(wrong, right) < 4e-3
@@ -193,7 +199,7 @@ def test_one_wrong_gradient_among_many_fails_and_is_named(in_float8: bool) -> No
 def test_a_gradient_that_was_never_made_fails() -> None:
     right = {"weight": torch.ones(4, 4), "bias": torch.ones(4)}
     reference = Observed(None, right, [1.0])
-    found = accuracy.judge(
+    found = accuracy.assess(
         Observed(None, {"weight": right["weight"]}, [1.0]),
         reference,
         reference,
@@ -206,7 +212,7 @@ def test_a_gradient_that_was_never_made_fails() -> None:
 @pytest.mark.parametrize("strange", [float("nan"), float("inf")])
 def test_an_output_that_is_not_finite_fails(strange: float) -> None:
     reference = Observed(torch.ones(4))
-    found = accuracy.judge(
+    found = accuracy.assess(
         Observed(torch.tensor([1.0, 1.0, strange, 1.0])),
         reference,
         reference,
@@ -226,7 +232,7 @@ def test_the_reference_stays_wide_where_the_model_narrows_by_hand() -> None:
                 torch.bfloat16
             )
 
-    subject = prepared(workload=a_workload(Narrowing()), mode="inference")
+    subject = working_copy(workload=a_workload(Narrowing()), mode="inference")
     output = accuracy.observe_reference(subject, torch.float64, steps=1).output
     assert output is not None
     assert output.dtype == torch.float64
@@ -243,14 +249,14 @@ def test_a_model_with_random_outputs_differs_between_two_runs() -> None:
             output: Tensor = self.linear(x) + torch.randn_like(x)
             return output
 
-    subject = prepared(workload=a_workload(Random()))
+    subject = working_copy(workload=a_workload(Random()))
     arm = eager_arm(subject)
     first, second = (accuracy.observe(subject, arm, subject.batches, 2) for _ in range(2))
     assert accuracy.two_runs_differ(first, second, torch.float32)
 
 
 def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> None:
-    subject = prepared(workload=a_workload(nn.Sequential(a_module(), nn.Dropout(0.5))))
+    subject = working_copy(workload=a_workload(nn.Sequential(a_module(), nn.Dropout(0.5))))
     assert subject.has_dropout
     first, second = (
         accuracy.observe(subject, eager_arm(subject, dropout=False), subject.batches, 2)
@@ -260,7 +266,9 @@ def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> N
 
 
 def test_observing_leaves_weights_buffers_and_optimizer_as_they_were() -> None:
-    subject = prepared(workload=a_workload(nn.Sequential(nn.Linear(32, 32), nn.BatchNorm1d(32))))
+    subject = working_copy(
+        workload=a_workload(nn.Sequential(nn.Linear(32, 32), nn.BatchNorm1d(32)))
+    )
     before = {name: tensor.clone() for name, tensor in subject.module.state_dict().items()}
     arm = eager_arm(subject)
     first, second = (accuracy.observe(subject, arm, subject.batches, 3) for _ in range(2))

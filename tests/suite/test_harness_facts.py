@@ -21,9 +21,9 @@ from benchmarks_suite.harness import (
     caches,
     environment,
     nvml,
-    preload,
     report,
     torch_versions,
+    warm_imports,
 )
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.interference import Watch
@@ -129,13 +129,14 @@ def test_each_wrapper_has_a_base_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
-    wrappers = {name: preload.wrapper(parse(MINIMAL | {"config": name})) for name in CONFIGS}
+    wrappers = {name: warm_imports.wrapper(parse(MINIMAL | {"config": name})) for name in CONFIGS}
     assert {name for name, wrapper in wrappers.items() if wrapper != "python"} == {
         "inductor_cpp_wrapper",
         "aot_inductor",
     }
     assert (
-        preload.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}})) == "cpp"
+        warm_imports.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}}))
+        == "cpp"
     )
     assert len({caches.place("cpu", {}, wrapper) for wrapper in wrappers.values()}) == 3
 
@@ -275,7 +276,7 @@ def test_hints_are_collected_and_not_printed(capfd: pytest.CaptureFixture[str]) 
 def test_dropout_is_found_wherever_a_model_keeps_it() -> None:
     from torch import nn
 
-    from benchmarks_suite.harness.prepared import set_dropout_to_zero
+    from benchmarks_suite.harness.working_copies import set_dropout_to_zero
 
     class Attention(nn.Module):
         def __init__(self) -> None:

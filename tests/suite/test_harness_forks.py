@@ -140,12 +140,12 @@ def test_importing_everything_leaves_a_process_that_can_be_forked(tmp_path: Path
     """With more threads than one, too: they begin with the first operator, which no import runs."""
     script = """
 import json, sys
-from benchmarks_suite.harness import forks, job, preload
+from benchmarks_suite.harness import forks, job, warm_imports
 wanted = job.parse(json.loads(sys.argv[1]))
-preload.set_variables(wanted)
-preload.import_torch("inductor")
+warm_imports.set_variables(wanted)
+warm_imports.import_torch("inductor")
 for model in ("gpt2", "captioning", "resnet50", "sd_unet", "granite_moe", "sliding_window"):
-    preload.import_model(f"benchmarks_suite.models.{model}")
+    warm_imports.import_model(f"benchmarks_suite.models.{model}")
 print(forks.why_unfit())
 """
     case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
@@ -159,21 +159,21 @@ print(forks.why_unfit())
 
 DRIVER_ASKED = """
 import pathlib, torch, triton
-from benchmarks_suite.harness import preload
+from benchmarks_suite.harness import warm_imports
 asked = lambda *_: exit("the driver was asked")
 torch._C._accelerator_getAccelerator = torch.cuda.is_available = torch.cuda.device_count = asked
 type(triton.runtime.driver).active = property(asked)
-preload._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
+warm_imports._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
 """
 
 
 @pytest.mark.parametrize(
     "imports",
     [
-        "preload.import_torch('inductor')",
-        "preload.import_model('benchmarks_suite.models.rms_norm_triton')",
-        "preload.import_model('benchmarks_suite.models.softmax_triton')",
-        "preload.import_model('benchmarks_suite.models.swiglu_triton')",
+        "warm_imports.import_torch('inductor')",
+        "warm_imports.import_model('benchmarks_suite.models.rms_norm_triton')",
+        "warm_imports.import_model('benchmarks_suite.models.softmax_triton')",
+        "warm_imports.import_model('benchmarks_suite.models.swiglu_triton')",
     ],
 )
 def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
@@ -186,7 +186,7 @@ def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
 
 def test_who_asks_at_import_learns_of_the_gpu_by_its_drivers_file() -> None:
     script = f"""{DRIVER_ASKED}
-preload.import_model("benchmarks_suite.models.sd_unet")
+warm_imports.import_model("benchmarks_suite.models.sd_unet")
 from diffusers.utils import torch_utils
 assert torch_utils.torch_device == "cuda", torch_utils.torch_device
 """
@@ -195,9 +195,9 @@ assert torch_utils.torch_device == "cuda", torch_utils.torch_device
 
 def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
     script = """
-from benchmarks_suite.harness import forks, preload
-preload.import_torch("inductor")
-preload.import_model("benchmarks_suite.models.gpt2")
+from benchmarks_suite.harness import forks, warm_imports
+warm_imports.import_torch("inductor")
+warm_imports.import_model("benchmarks_suite.models.gpt2")
 import torch
 draw = lambda: print(torch.rand(3).tolist(), torch.nn.Linear(2, 2).weight.tolist(), flush=True)
 for _ in range(2):

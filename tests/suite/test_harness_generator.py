@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from benchmarks_suite.harness import generator
-from benchmarks_suite.harness.prepared import make_room
+from benchmarks_suite.harness.working_copies import make_room
 
 
 def test_the_hash_is_the_same_everywhere() -> None:

@@ -13,7 +13,7 @@ from benchmarks_suite.harness.caches import ToolchainError
 from benchmarks_suite.workload import Unsupported
 
 
-def outcome_of(error: BaseException) -> outcome.Outcome:
+def outcome_of(error: BaseException) -> outcome.CaseOutcome:
     return outcome.of(error, "compile")
 
 
@@ -79,7 +79,7 @@ def test_a_device_that_is_not_there_is_unsupported() -> None:
 
 
 def test_what_a_workload_calls_unsupported_is_told_in_its_words() -> None:
-    assert outcome_of(Unsupported("torchao is not installed")) == outcome.Outcome(
+    assert outcome_of(Unsupported("torchao is not installed")) == outcome.CaseOutcome(
         "unsupported", "[compile] torchao is not installed"
     )
 
@@ -119,7 +119,7 @@ def test_a_recompile_where_none_may_be() -> None:
 
 def test_anything_else_is_the_benchmarks_own() -> None:
     found = outcome.of(ZeroDivisionError("division by zero"), "eager")
-    assert found == outcome.Outcome(
+    assert found == outcome.CaseOutcome(
         "fail_to_run", "The benchmark raised in stage eager: ZeroDivisionError: division by zero"
     )
 

@@ -14,7 +14,7 @@ A case with dropout compiles twice, once for the arm that is timed and once for 
 accuracy is checked: in two processes, each with caches of its own, which ``gather`` makes one.
 Their entries do not know their folder, which torch.compiler.load_cache_artifacts relies on, too.
 
-    python -m benchmarks_suite.harness.ahead JOB_FILE FOLDER timed|checked
+    python -m benchmarks_suite.harness.precompile JOB_FILE FOLDER timed|checked
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, outcome, preload, result, start
+from benchmarks_suite.harness import caches, forks, outcome, result, start, warm_imports
 from benchmarks_suite.harness import job as jobs
 
 SWITCH = "COMPILEWATCH_AHEAD"
@@ -40,18 +40,18 @@ def place(job: jobs.Job, folder: Path) -> Path:
     """Where the case's caches are in ``folder``: for this torch build and device, with this
     variant.
     """
-    build = caches.place(job.device, os.environ | job.env, preload.wrapper(job)).folder.name
+    build = caches.place(job.device, os.environ | job.env, warm_imports.wrapper(job)).folder.name
     variant = json.dumps([job.document["variant"], job.measure.seed], sort_keys=True)
     digest = hashlib.sha256(variant.encode()).hexdigest()[:12]
     return folder / build / f"{job.benchmark.name}-{job.config.name}-{digest}"
 
 
-def found(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
+def load(job: jobs.Job) -> tuple[caches.CompilerCaches, dict[str, Any]] | None:
     """The caches of this job's case, and what start.py answered when they were filled; None where
     there are none, and for a job that measures starts: a cold one must be cold.
     """
     named = os.environ.get(SWITCH)
-    if not named or job.measure.starts or not preload.needs_toolchain(job):
+    if not named or job.measure.starts or not warm_imports.needs_toolchain(job):
         return None
     folder = place(job, Path(named)) / TIMED
     if status(folder) != "pass":
@@ -68,8 +68,8 @@ def fill(job: jobs.Job, folder: Path, arm: str) -> None:
     """Compiles one arm of the case with caches that are kept in ``folder``; of the timed one with
     the steps of a start. Whatever goes wrong is in the answer, and the job will compile by itself.
     """
-    preload.set_variables(job)
-    base = caches.base(job.device, preload.wrapper(job))
+    warm_imports.set_variables(job)
+    base = caches.base(job.device, warm_imports.wrapper(job))
     os.environ.update(base.copied_to(folder).environment)
     if arm == CHECKED:
         (folder / _ANSWER).write_text(json.dumps(_without_dropout(job)))
@@ -110,18 +110,20 @@ def _without_dropout(job: jobs.Job) -> dict[str, Any]:
 
 
 def _compile_without_dropout(job: jobs.Job) -> None:
-    preload.import_torch(job.config.backend)
-    preload.import_model(job.benchmark.module)
+    warm_imports.import_torch(job.config.backend)
+    warm_imports.import_model(job.benchmark.module)
     from benchmarks_suite import registry
     from benchmarks_suite.harness import accuracy, compiling, torch_versions
-    from benchmarks_suite.harness.prepared import Prepared, settle_process
+    from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
-    prepared = Prepared(job.benchmark, registry.load(job.benchmark), job.device, job.measure.seed)
-    if prepared.has_dropout:
+    working_copy = WorkingCopy(
+        job.benchmark, registry.load(job.benchmark), job.device, job.measure.seed
+    )
+    if working_copy.has_dropout:
         torch_versions.set_options("inductor", job.inductor)
-        arm = compiling.compiled_arm(prepared, job.config, dropout=False)
-        accuracy.observe(prepared, arm, prepared.batches, job.measure.loss_steps)
+        arm = compiling.compiled_arm(working_copy, job.config, dropout=False)
+        accuracy.observe(working_copy, arm, working_copy.batches, job.measure.loss_steps)
 
 
 if __name__ == "__main__":

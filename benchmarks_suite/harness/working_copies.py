@@ -29,7 +29,7 @@ DTYPES = {
 AUTOCAST = {"autocast_bf16": torch.bfloat16, "autocast_fp16": torch.float16}
 
 
-class Prepared:
+class WorkingCopy:
     """The workload on its device, ready for arms.
 
     module: in train() or eval() mode, as published (dropout included); shared by everything that is
@@ -101,7 +101,7 @@ class Prepared:
         """
         return self.training and any(_dropout_rates(self.module))
 
-    def widened(self, dtype: torch.dtype) -> "Prepared":
+    def widened(self, dtype: torch.dtype) -> "WorkingCopy":
         """The same workload in ``dtype``, on tensors of its own; not wrapped: a quantized module
         has no wider form.
         """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks_suite.harness.ahead_of_time import has_own_runtime
+from benchmarks_suite.harness.aot_inductor import has_own_runtime
 
 SOURCE = (
     "#include <regex>\nbool digits(const char* text) { return std::regex_match(text, "
