@@ -1,6 +1,6 @@
 """The arms of a comparison: what one step is, in eager and around whatever a config compiled."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -37,16 +37,18 @@ class Arm:
 def eager_arm(working_copy: WorkingCopy, dropout: bool = True) -> Arm:
     """The control. dropout: False sets every dropout rate to 0."""
     module = working_copy.twin(dropout)
-    return arm_around("eager", working_copy, module, module, new_optimizer(working_copy, module))
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("eager", working_copy, module, module, optimizer)
 
 
 def new_optimizer(working_copy: WorkingCopy, module: nn.Module) -> torch.optim.Optimizer | None:
-    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its
-    step changes its flags.
+    """Adam with torch's defaults, for a training benchmark; None for inference.
+
+    Each arm has its own: compiling its step changes its flags.
     """
-    return (
-        torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if working_copy.training else None
-    )
+    if not working_copy.training:
+        return None
+    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
 
 
 def arm_around(
@@ -84,8 +86,9 @@ def training_step(
     working_copy: WorkingCopy, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
 ) -> Step:
     """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
-    parameters, loss_of = list(module.parameters()), working_copy.workload.loss
-    assert loss_of is not None  # checked when the workload was prepared
+    parameters = list(module.parameters())
+    loss_of = working_copy.workload.loss
+    assert loss_of is not None  # checked when the working copy was made
 
     def step(batch: Inputs) -> Tensor:
         for parameter in parameters:
@@ -100,10 +103,10 @@ def training_step(
 
 
 def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
-    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change
-    its structure.
-    """
-    for state in optimizer.state.values() if optimizer else ():
+    """Zeroes the optimizer's state in place: a compiled step must not see its structure change."""
+    if optimizer is None:
+        return
+    for state in optimizer.state.values():
         for value in state.values():
             if isinstance(value, Tensor):
                 value.zero_()
@@ -111,11 +114,10 @@ def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
 
 @contextmanager
 def restored_state(arm: Arm) -> Iterator[int]:
-    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the
-    block ends.
+    """When the block ends, puts weights and buffers back, bit for bit, and zeroes the optimizer.
 
-    Gives the bytes of the copy that this needs meanwhile, on the arm's device: no memory of the
-    arm's own.
+    Gives the bytes of the copy that this needs meanwhile, on the arm's device: they are not memory
+    of the arm's own.
     """
     kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
     try:
@@ -129,13 +131,12 @@ def restored_state(arm: Arm) -> Iterator[int]:
 
 
 def _bytes(tensor: Tensor) -> int:
-    """What a tensor holds here: of a quantized one its parts, of one that is spread over ranks this
-    rank's.
-    """
-    if hasattr(tensor, "__tensor_flatten__"):
-        return sum(_bytes(getattr(tensor, part)) for part in tensor.__tensor_flatten__()[0])
-    return tensor.nbytes
+    """What a tensor holds here: the parts of a quantized one, this rank's part of a spread one."""
+    if not hasattr(tensor, "__tensor_flatten__"):
+        return tensor.nbytes
+    parts, _ = tensor.__tensor_flatten__()
+    return sum(_bytes(getattr(tensor, part)) for part in parts)
 
 
-def _state(module: nn.Module) -> Mapping[str, Tensor]:
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+def _state(module: nn.Module) -> dict[str, Tensor]:
+    return dict(module.named_parameters()) | dict(module.named_buffers())

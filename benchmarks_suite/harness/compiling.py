@@ -1,11 +1,11 @@
-"""How each config is applied: from a prepared workload and a row of configs.py to an arm that runs
-compiled.
+"""How each config is applied: from a row of configs.py to an arm that runs compiled.
 
 What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before
 anything is compiled. Nothing is compiled here: that happens in the arm's first step, which is what
 a start measures.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,8 +23,9 @@ GRAPHS_MODES = ("reduce-overhead", "max-autotune")  # these record CUDA graphs
 
 
 def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True) -> Arm:
-    """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to
-    0.
+    """The arm that runs ``config``. Raises Unsupported.
+
+    dropout: False sets every dropout rate to 0.
     """
     check_supported(working_copy, config)
     for area in ("inductor", "dynamo", "functorch"):
@@ -36,54 +37,48 @@ def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True
         block.forward = torch.compiler.disable(block.forward)
     arm = _TARGETS[config.target](working_copy, module, config)
     if config.compile_mode in GRAPHS_MODES and working_copy.device.type == "cuda":
-        arm = replace(
-            arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None
-        )
+        forward = _marked(arm.forward) if arm.forward else None
+        arm = replace(arm, step=_marked(arm.step), forward=forward)
     return replace(arm, step=_with_stance(arm.step, config, len(working_copy.batches)))
 
 
 def check_supported(working_copy: WorkingCopy, config: Config) -> None:
     """Raises Unsupported where this config cannot say anything about this benchmark here."""
-    benchmark, blocks, parts = (
-        working_copy.benchmark,
-        working_copy.workload.blocks,
-        working_copy.workload.parts,
-    )
     if torch_versions.release() < config.since:
         since = ".".join(map(str, config.since))
         raise Unsupported(
             f"{config.name} needs torch {since} or newer; this is {torch.__version__}"
         )
-    if config.modes and benchmark.mode not in config.modes:
-        raise Unsupported(
-            f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}"
-        )
-    if config.shapes and benchmark.shapes not in config.shapes:
-        raise Unsupported(
-            f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
-        )
+    misfit = _misfit(working_copy, config)
+    if misfit:
+        raise Unsupported(f"{config.name} {misfit}")
     if config.gpu_only and working_copy.device.type != "cuda":
         raise Unsupported(f"{config.name}: {config.gpu_only}")
-    if (config.target == "blocks" or config.disable_blocks) and not blocks:
-        raise Unsupported(f"{config.name} needs repeated blocks, and {benchmark.module} names none")
-    if config.target == "parts" and len(parts) != len(config.part_modes):
-        raise Unsupported(
-            f"{config.name} needs {len(config.part_modes)} parts, and {benchmark.module} names "
-            f"{len(parts)}"
-        )
-    if config.target == "aot_inductor" and benchmark.shapes != "static":
-        raise Unsupported(
-            f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary"
-        )
-    if config.compiles and config.target != "aot_inductor" and config.backend not in _backends():
+    if not config.compiles or config.target == "aot_inductor":
+        return
+    backends = torch._dynamo.list_backends(exclude_tags=())
+    if config.backend not in backends:
         raise Unsupported(
             f"torch {torch.__version__} has no backend {config.backend!r}; it has "
-            f"{', '.join(_backends())}"
+            f"{', '.join(backends)}"
         )
 
 
-def _backends() -> list[str]:
-    return list(torch._dynamo.list_backends(exclude_tags=()))
+def _misfit(working_copy: WorkingCopy, config: Config) -> str:
+    """Why the config does not fit the benchmark; empty where it does."""
+    benchmark, workload = working_copy.benchmark, working_copy.workload
+    if config.modes and benchmark.mode not in config.modes:
+        return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
+    if config.shapes and benchmark.shapes not in config.shapes:
+        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
+    if (config.target == "blocks" or config.disable_blocks) and not workload.blocks:
+        return f"needs repeated blocks, and {benchmark.module} names none"
+    parts, needed = len(workload.parts), len(config.part_modes)
+    if config.target == "parts" and parts != needed:
+        return f"needs {needed} parts, and {benchmark.module} names {parts}"
+    if config.target == "aot_inductor" and benchmark.shapes != "static":
+        return f"is exported for one shape, and {benchmark.shapes} shapes vary"
+    return ""
 
 
 def compile_arguments(config: Config) -> dict[str, Any]:
@@ -93,86 +88,79 @@ def compile_arguments(config: Config) -> dict[str, Any]:
         "fullgraph": config.fullgraph,
         "dynamic": config.dynamic,
     }
-    return arguments | ({"mode": config.compile_mode} if config.compile_mode else {})
+    if config.compile_mode:
+        arguments["mode"] = config.compile_mode
+    return arguments
 
 
 def mark_varying_sizes(working_copy: WorkingCopy) -> None:
-    """Marks the sizes that differ between batches; with one batch, the first size of each tensor
-    (the batch's).
+    """Marks the sizes that differ between batches.
+
+    Where none does, as with one batch, it marks the first size of each tensor (the batch's).
     """
     for name, example in working_copy.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
-        shapes = {batch[name].shape for batch in working_copy.batches}
-        varying = [
-            axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1
-        ]
-        for batch in working_copy.batches:
-            for axis in varying or [0]:
-                if batch[name].shape[axis] > 1:
-                    torch._dynamo.mark_dynamic(batch[name], axis)
+        tensors = [batch[name] for batch in working_copy.batches]
+        sizes_of_axes = zip(*(tensor.shape for tensor in tensors), strict=True)
+        varying = [axis for axis, sizes in enumerate(sizes_of_axes) if len(set(sizes)) > 1]
+        for tensor, axis in itertools.product(tensors, varying or [0]):
+            if tensor.shape[axis] > 1:
+                torch._dynamo.mark_dynamic(tensor, axis)
 
 
-# One function for each target: (prepared, module, config) -> the arm
+# One function for each target: (working copy, module, config) -> the arm
 
 
 def _nothing(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
-    return arm_around("eager", working_copy, module, module, new_optimizer(working_copy, module))
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("eager", working_copy, module, module, optimizer)
 
 
 def _whole_module(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around(
-        "compiled", working_copy, module, compiled, new_optimizer(working_copy, module)
-    )
+    return _compiled(working_copy, module, compiled)
 
 
 def _each_block(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     for block in _blocks(working_copy, module):
-        _compile_forward(block, **compile_arguments(config))
-    return arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
+        _compile_forward(block, compile_arguments(config))
+    return _compiled(working_copy, module, module)
 
 
 def _each_part(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
-    for path, mode in zip(working_copy.workload.parts.values(), config.part_modes, strict=True):
-        _compile_forward(
-            module.get_submodule(path),
-            **compile_arguments(config),
-            **({"mode": mode} if mode else {}),
-        )
-    return arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
+    paths = working_copy.workload.parts.values()
+    for path, mode in zip(paths, config.part_modes, strict=True):
+        arguments = compile_arguments(config)
+        if mode:
+            arguments["mode"] = mode
+        _compile_forward(module.get_submodule(path), arguments)
+    return _compiled(working_copy, module, module)
 
 
 def _module_and_optimizer(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     optimizer = new_optimizer(working_copy, module)
+    optimizer_step = torch.compile(optimizer.step) if optimizer else None
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around(
-        "compiled",
-        working_copy,
-        module,
-        compiled,
-        optimizer,
-        torch.compile(optimizer.step) if optimizer else None,
-    )
+    return arm_around("compiled", working_copy, module, compiled, optimizer, optimizer_step)
 
 
 def _module_and_foreach_map(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     from benchmarks_suite.harness.foreach_map import ForeachMapAdam
 
     adam = ForeachMapAdam(list(module.parameters()), LEARNING_RATE)
+    optimizer = new_optimizer(working_copy, module)
     compiled = torch.compile(module, **compile_arguments(config))
-    arm = arm_around(
-        "compiled", working_copy, module, compiled, new_optimizer(working_copy, module), adam.step
-    )
+    arm = arm_around("compiled", working_copy, module, compiled, optimizer, adam.step)
     return replace(arm, forget=adam.forget)
 
 
 def _whole_step(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
-    arm = arm_around("compiled", working_copy, module, module, new_optimizer(working_copy, module))
+    arm = _compiled(working_copy, module, module)
     return replace(arm, step=torch.compile(arm.step, **compile_arguments(config)), forward=None)
 
 
-def _ahead_of_time(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+def _aot_inductor(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     from benchmarks_suite.harness.aot_inductor import Packaged
 
     return arm_around("compiled", working_copy, module, Packaged(module), None)
@@ -195,12 +183,13 @@ def _float8(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm
 
 
 def fits_float8(module: nn.Module, _: str) -> bool:
-    """Whether a module can multiply in float8: scaled matmuls want multiples of 16, which a small
-    head is not.
+    """Whether a module can multiply in float8.
+
+    Scaled matmuls want multiples of 16, which a small head is not.
     """
-    return isinstance(module, nn.Linear) and not (
-        module.in_features % 16 or module.out_features % 16
-    )
+    if not isinstance(module, nn.Linear):
+        return False
+    return module.in_features % 16 == 0 and module.out_features % 16 == 0
 
 
 _TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
@@ -211,12 +200,17 @@ _TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
     "optimizer": _module_and_optimizer,
     "foreach_map": _module_and_foreach_map,
     "train_step": _whole_step,
-    "aot_inductor": _ahead_of_time,
+    "aot_inductor": _aot_inductor,
     "float8": _float8,
 }
 
 
-def _compile_forward(module: nn.Module, **arguments: Any) -> None:
+def _compiled(working_copy: WorkingCopy, module: nn.Module, callee: Any) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("compiled", working_copy, module, callee, optimizer)
+
+
+def _compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
     """Compiles a submodule in its place.
 
     Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers
@@ -231,9 +225,7 @@ def _blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
 
 
 def _marked(step: Step) -> Step:
-    """Tells the CUDA graphs that what the last step returned is no longer used: they may write over
-    it.
-    """
+    """Marks for CUDA graphs that the last step's results are free: they may write over them."""
 
     def marked(batch: Inputs) -> Any:
         torch.compiler.cudagraph_mark_step_begin()
@@ -243,8 +235,9 @@ def _marked(step: Step) -> Step:
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:
-    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else
-    after two passes.
+    """Enters the config's stance once its graphs exist.
+
+    To catch recompiles that is after one step, else after two passes over the batches.
     """
     if not config.stance:
         return step

@@ -45,7 +45,7 @@ def test_of_two_measurements_the_better_rate_is_the_ceiling(
             "matmul.float32": Interval(matmul, matmul, matmul, 1),
         }
         ceilings.save(found, device)
-    assert ceilings.known(device) == {"copy": 9.0, "matmul.float32": 0.3}
+    assert ceilings.load(device) == {"copy": 9.0, "matmul.float32": 0.3}
 
 
 def test_before_the_rates_are_known_no_share_is_told(
