@@ -53,7 +53,7 @@ def check(document: Any, name: str) -> None:
 
 
 def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a valid ``document`` in which every field with a default in ``rules`` is present."""
+    """A copy of a valid ``document`` with every field that has a default in ``rules``."""
     filled = dict(document)
     for key, rule in rules.get("properties", {}).items():
         if "default" in rule:
