@@ -31,10 +31,15 @@ class ForeachMapAdam:
         def of_used(tensors: Sequence[Tensor]) -> list[Tensor]:
             return [tensors[index] for index in used]
 
-        states = (self._parameters, self._means, self._squares, self._steps)
         gradients = [parameter.grad for parameter in of_used(self._parameters)]
         with torch.no_grad():
-            self._update(*map(of_used, states), gradients)
+            self._update(
+                of_used(self._parameters),
+                of_used(self._means),
+                of_used(self._squares),
+                of_used(self._steps),
+                gradients,
+            )
 
     def forget(self) -> None:
         """Back to the state before the first step, in place."""
