@@ -30,10 +30,10 @@ from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs
 
-# a single parameter's gradient is a short sum, and so noisier than all of them together
+# A single parameter's gradient is a short sum, and so noisier than all of them together
 WORST_FLOOR = 10
 WORST_AT_MOST = 0.5  # one that is missing is 1 away
-# a gradient below this share of the whole is judged against that share, not its own size
+# A gradient below this share of the whole is compared with that share, not with its own size
 NEGLIGIBLE = 1e-3
 RULE = (
     "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor "

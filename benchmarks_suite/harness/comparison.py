@@ -22,6 +22,7 @@ from benchmarks_suite.harness import (
     statistics,
     timing,
     torch_versions,
+    warm_imports,
 )
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.interference import Watch
@@ -42,9 +43,9 @@ class Comparison:
         settle_process(job)
         self._device = torch.device(job.device)
         self._workload = registry.load(job.benchmark)
-        if job.config.compiles or job.benchmark.mode == "training":
-            # Eager's optimizer needs it: both arms count alike
-            torch_versions.import_compiler(job.config.backend)
+        backend = warm_imports.compiler(job)
+        if backend is not None:
+            torch_versions.import_compiler(backend)
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None

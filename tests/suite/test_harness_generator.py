@@ -85,13 +85,21 @@ def test_every_way_to_call_randint_gives_our_numbers(draw: Callable[[], Tensor])
     assert torch.equal(drawn, expected)
 
 
+def one_of_each() -> list[Tensor]:
+    return [
+        torch.randn(1000, 3),
+        torch.rand(1000),
+        torch.randint(3, 90, (1000,)),
+        torch.randperm(1000),
+    ]
+
+
 def test_draws_do_not_depend_on_torchs_seed() -> None:
     drawn = []
     for seed in (1, 2):
         torch.manual_seed(seed)
         with generator.own_draws("inputs", 0):
-            drawn.append([torch.randn(2, 3), torch.rand((4,)), torch.randperm(5)])
-            drawn[-1].append(torch.empty(3).normal_())
+            drawn.append([*one_of_each(), torch.empty(3).normal_()])
     for first, second in zip(*drawn, strict=True):
         assert torch.equal(first, second)
 
@@ -135,7 +143,6 @@ def test_the_gpu_draws_the_same_inputs_as_the_cpu() -> None:
     drawn = []
     for device in ("cpu", "cuda"):
         with generator.own_draws("inputs", 1, device=device):
-            drawn.append([torch.randn(1000, 3), torch.rand(1000)])
-            drawn[-1] += [torch.randint(3, 90, (1000,)), torch.randperm(1000)]
+            drawn.append(one_of_each())
     for on_cpu, on_gpu in zip(*drawn, strict=True):
         assert torch.equal(on_cpu, on_gpu)
