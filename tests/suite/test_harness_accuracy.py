@@ -55,11 +55,13 @@ def after_each(name: str, change: Callable[[Tensor], Tensor]) -> Rewrite:
         for node in _calls(graph, name):
             with graph.graph.inserting_after(node):
                 changed = graph.graph.call_function(change, (node,))
-            node.replace_all_uses_with(
-                changed, delete_user_cb=lambda user, changed=changed: user is not changed
-            )
+            node.replace_all_uses_with(changed, delete_user_cb=_other_than(changed))
 
     return rewrite
+
+
+def _other_than(node: fx.Node) -> Callable[[fx.Node], bool]:
+    return lambda user: user is not node
 
 
 def _calls(graph: fx.GraphModule, name: str) -> list[fx.Node]:
@@ -249,7 +251,8 @@ def test_two_runs_of_a_model_with_dropout_agree_because_it_is_set_to_zero() -> N
     for _ in range(2):
         arm = eager_arm(subject, dropout=False)
         runs.append(accuracy.observe(subject, arm, subject.batches, 2))
-    assert accuracy.two_runs_differ(*runs, torch.float32) == ""
+    first, second = runs
+    assert accuracy.two_runs_differ(first, second, torch.float32) == ""
 
 
 def test_observing_leaves_weights_buffers_and_optimizer_as_they_were() -> None:
