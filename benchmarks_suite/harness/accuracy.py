@@ -273,18 +273,23 @@ def relative_l2(value: Tensor, reference: Tensor) -> float:
         return math.inf
     reference = reference.to(torch.float64)
     distance = (value.to(torch.float64) - reference).norm()
-    return float(distance / reference.norm()) if float(distance) else 0.0
+    if not float(distance):
+        return 0.0
+    return float(distance / reference.norm())
 
 
 def distances(value: Tensor, reference: Tensor) -> dict[str, float]:
     """relative_l2, max_error (relative to the largest reference) and one_minus_cosine."""
     wide, reference = value.to(torch.float64).flatten(), reference.to(torch.float64).flatten()
     largest = float(reference.abs().max()) or 1.0
+    one_minus_cosine = 0.0
     norms = float(wide.norm() * reference.norm())
+    if norms:
+        one_minus_cosine = 1 - float(wide @ reference) / norms
     return {
         "relative_l2": relative_l2(wide, reference),
         "max_error": float((wide - reference).abs().max()) / largest,
-        "one_minus_cosine": 1 - float(wide @ reference) / norms if norms else 0.0,
+        "one_minus_cosine": one_minus_cosine,
     }
 
 

@@ -164,7 +164,7 @@ class Comparison:
         step_ms, _ = self._stopwatch.time(measured, len(self._working_copy.batches))
         pairs_s = timing.pairs_budget_s(measure.budget_s, measure.single_steps, step_ms)
         start = time.perf_counter()
-        with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
+        with Watch(self._device.index) as watch:  # a CPU has no index
             samples, stop = timing.sample(
                 self._stopwatch, arms, pairs_s, measure.target_percent, measure.seed
             )

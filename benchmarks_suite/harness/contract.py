@@ -205,4 +205,6 @@ def _words(kinds: str | list[str]) -> str:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    if len(text) <= 80:
+        return text
+    return f"{text[:77]}…"

@@ -115,7 +115,9 @@ def _stalled_s() -> float:
         total = re.search(r"some .*total=(\d+)", _PRESSURE.read_text())
     except OSError:
         return 0.0
-    return int(total[1]) / 1e6 if total else 0.0
+    if total is None:
+        return 0.0
+    return int(total[1]) / 1e6
 
 
 def _switches() -> int:

@@ -81,7 +81,9 @@ def _resident_gb(field: str) -> float:
         kilobytes = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text())
     except OSError:
         return 0.0
-    return int(kilobytes[1]) * 1024 / 1e9 if kilobytes else 0.0
+    if kilobytes is None:
+        return 0.0
+    return int(kilobytes[1]) * 1024 / 1e9
 
 
 def _why_not_resettable() -> str:

@@ -140,6 +140,9 @@ def break_even(cold_start_s: float, compiled_ms: float, saved_ms: Interval) -> I
     def steps(saved: float) -> float:
         return max(1.0, extra_ms / saved)
 
-    low = steps(saved_ms.high) if math.isfinite(saved_ms.high) else -math.inf
-    high = steps(saved_ms.low) if saved_ms.low > 0 else math.inf
+    low, high = -math.inf, math.inf
+    if math.isfinite(saved_ms.high):
+        low = steps(saved_ms.high)
+    if saved_ms.low > 0:
+        high = steps(saved_ms.low)
     return Interval(steps(saved_ms.value), low, high, saved_ms.n)

@@ -195,7 +195,7 @@ def recompiles() -> list[dict[str, str]] | None:
 def _recompile_reason(entry: Any) -> str:
     """The guard that failed; empty for a first compilation."""
     if hasattr(entry, "recompile_reason"):
-        return _stable(str(entry.recompile_reason)) if entry.recompile_reason else ""
+        return _stable(str(entry.recompile_reason or ""))
     if (getattr(entry, "cache_size", 0) or 0) > 0:
         return "a guard failed; which one, torch says since 2.7"
     return ""
