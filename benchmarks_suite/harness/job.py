@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,12 +135,11 @@ def _fields() -> dict[str, Any]:
     return fields
 
 
-def _check_name(field: str, name: str, names: Iterable[str]) -> None:
+def _check_name(field: str, name: str, names: Collection[str]) -> None:
     """Raises JobError, with the nearest names, where ``name`` is not among ``names``."""
-    names = list(names)
-    if name in names:
+    if name in names:  # CONFIGS has more than it lists: any backend_…
         return
-    near = difflib.get_close_matches(name, names, n=3)
+    near = difflib.get_close_matches(name, list(names), n=3)
     if not near:
         near = [candidate for candidate in names if name in candidate][:3]
     hint = f"did you mean {' or '.join(near)}?" if near else WHERE_NAMES_ARE
