@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from benchmarks_suite.commands.job_processes import in_fresh_process
-from benchmarks_suite.harness import ahead, caches, preload, progress, ranks
+from benchmarks_suite.harness import caches, precompile, progress, ranks, warm_imports
 from benchmarks_suite.harness.job import Job
 
 Arm: TypeAlias = tuple[Job, Path, str]  # of which case, the folder of its caches, which of its arms
@@ -27,25 +27,27 @@ def compile_ahead(jobs: Sequence[Job], folder: Path, at_once: int, deadline: flo
     deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left
         to its job.
     """
-    os.environ[ahead.SWITCH] = str(folder.absolute())
+    os.environ[precompile.SWITCH] = str(folder.absolute())
     longest_first = sorted(filter(can_compile_ahead, jobs), key=lambda job: -job.timeout_s)
-    wanted = {ahead.place(job, folder.absolute()): job for job in longest_first}
+    wanted = {precompile.place(job, folder.absolute()): job for job in longest_first}
     for job in wanted.values():
         with suppress(caches.ToolchainError):  # its job tells it in its result
-            caches.base(job.device, preload.wrapper(job))  # made once, not by each of them
-    arms = [(job, place / arm, arm) for place, job in wanted.items() for arm in ahead.arms(job)]
+            caches.base(job.device, warm_imports.wrapper(job))  # made once, not by each of them
+    arms = [
+        (job, place / arm, arm) for place, job in wanted.items() for arm in precompile.arms(job)
+    ]
     _compile_all([each for each in arms if not each[1].exists()], at_once, deadline)
-    without_room = [each for each in arms if ahead.status(each[1]) == "oom"]
+    without_room = [each for each in arms if precompile.status(each[1]) == "oom"]
     _compile_all(without_room, at_once, deadline)  # beside each other alone
     for place in wanted:
-        ahead.gather(place)
+        precompile.gather(place)
 
 
 def can_compile_ahead(job: Job) -> bool:
     """Whether the job would find what it needs: nothing that is timed beside others, and no start
     that must be cold.
     """
-    if job.measure.starts or ranks.spans_processes(job) or not preload.needs_toolchain(job):
+    if job.measure.starts or ranks.spans_processes(job) or not warm_imports.needs_toolchain(job):
         return False
     # Which every process exports anew
     return not _timed_into_the_graph(job) and job.config.target != "aot_inductor"
@@ -74,9 +76,9 @@ def _compile(job: Job, folder: Path, arm: str, deadline: float) -> None:
     (folder / "job.json").write_text(json.dumps(job.document))
     began = time.monotonic()
     try:
-        command = ("benchmarks_suite.harness.ahead", "job.json", ".", arm)
+        command = ("benchmarks_suite.harness.precompile", "job.json", ".", arm)
         code = in_fresh_process(command, folder, min(job.timeout_s, left_s))
-        how = ahead.status(folder) or f"exit code {code}"
+        how = precompile.status(folder) or f"exit code {code}"
     except TimeoutError:
         how = "timeout"
     progress.note(

@@ -190,7 +190,7 @@ class Queue:
         )
 
 
-def _write_failure(wanted: job.Job, ended: outcome.Outcome, path: Path) -> None:
+def _write_failure(wanted: job.Job, ended: outcome.CaseOutcome, path: Path) -> None:
     found = result.Result(wanted)
     found.failed(ended)
     found.environment = environment.describe(wanted)

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, outcome, preload, progress, ranks
+from benchmarks_suite.harness import caches, forks, outcome, progress, ranks, warm_imports
 from benchmarks_suite.harness.job import Job
 
 PRELOADED = 4  # so many processes wait for jobs, the latest; each keeps some hundred MB
@@ -46,7 +46,7 @@ class Preloaded:
         with log.open("ab") as words:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks_suite.commands.preloaded", str(descriptor)],
-                env={**caches.child_environment(), **preload.variables(first)},
+                env={**caches.child_environment(), **warm_imports.variables(first)},
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 stdout=words,
@@ -63,7 +63,7 @@ class Preloaded:
         request = {
             "folder": str(folder.absolute()),
             "limit_s": limit_s,
-            "backend": preload.compiler(wanted),
+            "backend": warm_imports.compiler(wanted),
             "model": wanted.benchmark.module,
         }
         answer = asked(self._requests, request, limit_s + IMPORTS_S)
@@ -91,17 +91,17 @@ class JobProcesses:
         # Whose libraries touch the device when they are imported
         self._unfit_models: set[str] = set()
 
-    def run(self, job: Job, folder: Path, limit_s: float) -> outcome.Outcome | None:
+    def run(self, job: Job, folder: Path, limit_s: float) -> outcome.CaseOutcome | None:
         """Runs folder/job.json; how it ended where it left no result by itself."""
-        if preload.needs_toolchain(job):
+        if warm_imports.needs_toolchain(job):
             with suppress(caches.ToolchainError):  # the job tries again, and tells it in its result
                 # Made once for the machine: no job's time
-                caches.base(job.device, preload.wrapper(job))
+                caches.base(job.device, warm_imports.wrapper(job))
         try:
             code = self._forked(job, folder, limit_s)
             return _outcome(in_fresh_process(_RUN, folder, limit_s) if code is None else code)
         except TimeoutError:
-            return outcome.Outcome(
+            return outcome.CaseOutcome(
                 "timeout", f"killed after {limit_s:.0f} s: raise timeout_s, or measure less"
             )
 
@@ -159,7 +159,7 @@ def _key(job: Job) -> _Key:
     """What jobs must share to be forked from one process: what is set, and what is imported, before
     any of them.
     """
-    return frozenset(preload.variables(job).items()), preload.compiler(job)
+    return frozenset(warm_imports.variables(job).items()), warm_imports.compiler(job)
 
 
 def in_fresh_process(arguments: Sequence[str], folder: Path, limit_s: float) -> int:
@@ -192,14 +192,16 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _outcome(code: int) -> outcome.Outcome | None:
+def _outcome(code: int) -> outcome.CaseOutcome | None:
     if code < 0:
         name = signal.Signals(-code).name
-        return outcome.Outcome(
+        return outcome.CaseOutcome(
             "oom" if code == -signal.SIGKILL else "crashed", f"ended by {name}; see log.txt"
         )
     return (
-        outcome.Outcome("crashed", f"exit code {code} and no result; see log.txt") if code else None
+        outcome.CaseOutcome("crashed", f"exit code {code} and no result; see log.txt")
+        if code
+        else None
     )
 
 

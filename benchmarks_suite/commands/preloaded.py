@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks_suite.commands import run
 from benchmarks_suite.commands.job_processes import GONE, asked
-from benchmarks_suite.harness import forks, preload
+from benchmarks_suite.harness import forks, warm_imports
 
 BRANCHES = 8
 
@@ -34,7 +34,7 @@ def serve(requests: Connection) -> None:
     """The trunk: passes each request to the branch of its model."""
     branches: dict[str, Connection] = {}
     for request in iter(partial(_next, requests), None):
-        preload.import_torch(request["backend"])
+        warm_imports.import_torch(request["backend"])
         why = forks.why_unfit()
         if why:
             requests.send({"unfit": why})
@@ -55,7 +55,7 @@ def _branch(model: str, foreign: list[Connection], requests: Connection) -> None
     for connection in foreign:
         connection.close()
     with suppress(Exception):  # whatever is wrong with them, the job says it in its result
-        preload.import_model(model)
+        warm_imports.import_model(model)
     for request in iter(partial(_next, requests), None):
         requests.send(_ended(request, requests))
 

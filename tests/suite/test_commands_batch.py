@@ -14,7 +14,7 @@ from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
 from benchmarks_suite.commands.ahead import can_compile_ahead, compile_ahead
 from benchmarks_suite.commands.job_processes import JobProcesses, Preloaded, Unfit
-from benchmarks_suite.harness import ahead, forks
+from benchmarks_suite.harness import forks, precompile
 from benchmarks_suite.harness.job import Job, JobError
 
 EAGER: dict[str, Any] = {
@@ -87,7 +87,7 @@ def test_what_was_compiled_ahead_is_compiled_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Compile_ahead names its folder there; undone after the test
-    monkeypatch.setenv(ahead.SWITCH, "")
+    monkeypatch.setenv(precompile.SWITCH, "")
     compiled = {**EAGER, "config": "inductor"}
     measured = {**EAGER["measure"], "starts": []}
     path = listed(
@@ -120,7 +120,7 @@ def test_what_was_compiled_ahead_is_compiled_once(
 def test_caches_that_were_filled_ahead_go_when_every_line_has_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(ahead.SWITCH, "")
+    monkeypatch.setenv(precompile.SWITCH, "")
     line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
     path, out = listed(tmp_path, line), tmp_path / "out"
     assert main(["batch", str(path), str(out), "--ahead", "2"]) == batch.OK
@@ -134,7 +134,7 @@ def test_a_job_finds_both_arms_of_a_case_with_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is timed drops, the one whose accuracy is checked does not."""
-    monkeypatch.setenv(ahead.SWITCH, "")
+    monkeypatch.setenv(precompile.SWITCH, "")
     line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
     path, out = (
         listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}),
@@ -160,11 +160,11 @@ def test_a_job_finds_both_arms_of_a_case_with_dropout(
 def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(
     tmp_path: Path,
 ) -> None:
-    for arm, name in ((ahead.TIMED, "mine"), (ahead.CHECKED, "yours")):
+    for arm, name in ((precompile.TIMED, "mine"), (precompile.CHECKED, "yours")):
         for file in (f"inductor/{name}.py", f"inductor/{name}.best_config", f"triton/{name}.cubin"):
             (tmp_path / arm / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / arm / file).touch()
-    ahead.gather(tmp_path)
+    precompile.gather(tmp_path)
     left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert left == {f"timed/{file}" for file in ("inductor/mine.py", "inductor/yours.py")} | {
         f"timed/triton/{name}.cubin" for name in ("mine", "yours")
@@ -195,16 +195,16 @@ def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
 ) -> None:
     line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
     (queued,) = batch.read(listed(tmp_path, line), tmp_path / "out")
-    monkeypatch.setenv(ahead.SWITCH, str(tmp_path))
-    folder = ahead.place(queued.job, tmp_path) / ahead.TIMED
-    assert ahead.found(queued.job) is None
+    monkeypatch.setenv(precompile.SWITCH, str(tmp_path))
+    folder = precompile.place(queued.job, tmp_path) / precompile.TIMED
+    assert precompile.load(queued.job) is None
     folder.mkdir(parents=True)
     (folder / "answer.json").write_text(
         json.dumps({"status": "oom", "message": "no room beside the others"})
     )
-    assert ahead.found(queued.job) is None
+    assert precompile.load(queued.job) is None
     (folder / "answer.json").write_text(json.dumps({"status": "pass"}))
-    assert ahead.found(queued.job) is not None
+    assert precompile.load(queued.job) is not None
 
 
 def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
@@ -228,14 +228,14 @@ def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
         tried.append(folder.parent.name + command[-1])
         return 0
 
-    monkeypatch.setenv(ahead.SWITCH, "")
+    monkeypatch.setenv(precompile.SWITCH, "")
     monkeypatch.setattr("benchmarks_suite.commands.ahead.in_fresh_process", compiled)
     compile_ahead(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
     assert [name.partition(".")[0] + "/" + name[-5:] for name in tried] == [
         *("gpt2/timed", "gpt2/ecked", "mlp/timed"),
         *("gpt2/timed", "gpt2/ecked"),
     ]
-    assert all(ahead.found(job) for job in jobs)
+    assert all(precompile.load(job) for job in jobs)
 
 
 def test_a_preloaded_process_that_died_costs_no_result(

@@ -84,7 +84,9 @@ def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
     }
     job, spec, log = jobs.parse(document), tmp_path / "spec.json", tmp_path / "log"
     spec.write_text(
-        json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()})
+        json.dumps(
+            {"job": job.document, "cold": {"status": "pass"}, "found": Result(job).contents()}
+        )
     )
     command = several.command(
         job, "benchmarks_suite.harness.rank", str(spec), str(tmp_path / "answer.json")
