@@ -19,7 +19,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 PREFIX = "benchmark_"  # of a function that returns a module and inputs
 GROUP = "compilewatch.benchmarks"  # of the entry points of installed packages
@@ -130,7 +131,7 @@ def problem_of_import(module: str) -> str:
     """The traceback with which a source fails to import, in a process of its own; empty where it
     does not.
     """
-    code = "import sys; from benchmarks_suite import registry; registry.imported(sys.argv[1])"
+    code = "import sys; from benchmarks_suite.benchmark import import_module_or_file as load; load(sys.argv[1])"
     try:
         done = subprocess.run(
             [sys.executable, "-c", code, module],

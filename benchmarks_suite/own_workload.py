@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks_suite import own
+from benchmarks_suite.benchmark import Benchmark, import_module_or_file
 from benchmarks_suite.harness.generator import own_draws
-from benchmarks_suite.registry import Benchmark, imported
 from benchmarks_suite.workload import Inputs, Workload, weights_not_drawn
 
 
@@ -22,7 +22,7 @@ def build(benchmark: Benchmark) -> Workload:
     harness fills them. Raises TypeError where it returns something else than a module and its
     inputs.
     """
-    function = getattr(imported(benchmark.module), own.PREFIX + benchmark.model)
+    function = getattr(import_module_or_file(benchmark.module), own.PREFIX + benchmark.model)
     asked = inspect.signature(function).parameters.keys() & own.PARAMETERS.keys()
     with own_draws("own", benchmark.model), weights_not_drawn():
         made = function(**{name: getattr(benchmark, name) for name in asked})

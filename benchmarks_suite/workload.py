@@ -2,7 +2,7 @@
 
 A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the
 module on the CPU in float32. Weights that the library would draw at random are empty memory after
-``registry.load`` (drawing billions of them takes minutes); the harness fills every parameter with
+``loading.load`` (drawing billions of them takes minutes); the harness fills every parameter with
 its own generator, because the same seed gives other weights in other torch releases. Buffers
 (rotary tables, position ids, caches) hold their right values.
 """

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands import kept
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import recorded, report
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 OK, WRONG_INPUT = 0, 2
 MARKS = {

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks_suite import __version__, configs, own
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands.run import declare_sources
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 _FIELDS = (
     "name",

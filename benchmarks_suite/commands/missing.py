@@ -7,9 +7,10 @@ then configs; then what spans several devices.
 
 from collections.abc import Collection, Iterator
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness.recorded import Case
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 _FITTING = {  # config -> model, mode, shapes; what is not here: _usual
     "inductor_dynamic": ("gpt2", "inference", "dynamic"),

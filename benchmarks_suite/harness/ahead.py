@@ -112,12 +112,12 @@ def _without_dropout(job: jobs.Job) -> dict[str, Any]:
 def _compile_without_dropout(job: jobs.Job) -> None:
     preload.import_torch(job.config.backend)
     preload.import_model(job.benchmark.module)
-    from benchmarks_suite import registry
+    from benchmarks_suite import loading
     from benchmarks_suite.harness import accuracy, compiling, torch_versions
     from benchmarks_suite.harness.prepared import Prepared, settle_process
 
     settle_process(job)
-    prepared = Prepared(job.benchmark, registry.load(job.benchmark), job.device, job.measure.seed)
+    prepared = Prepared(job.benchmark, loading.load(job.benchmark), job.device, job.measure.seed)
     if prepared.has_dropout:
         torch_versions.set_options("inductor", job.inductor)
         arm = compiling.compiled_arm(prepared, job.config, dropout=False)

@@ -9,7 +9,7 @@ import time
 
 import torch
 
-from benchmarks_suite import registry
+from benchmarks_suite import loading
 from benchmarks_suite.harness import (
     accuracy,
     ceilings,
@@ -40,7 +40,7 @@ class Comparison:
         self._job, self._result = job, result
         settle_process(job)
         self._device = torch.device(job.device)
-        self._workload = registry.load(job.benchmark)
+        self._workload = loading.load(job.benchmark)
         if job.config.compiles or job.benchmark.mode == "training":
             # Eager's optimizer needs it: both arms count alike
             torch_versions.import_compiler(job.config.backend)

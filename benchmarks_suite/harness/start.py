@@ -31,7 +31,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks_suite import registry
 from benchmarks_suite.harness import forks, outcome, preload, ranks, result
 from benchmarks_suite.harness import job as jobs
 
@@ -62,6 +61,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     preload.import_model(job.benchmark.module)
     import torch
 
+    from benchmarks_suite import loading
     from benchmarks_suite.harness import compiling, torch_versions
     from benchmarks_suite.harness.generated_code import GeneratedCode
     from benchmarks_suite.harness.memory import PeakMemory
@@ -71,7 +71,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     settle_process(job)
     torch_versions.start_compile_workers()
     hints = torch_versions.collect_hints()
-    workload, device = registry.load(job.benchmark), torch.device(job.device)
+    workload, device = loading.load(job.benchmark), torch.device(job.device)
     memory = PeakMemory(device)
 
     prepared = Prepared(job.benchmark, workload, job.device, job.measure.seed)

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks_suite import registry
+from benchmarks_suite import loading, registry
 from benchmarks_suite.__main__ import main
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.workload import Unsupported, Workload
 from tests.builders.workloads import WIDTH, a_module, a_workload
 
@@ -89,21 +90,21 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 
 def name_of(model: str, mode: str = "inference") -> str:
-    return registry.Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples").name
+    return Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples").name
 
 
 def _register() -> None:
-    real_load = registry.load
+    real_load = loading.load
 
-    def load(benchmark: registry.Benchmark) -> Any:
+    def load(benchmark: Benchmark) -> Any:
         return (
             WORKLOADS[benchmark.model]() if benchmark.model in WORKLOADS else real_load(benchmark)
         )
 
-    registry.load = load
+    loading.load = load
     for model in WORKLOADS:
         for mode in ("inference", "training"):
-            registry.BENCHMARKS[name_of(model, mode)] = registry.Benchmark(
+            registry.BENCHMARKS[name_of(model, mode)] = Benchmark(
                 model, "toy", "smoke", mode, "float32", "static", 16, "samples"
             )
 

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 from benchmarks_suite.harness.generator import fill_weights
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 
 
 def main(names: list[str]) -> None:

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from benchmarks_suite import models
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.generator import fill_weights
-from benchmarks_suite.registry import Benchmark, load
+from benchmarks_suite.loading import load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "add-a-model.md").read_text()
-FILE, LINES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+FILE, LINES = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ import pytest
 from benchmarks_suite.harness import job as jobs
 from benchmarks_suite.harness import ranks as several
 from benchmarks_suite.harness.result import Result
+from benchmarks_suite.loading import load
 from benchmarks_suite.models._distributed import data_parallel
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Unsupported
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.generator import fill_weights, own_draws
+from benchmarks_suite.loading import load
 from benchmarks_suite.models.sliding_window import SlidingWindow, block_mask
-from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
 NEEDS_MORE = ("_triton", "_int8")  # Triton's interpreter, torchao
@@ -162,7 +164,8 @@ def test_the_sliding_windows_block_mask_is_the_librarys(window: int) -> None:
 
 KERNELS = """
 import torch
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 from dataclasses import replace
 
 def gradient_and_output(name, batch):

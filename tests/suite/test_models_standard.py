@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 
-from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Workload
 
 # Millions of parameters; shape of the output for a batch of one in the first mode that is listed

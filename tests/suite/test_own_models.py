@@ -15,8 +15,9 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks_suite import own, own_workload, registry
+from benchmarks_suite import loading, own, own_workload
 from benchmarks_suite.__main__ import main
+from benchmarks_suite.benchmark import import_module_or_file
 from benchmarks_suite.commands import listing
 from benchmarks_suite.harness import job
 from benchmarks_suite.harness.measure import measure
@@ -76,7 +77,7 @@ def test_the_tutorials_commands_run(tmp_path: Path) -> None:
 
 def test_training_gives_the_loss_that_the_function_returned(tmp_path: Path) -> None:
     source = source_of(tmp_path, EXAMPLE)
-    workload = registry.load(next(each for each in source.benchmarks if each.mode == "training"))
+    workload = loading.load(next(each for each in source.benchmarks if each.mode == "training"))
     batch = workload.inputs(0, torch.Generator())
     assert workload.loss is not None
     assert workload.loss(workload.call(workload.module, batch), batch).dim() == 0
@@ -84,9 +85,9 @@ def test_training_gives_the_loss_that_the_function_returned(tmp_path: Path) -> N
 
 def test_inputs_are_drawn_alike_in_every_release(tmp_path: Path) -> None:
     benchmark = source_of(tmp_path, EXAMPLE).benchmarks[0]
-    drawn = registry.load(benchmark).inputs(0, torch.Generator())["0"]
+    drawn = loading.load(benchmark).inputs(0, torch.Generator())["0"]
     torch.manual_seed(1)
-    assert torch.equal(registry.load(benchmark).inputs(0, torch.Generator())["0"], drawn)
+    assert torch.equal(loading.load(benchmark).inputs(0, torch.Generator())["0"], drawn)
     assert round(float(drawn.std()), 1) == 1.0
 
 
@@ -152,7 +153,7 @@ def test_a_folder_gives_its_files_and_leaves_helpers_alone(tmp_path: Path) -> No
 def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
     written(tmp_path / "beside_my_model.py", "WIDTH = 5")
     path = written(tmp_path / "my_model.py", f"from beside_my_model import WIDTH\n{LINEAR}")
-    assert registry.imported(path).WIDTH == 5
+    assert import_module_or_file(path).WIDTH == 5
 
 
 def test_of_two_with_one_name_the_first_counts_and_the_other_is_told(tmp_path: Path) -> None:
@@ -228,7 +229,7 @@ def test_an_installed_package_adds_benchmarks_without_being_imported_to_find_the
     sources = {source.module: source for source in own.installed()}
     assert "a module that is not there" in sources["no_such_package.benchmarks"].problems[0]
     assert "my_package" not in sys.modules
-    assert registry.load(sources["my_package.benchmarks"].benchmarks[0]).items({}) == 1
+    assert loading.load(sources["my_package.benchmarks"].benchmarks[0]).items({}) == 1
 
 
 @pytest.mark.parametrize("returned", ["None", "(1, 2)", "(torch.nn.Linear(4, 4),)"])
@@ -237,7 +238,7 @@ def test_a_function_that_returns_something_else_is_told_what_to_return(
 ) -> None:
     source = source_of(tmp_path, f"import torch\ndef benchmark_odd(): return {returned}")
     with pytest.raises(TypeError, match="return a module and its inputs"):
-        registry.load(source.benchmarks[0])
+        loading.load(source.benchmarks[0])
 
 
 @pytest.mark.parametrize(
@@ -257,7 +258,7 @@ def benchmark_given():
     x = torch.randn(2, 3)
     return Module(), {inputs}
 """
-    workload = registry.load(source_of(tmp_path, text).benchmarks[0])
+    workload = loading.load(source_of(tmp_path, text).benchmarks[0])
     batch = workload.inputs(0, torch.Generator())
     assert workload.output(workload.call(workload.module, batch)).shape == (2, 3)
 
@@ -266,7 +267,7 @@ def test_batches_of_varying_shapes_come_from_a_function_of_their_number(tmp_path
     text = LINEAR.replace("():", "(shapes='dynamic'):").replace(
         "torch.randn(1, 4)", "lambda n: torch.randn(1 + n, 4)"
     )
-    workload = registry.load(source_of(tmp_path, text).benchmarks[0])
+    workload = loading.load(source_of(tmp_path, text).benchmarks[0])
     assert [len(workload.inputs(number, torch.Generator())["0"]) for number in (0, 3)] == [1, 4]
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks_suite import models
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 FAMILIES = {
     "llm",
