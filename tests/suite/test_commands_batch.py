@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
-from benchmarks_suite.commands.ahead import can_compile_ahead, compile_ahead
-from benchmarks_suite.commands.job_processes import JobProcesses, Preloaded, Unfit
+from benchmarks_suite.commands.job_processes import JobProcesses, NotForkable, WarmProcess
+from benchmarks_suite.commands.precompile import can_precompile, precompile
 from benchmarks_suite.harness import ahead, forks
 from benchmarks_suite.harness.job import Job, JobError
 
@@ -79,14 +79,14 @@ def test_jobs_of_one_environment_are_forked_from_one_process(
         "forked",
     ]
     assert "run in fresh processes" not in capsys.readouterr().err
-    assert (out / "preloaded.log").read_text() == ""
+    assert (out / "warm_processes.log").read_text() == ""
 
 
 @pytest.mark.compiles
 def test_what_was_compiled_ahead_is_compiled_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Compile_ahead names its folder there; undone after the test
+    # precompile names its folder there; undone after the test
     monkeypatch.setenv(ahead.SWITCH, "")
     compiled = {**EAGER, "config": "inductor"}
     measured = {**EAGER["measure"], "starts": []}
@@ -95,7 +95,7 @@ def test_what_was_compiled_ahead_is_compiled_once(
     )
     out = tmp_path / "out"
     jobs = [queued.job for queued in batch.read(path, out)]
-    compile_ahead(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
+    precompile(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
     (folder,) = (answer.parent for answer in (tmp_path / "ahead").glob("*/*/timed/answer.json"))
     graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
     assert main(["batch", str(path), str(out)]) == batch.OK
@@ -140,7 +140,7 @@ def test_a_job_finds_both_arms_of_a_case_with_dropout(
         listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}),
         tmp_path / "out",
     )
-    compile_ahead(
+    precompile(
         [queued.job for queued in batch.read(path, out)],
         tmp_path / "ahead",
         2,
@@ -187,7 +187,7 @@ def test_what_chooses_by_timing_is_not_compiled_ahead(
 ) -> None:
     line = {**EAGER, "config": config, "variant": variant, "measure": {"starts": []}}
     (queued,) = batch.read(listed(tmp_path, line), tmp_path)
-    assert can_compile_ahead(queued.job) is can
+    assert can_precompile(queued.job) is can
 
 
 def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
@@ -229,8 +229,8 @@ def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
         return 0
 
     monkeypatch.setenv(ahead.SWITCH, "")
-    monkeypatch.setattr("benchmarks_suite.commands.ahead.in_fresh_process", compiled)
-    compile_ahead(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
+    monkeypatch.setattr("benchmarks_suite.commands.precompile.in_fresh_process", compiled)
+    precompile(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
     assert [name.partition(".")[0] + "/" + name[-5:] for name in tried] == [
         *("gpt2/timed", "gpt2/ecked", "mlp/timed"),
         *("gpt2/timed", "gpt2/ecked"),
@@ -242,10 +242,10 @@ def test_a_preloaded_process_that_died_costs_no_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (queued,) = batch.read(listed(tmp_path, EAGER), tmp_path / "out")
-    processes = JobProcesses(tmp_path / "preloaded.log")
+    processes = JobProcesses(tmp_path / "warm_processes.log")
     queue = batch.Queue(processes, time.monotonic() + 300)
     others = set(forks.children(os.getpid()))
-    processes.preload(queued.job)
+    processes.warm_process(queued.job)
     (preloaded,) = set(forks.children(os.getpid())) - others
     os.kill(preloaded, signal.SIGKILL)
     queue.run(queued)
@@ -265,12 +265,12 @@ def test_a_model_whose_libraries_must_not_be_forked_spoils_it_for_no_other(
     def answered(self: object, wanted: Job, folder: Path, limit_s: float) -> int:
         asked.append(wanted.benchmark.model)
         if wanted.benchmark.model == "mlp":
-            raise Unfit("its imports touched the GPU", of_model=True)
+            raise NotForkable("its imports touched the GPU", of_model=True)
         return 0
 
-    monkeypatch.setattr(Preloaded, "run", answered)
+    monkeypatch.setattr(WarmProcess, "run", answered)
     other = {**EAGER, "benchmark": "tiny_cnn.smoke.inference.float32.static.b32"}
-    processes = JobProcesses(tmp_path / "preloaded.log")
+    processes = JobProcesses(tmp_path / "warm_processes.log")
     for number, queued in enumerate(
         batch.read(listed(tmp_path, EAGER, EAGER, other), tmp_path / "out")
     ):

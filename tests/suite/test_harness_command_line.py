@@ -222,7 +222,7 @@ def test_a_full_disk_leaves_no_half_result_and_is_told(
         "document = json.loads(Path(sys.argv[1]).read_text())\n"
         "document['samples']['eager']['values'] = [1.5] * 50_000\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
-        "sys.exit(run._written(document, Path(sys.argv[2])))\n"
+        "sys.exit(run._write(document, Path(sys.argv[2])))\n"
     )
     for limit, exit_code in ((50_000, 0), (100, 1)):
         target = tmp_path / str(limit) / "result.json"
