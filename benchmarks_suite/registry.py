@@ -84,7 +84,8 @@ _ALL = (
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "inference", "float32", "static", 2, "tokens"),
     Benchmark("simple_fsdp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
-    # The published shapes, for one GPU of 80 GB, the most telling first; before them what the machine itself can do.
+    # The published shapes, for one GPU of 80 GB, the most telling first;
+    # before them what the machine itself can do
     Benchmark("ceilings", "machine", "standard", "inference", "bfloat16", "static", 8192, "samples", _EAGER),
     Benchmark("ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER),
     Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "static", 64, "tokens", _BLOCKS),
@@ -122,7 +123,7 @@ _ALL = (
     Benchmark("gpt2", "llm", "standard", "inference", "bfloat16", "dynamic", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "bucketed", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "training", "float32", "static", 8, "tokens"),
-    # Eager does not fit into one GPU: what the compiler, and its budget for activations, make possible.
+    # Eager does not fit into one GPU: what the compiler, and its budget for activations, make possible
     Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "static", 128, "tokens"),
     Benchmark("gpt2", "llm", "standard", "prefill", "bfloat16", "static", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "decode", "bfloat16", "static", 16, "tokens"),
