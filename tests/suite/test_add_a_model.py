@@ -1,6 +1,4 @@
-"""docs/add-a-model.md works as it is written: its file and its lines are taken from the page and
-run.
-"""
+"""docs/add-a-model.md works as it is written: its file and its lines are taken from it and run."""
 
 import re
 from pathlib import Path
@@ -26,15 +24,16 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Benchmark]:
     return benchmarks
 
 
-def test_the_pages_model_runs_a_forward_pass(added: list[Benchmark]) -> None:
+def test_model_of_the_page_runs_a_forward_pass(added: list[Benchmark]) -> None:
     workload = load(added[0])
     fill_weights(workload.module, seed=0)
-    output = workload.output(workload.call(workload.module, workload.inputs(0, torch.Generator())))
+    batch = workload.inputs(0, torch.Generator())
+    output = workload.output(workload.call(workload.module, batch))
     assert output.shape == (8, 16)
     assert output.abs().sum() > 0
 
 
-def test_the_pages_model_trains(added: list[Benchmark]) -> None:
+def test_model_of_the_page_trains(added: list[Benchmark]) -> None:
     workload = load(added[1])
     fill_weights(workload.module, seed=0)
     batch = workload.inputs(0, torch.Generator())
