@@ -5,11 +5,11 @@ It uses no code of ours.
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies
-and speedups are printed next to those measured here. A turn is one block of steps, as long as a sample of the
-suite: a block begins with an idle GPU however long it is, and under a power cap an arm's clock
-depends on what ran just before it. Run it on a machine that does nothing else, with as many threads
-as the results had. On a CPU it takes CPU time and one thread: wall-clock time would count what else
-runs there.
+and speedups are printed next to those measured here. A turn is one block of steps, as long as a
+sample of the suite: a block begins with an idle GPU however long it is, and under a power cap an
+arm's clock depends on what ran just before it. Run it on a machine that does nothing else, with as
+many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock time would
+count what else runs there.
 """
 
 import argparse
@@ -175,7 +175,7 @@ def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
 
 
 def row(name: str, here: Steps, suite: Steps | None) -> str:
-    """A line of the table: eager, compiled and speedup, here, in the suite, and how far it is off."""
+    """A line of the table: eager, compiled, speedup; here, in the suite, and how far it is off."""
     cells = [f"{value:.4g}" for value in _with_speedup(here)]
     if suite:
         pairs = zip(_with_speedup(here), _with_speedup(suite), strict=True)
