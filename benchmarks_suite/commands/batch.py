@@ -142,8 +142,11 @@ def read(path: Path, out: Path) -> list[Queued]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise job.JobError(f"cannot read the list {path}: {error.strerror}") from error
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    return [_parsed(line, number, str(path), out) for number, line in numbered]
+    queue = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            queue.append(_parsed(line, number, str(path), out))
+    return queue
 
 
 def _parsed(line: str, number: int, source: str, out: Path) -> Queued:

@@ -45,8 +45,10 @@ def run(options: Namespace) -> int:
     for case in matched:
         lines += [*_case(case, before[case], after[case]), ""]
     lines += _geomeans(matched, before, after)
-    lines += [f"only before: {' '.join(case)}" for case in sorted(before.keys() - after.keys())]
-    lines += [f"only after: {' '.join(case)}" for case in sorted(after.keys() - before.keys())]
+    for case in sorted(before.keys() - after.keys()):
+        lines.append(f"only before: {' '.join(case)}")
+    for case in sorted(after.keys() - before.keys()):
+        lines.append(f"only after: {' '.join(case)}")
     print("\n".join(lines))  # noqa: T201 - the answer to the person who asked
     return OK
 
@@ -107,8 +109,10 @@ def entry(processes: Processes, key: str) -> dict[str, Any] | None:
     """A metric of one process as it is; of several their median, with the least and the greatest as
     its interval.
     """
-    metrics = [document["metrics"] for document in processes]
-    entries: list[dict[str, Any]] = [each[key] for each in metrics if key in each]
+    entries = list[dict[str, Any]]()
+    for document in processes:
+        if key in document["metrics"]:
+            entries.append(document["metrics"][key])
     if not entries:
         return None
     if len(entries) == 1:

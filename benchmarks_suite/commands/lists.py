@@ -112,22 +112,28 @@ def run(options: Namespace) -> int:
         return WRONG_INPUT
     on_gpu = [document for document in documents if _is_plain_on_gpu(document)]
     releases = sorted({_release(document) for document in on_gpu})
-    never_run = _never_run(on_gpu, () if options.no_starts else ("cold",))
-    lists = {
+    lists: dict[str, list[Line]] = {
         "main": [_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)],
         "releases": _releases(on_gpu, releases, options.processes),
-        "missing": [line for line in never_run if not _spans_devices(line)],
-        "distributed": [line for line in never_run if _spans_devices(line)],
+        "missing": [],
+        "distributed": [],
     }
-    options.out.mkdir(parents=True, exist_ok=True)
+    for line in _never_run(on_gpu, () if options.no_starts else ("cold",)):
+        lists["distributed" if _spans_devices(line) else "missing"].append(line)
+    _write(lists, options.out)
     for name, lines in lists.items():
-        text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        (options.out / f"{name}.jsonl").write_text(text)
         builds = len(releases) or 1 if name == "releases" else 1
         where = "1 build" if builds == 1 else f"{builds} builds"
         minutes = sum(_seconds(line, on_gpu) for line in lines) * builds / 60
         print(f"{name + '.jsonl':<18} {len(lines):3} jobs in {where}: about {minutes:.0f} min")  # noqa: T201
     return OK
+
+
+def _write(lists: dict[str, list[Line]], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name, lines in lists.items():
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (out / f"{name}.jsonl").write_text(text)
 
 
 def _is_plain_on_gpu(document: recorded.Document) -> bool:

@@ -34,8 +34,10 @@ def run(options: Namespace) -> int:
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
-    measured = [_measured(document, index) for index in range(options.processes)]
-    results = [result for result in measured if result]
+    results = []
+    for index in range(options.processes):
+        if result := _measured(document, index):
+            results.append(result)
     if len(results) < 2:
         progress.note(
             "benchmarks_suite: fewer than two processes gave a result; the log above says why"
