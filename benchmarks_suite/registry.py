@@ -1,4 +1,4 @@
-"""Every benchmark, one line each, the most telling first. To add one: docs/add-a-model.md.
+"""Every benchmark, one line each, the most informative first. To add one: docs/add-a-model.md.
 
 Stdlib only, so that the list can be read where no torch is installed; loading.py builds the models.
 """
@@ -84,7 +84,7 @@ _ALL = (
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "inference", "float32", "static", 2, "tokens"),
     Benchmark("simple_fsdp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
-    # The published shapes, for one GPU of 80 GB, the most telling first;
+    # The published shapes, for one GPU of 80 GB, the most informative first;
     # before them what the machine itself can do
     Benchmark("ceilings", "machine", "standard", "inference", "bfloat16", "static", 8192, "samples", _EAGER),
     Benchmark("ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER),

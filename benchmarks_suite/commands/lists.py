@@ -41,7 +41,7 @@ RESNET = "resnet50.standard.inference.float16.static.b128"
 LLAMA = "llama.standard.decode.bfloat16.static.b8"
 RMS_NORM = "rms_norm.standard.inference.bfloat16.static.b16384"
 CEILINGS = "ceilings.standard.inference.bfloat16.static.b8192"
-HISTORY: tuple[recorded.Case, ...] = (  # the most telling first
+HISTORY: tuple[recorded.Case, ...] = (  # the most informative first
     (GPT2, "inductor"),
     (LLAMA, "inductor"),
     (VIT, "inductor"),

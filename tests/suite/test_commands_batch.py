@@ -172,7 +172,7 @@ def test_caches_of_both_arms_become_one_without_what_was_chosen_by_timing(tmp_pa
         ("dynamo_only", {}, False),
     ],
 )
-def test_what_chooses_by_timing_is_not_compiled_ahead(
+def test_case_that_chooses_by_timing_is_not_compiled_ahead(
     tmp_path: Path, config: str, variant: dict[str, Any], expected: bool
 ) -> None:
     line = {**EAGER, "config": config, "variant": variant, "measure": {"starts": []}}

@@ -118,7 +118,7 @@ def test_every_config_has_a_benchmark_that_it_is_for(config: Config, size: str) 
     assert benchmark.shapes in (config.shapes or [benchmark.shapes])
 
 
-def test_what_was_not_run_is_a_list_that_batch_takes(
+def test_missing_cases_are_a_list_that_batch_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()))
@@ -132,7 +132,7 @@ def test_what_was_not_run_is_a_list_that_batch_takes(
     assert {each.config.name for each in jobs} == CONFIGS.keys()  # eager: of the machine itself
 
 
-def test_what_was_run_is_not_listed_again() -> None:
+def test_case_that_was_run_is_not_missing() -> None:
     assert (MLP, "inductor") not in set(missing({(MLP, "inductor")}, "smoke"))
 
 

@@ -86,14 +86,14 @@ def test_main_list_has_every_benchmark_of_the_yardstick(tmp_path: Path) -> None:
     assert names <= {line["benchmark"] for line in lines}
 
 
-def test_what_spans_several_gpus_has_a_list_of_its_own(tmp_path: Path) -> None:
+def test_distributed_cases_have_a_list_of_their_own(tmp_path: Path) -> None:
     lists = lists_for(tmp_path, result(HISTORY[0], "2.11.0"))
     distributed = {name for name, _ in cases(lists["distributed"])}
     assert {name.partition("_")[0] for name in distributed} == {"ddp", "fsdp2", "simple"}
     assert not distributed & {name for name, _ in cases(lists["missing"])}
 
 
-def test_what_never_ran_may_be_listed_without_starts(tmp_path: Path) -> None:
+def test_missing_cases_may_be_listed_without_starts(tmp_path: Path) -> None:
     measured = result(HISTORY[0], "2.11.0")
     with_starts = lists_for(tmp_path, measured)
     assert all(line["measure"]["starts"] == ["cold"] for line in with_starts["missing"])
@@ -115,7 +115,7 @@ def test_minutes_are_those_of_the_recorded_jobs(
     assert "releases.jsonl       0 jobs in 1 build: about 0 min" in capsys.readouterr().out
 
 
-def test_what_never_ran_is_taken_to_last_as_long_as_its_kind(
+def test_missing_case_is_taken_to_last_as_long_as_its_kind(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As its family in its mode, else as its mode; a job that was compiled ahead says nothing."""

@@ -67,7 +67,7 @@ def on_meta(tensor: Tensor) -> Tensor:
     return tensor.to("meta", torch.bfloat16 if tensor.is_floating_point() else None)
 
 
-def test_a_billion_weights_are_allocated_and_not_touched() -> None:
+def test_billion_weights_are_allocated_and_not_touched() -> None:
     before = resident_gb()
     module = load(standard("llama")).module
     assert sum(parameter.nbytes for parameter in module.parameters()) > 4e9
@@ -79,7 +79,7 @@ def resident_gb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def test_what_is_computed_while_a_model_is_built_has_its_right_values() -> None:
+def test_values_computed_while_a_model_is_built_are_right() -> None:
     """Rotary frequencies are a buffer, a norm's gain is a constant: neither is drawn."""
     module: Any = load(standard("llama")).module
     model = module.model.model

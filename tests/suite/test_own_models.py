@@ -60,7 +60,7 @@ def batch_of(workload: Workload, number: int = 0) -> Inputs:
 
 
 @pytest.mark.compiles
-def test_the_tutorials_commands_run(tmp_path: Path) -> None:
+def test_commands_of_the_tutorial_run(tmp_path: Path) -> None:
     written(tmp_path / "my_model.py", EXAMPLE)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     outputs = []
