@@ -90,9 +90,12 @@ def _moved(
 ) -> Moved | None:
     if not metric:
         return None
-    before = [number for each in base if (number := value(each, metric)) is not None]
-    after = [number for each in new if (number := value(each, metric)) is not None]
-    return moved(name, metric, before, after)
+    return moved(name, metric, _values(base, metric), _values(new, metric))
+
+
+def _values(documents: Sequence[Document], metric: str) -> list[float]:
+    values = [value(document, metric) for document in documents]
+    return [number for number in values if number is not None]
 
 
 def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:
