@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from benchmarks_suite import registry
+from benchmarks_suite import loading
 from benchmarks_suite.harness import (
     accuracy,
     ceilings,
@@ -42,7 +42,7 @@ class Comparison:
         self._job, self._result = job, result
         settle_process(job)
         self._device = torch.device(job.device)
-        self._workload = registry.load(job.benchmark)
+        self._workload = loading.load(job.benchmark)
         backend = warm_imports.compiler(job)
         if backend is not None:
             torch_versions.import_compiler(backend)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks_suite import configs, own, registry
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import contract
 
 WHERE_NAMES_ARE = "`python -m benchmarks_suite list` shows the names"
@@ -42,7 +43,7 @@ class Job:
     """
 
     document: dict[str, Any]
-    benchmark: registry.Benchmark
+    benchmark: Benchmark
     config: configs.Config
     device: str
     env: dict[str, str]
@@ -100,7 +101,7 @@ def parse(document: Any) -> Job:
     )
 
 
-def _benchmark(document: dict[str, Any]) -> registry.Benchmark:
+def _benchmark(document: dict[str, Any]) -> Benchmark:
     """The line of the registry, or the own model. Raises JobError naming what is near it."""
     name, paths = document["benchmark"], document["sources"]
     if name in registry.BENCHMARKS:

@@ -110,12 +110,12 @@ def _answer_of_checked_arm(job: jobs.Job) -> dict[str, Any]:
 def _compile_without_dropout(job: jobs.Job) -> None:
     warm_imports.import_torch(job.config.backend)
     warm_imports.import_model(job.benchmark.module)
-    from benchmarks_suite import registry
+    from benchmarks_suite import loading
     from benchmarks_suite.harness import accuracy, compiling, torch_versions
     from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
-    workload = registry.load(job.benchmark)
+    workload = loading.load(job.benchmark)
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     if working_copy.has_dropout:
         torch_versions.set_options("inductor", job.inductor)

@@ -30,7 +30,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks_suite import registry
 from benchmarks_suite.harness import forks, generated_code, outcome, ranks, result, warm_imports
 from benchmarks_suite.harness import job as jobs
 
@@ -70,6 +69,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     warm_imports.import_model(job.benchmark.module)
     import torch
 
+    from benchmarks_suite import loading
     from benchmarks_suite.harness import compiling, torch_versions
     from benchmarks_suite.harness.memory import PeakMemory
     from benchmarks_suite.harness.timing import Stopwatch
@@ -78,7 +78,7 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     settle_process(job)
     torch_versions.start_compile_workers()
     hints = torch_versions.collect_hints()
-    workload = registry.load(job.benchmark)
+    workload = loading.load(job.benchmark)
     device = torch.device(job.device)
     memory = PeakMemory(device)
 

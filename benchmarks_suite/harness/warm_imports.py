@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite import registry
+from benchmarks_suite.benchmark import import_module_or_file
 from benchmarks_suite.harness import caches
 from benchmarks_suite.harness.job import Job
 
@@ -84,7 +84,7 @@ def import_model(module: str) -> None:
     A missing one is reported when the model is built; workload.Unsupported passes through.
     """
     with _no_compile_workers(), _gpu_known_by_its_file(), suppress(ImportError):
-        registry.imported(module)
+        import_module_or_file(module)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import generator
 from benchmarks_suite.harness.job import Job
-from benchmarks_suite.registry import Benchmark
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
 # How many different batches an arm goes through in turn

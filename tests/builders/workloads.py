@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.working_copies import WorkingCopy
-from benchmarks_suite.registry import Benchmark
 from benchmarks_suite.workload import Inputs, Workload
 
 WIDTH, BATCH = 32, 16
