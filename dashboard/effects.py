@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from dashboard import wording
-from dashboard.detection.judging import decided
+from dashboard.detection.level_comparison import classify_interval
 from dashboard.metrics import Metric
 from dashboard.ratios import Level, Ratio, merged, ratios
 from dashboard.wording import Change, Tone
@@ -166,7 +166,9 @@ def judged(old: Part, new: Part, ratio: Ratio, q: float, metric: Metric) -> Effe
 
 def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
     """What a ratio says by the metric's threshold."""
-    judgement = decided(ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent")
+    judgement = classify_interval(
+        ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent"
+    )
     return _verdict(judgement.state, ratio.log, metric)
 
 

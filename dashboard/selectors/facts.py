@@ -12,7 +12,7 @@ from datetime import datetime
 from math import isfinite
 
 from dashboard.attribution import Facts, Moved
-from dashboard.detection import judge
+from dashboard.detection import compare_levels
 from dashboard.following import STATUS_METRIC, settings_of
 from dashboard.metrics import METRICS
 from dashboard.models import Alert, Confirmation, Datum, Series, Track
@@ -122,7 +122,7 @@ def moved(
     """
     if not before or not after or metric == STATUS_METRIC:
         return None
-    found = judge(before, after, settings_of(METRICS[metric]))
+    found = compare_levels(before, after, settings_of(METRICS[metric]))
     if found.unit != "percent" or not (isfinite(found.low) and isfinite(found.high)):
         return None
     return Moved(name, found.effect, found.low, found.high, url)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
 from dashboard.confirming import FEWEST, Outcome, Pair, look
-from dashboard.detection import judge
+from dashboard.detection import compare_levels
 from dashboard.following import STATUS_METRIC, settings_of
 from dashboard.metrics import METRICS
 
@@ -54,7 +54,7 @@ def looked(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Ou
     if not pairs:
         return None
     settings = settings_of(METRICS[metric])
-    suspected = judge(
+    suspected = compare_levels(
         [before for before, _ in pairs], [after for _, after in pairs], settings
     ).effect
     return look(pairs, suspected, settings)
