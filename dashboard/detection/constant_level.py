@@ -3,7 +3,7 @@
 No statistics: one point with another value is enough.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dashboard.detection.points import Settings
 
@@ -41,8 +41,8 @@ class ConstantLevel:
     def after(self, value: float, settings: Settings) -> "ConstantLevel":
         """The level after one more point."""
         if not self._differs(value, settings):
-            return replace(self, points_at=self.points_at + 1, run_off=0)
-        counted = replace(self, points_off=self.points_off + 1, run_off=self.run_off + 1)
+            return self._with_counts(self.points_at + 1, self.points_off, 0)
+        counted = self._with_counts(self.points_at, self.points_off + 1, self.run_off + 1)
         if counted.is_held and counted.matters(value, settings):
             return counted
         if counted.points_off > counted.points_at:
@@ -90,6 +90,9 @@ class ConstantLevel:
             return True
         threshold = settings.threshold_percent / 100 * abs(self.value)
         return abs(value - self.value) >= max(settings.least, threshold)
+
+    def _with_counts(self, points_at: int, points_off: int, run_off: int) -> "ConstantLevel":
+        return ConstantLevel(self.value, points_at, points_off, run_off, self.proven, self.restless)
 
     def _differs(self, value: float, settings: Settings) -> bool:
         """Whether this is another value than the one held."""

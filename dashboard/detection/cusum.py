@@ -87,9 +87,8 @@ class Runs:
     def extended(self, starts: Floats, goes_on: Floats) -> "Runs":
         """The runs after one more point: S = max(S + goes_on, starts), Page's recursion."""
         longer = self.sums + goes_on
-        begins_here = starts >= longer
-        sums = np.where(begins_here, starts, longer)
-        return Runs(sums, np.where(begins_here, 1, self.lengths + 1))
+        is_longer = starts < longer
+        return Runs(np.maximum(starts, longer), self.lengths * is_longer + 1)
 
 
 NO_RUNS = Runs(np.full((TESTS, 1), NO_RUN), np.zeros((TESTS, 1), dtype=int))
@@ -144,7 +143,9 @@ class CusumTests:
             required_far=by_length * _required(model, level_is_known=True),
         )
 
-    def innovations(self, values: Floats, before: Floats, errors: Floats) -> Floats:
+    def innovations(
+        self, values: Floats | float, before: Floats | float, errors: Floats | float
+    ) -> Floats:
         """Innovation of each value (percent) after the one before it, (n,), in scales.
 
         errors: standard error of each value beyond the usual one, in percent: such a value weighs

@@ -133,8 +133,7 @@ def constant_change(
     """
     reference = 0.0 if settings.kind in ("count", "status") else before
     scale = ValueScale(reference, counts=False)
-    old_reading, new_reading = scale.readings(np.array([before, now]))
-    effect = scale.effect(float(old_reading), float(new_reading))
+    effect = scale.effect(scale.reading(before), scale.reading(now))
     first = index + 1 - length
     return LevelChange(
         index=first,

@@ -9,7 +9,9 @@ and runs the CUSUM tests and the drift's line on it. Both are values: each trans
 function that returns the next segment, and a level change if there is one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +29,6 @@ from dashboard.detection.estimators import WINDOW
 from dashboard.detection.level_change import LevelChange, drift_change, step_change
 from dashboard.detection.noise_model import NoiseModel, fit_noise_model, with_new_level
 from dashboard.detection.points import Point, Settings
-from dashboard.detection.tables import Floats
 from dashboard.detection.value_scale import ValueScale
 
 FIRST_FIT = 20
@@ -218,14 +219,14 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
         scale, inherited = _scale_for(segment, settings)
         line, runs, evidence = NO_LINE, NO_RUNS, NO_EVIDENCE
 
-    readings = scale.readings(np.array(history.values))
+    readings = scale.readings(history.values).tolist()
     model = _model(_newest(readings, left_out), inherited, scale.smallest_noise(settings))
     if line.count == 0 and points >= FIRST_FIT:
-        for reading in readings.tolist():
+        for reading in readings:
             line = line.with_reading(reading, model)
 
     threshold = scale.threshold(settings)
-    usual_error = _usual_error(_newest(np.array(history.errors), left_out), scale)
+    usual_error = _usual_error(_newest(history.errors, left_out), scale)
     tests = CusumTests.of(model, threshold)
     return Watching(
         history=history,
@@ -242,17 +243,19 @@ def _scale_for(segment: Learning, settings: Settings) -> tuple[ValueScale, Noise
     """How to read the values of a segment that has not been fitted, and what it has inherited."""
     if segment.inherited is not None:
         return segment.inherited.scale, segment.inherited.model
-    first_values = np.array(segment.history.values[:FIRST_FIT])
+    first_values = segment.history.values[:FIRST_FIT]
     return ValueScale.for_level(first_values, settings), None
 
 
-def _newest(numbers: Floats, left_out: int) -> Floats:
+def _newest(numbers: Sequence[float], left_out: int) -> Sequence[float]:
     """The newest WINDOW of the points, but for the last `left_out`."""
     return numbers[: len(numbers) - left_out][-WINDOW:]
 
 
-def _model(readings: Floats, inherited: NoiseModel | None, smallest_noise: float) -> NoiseModel:
-    """The model of the readings (points,): with the inherited spread until they are enough."""
+def _model(
+    readings: Sequence[float], inherited: NoiseModel | None, smallest_noise: float
+) -> NoiseModel:
+    """The model of the readings: with the inherited spread until they are enough."""
     window = np.full(WINDOW, np.nan)
     window[WINDOW - len(readings) :] = readings
     if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
@@ -260,11 +263,11 @@ def _model(readings: Floats, inherited: NoiseModel | None, smallest_noise: float
     return fit_noise_model(window, smallest_noise)
 
 
-def _usual_error(errors: Floats, scale: ValueScale) -> float:
+def _usual_error(errors: Sequence[float], scale: ValueScale) -> float:
     """The usual standard error of a point within its job, on the scale."""
-    if not errors.any():
+    if not any(errors):
         return 0.0
-    return float(np.median(scale.standard_errors(errors)))
+    return float(np.median([scale.standard_error(error) for error in errors]))
 
 
 def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, LevelChange | None]:
@@ -282,19 +285,19 @@ def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, Level
 def _with_tests_of(segment: Watching, point: Point) -> Watching:
     """The segment with one more point in its CUSUM tests and in its line."""
     fit, tests = segment.fit, segment.fit.tests
-    newest_value = segment.history.values[-1]
-    before, reading = fit.scale.readings(np.array([newest_value, point.value]))
+    before = fit.scale.reading(segment.history.values[-1])
+    reading = fit.scale.reading(point.value)
 
     # The within-job error in excess of the usual one: that one is in the model already
-    error = fit.scale.standard_errors(np.array([point.standard_error]))
-    excess = np.sqrt(np.maximum(error * error - fit.usual_error * fit.usual_error, 0.0))
+    error = fit.scale.standard_error(point.standard_error)
+    excess = sqrt(max(error * error - fit.usual_error * fit.usual_error, 0.0))
 
     innovations = tests.innovations(reading, before, excess)
     starts, goes_on = tests.log_ratios(innovations)
     runs = segment.runs.extended(starts, goes_on)
     line = segment.line
     if line.count:
-        line = line.with_reading(float(reading), fit.model)
+        line = line.with_reading(reading, fit.model)
     return Watching(
         history=segment.history.plus(point),
         next_fit=segment.next_fit,
@@ -310,5 +313,5 @@ def _step(
     segment: Watching, index: int, values: tuple[float, ...], evidence: Evidence
 ) -> LevelChange:
     """The step that there is evidence of. values: the last one is at `index`."""
-    readings = segment.fit.scale.readings(np.array(values))
+    readings = segment.fit.scale.readings(values)
     return step_change(index, readings, evidence, segment.fit.scale, segment.fit.model)

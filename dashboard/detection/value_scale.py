@@ -1,6 +1,8 @@
 """From a metric's own unit to the scale on which noise is judged, and back."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -26,33 +28,36 @@ class ValueScale:
     counts: bool
 
     @classmethod
-    def for_level(cls, values: Floats, settings: Settings) -> "ValueScale":
-        """The scale for a level that has these values, (points,)."""
+    def for_level(cls, values: Sequence[float], settings: Settings) -> "ValueScale":
+        """The scale for a level that has these values."""
         return cls(float(np.median(values)), settings.kind == "count")
 
-    def readings(self, values: Floats) -> Floats:
-        """Values (points,) on this scale, (points,). Raises ValueError for a negative count."""
+    def reading(self, value: float) -> float:
+        """A value on this scale. Raises ValueError for a negative count."""
         if self.counts:
-            if values.min() < 0:
+            if value < 0:
                 raise ValueError(
-                    f"a count is {values.min():g}; counts are 0 or more: check the series' "
-                    "Settings.kind"
+                    f"a count is {value:g}; counts are 0 or more: check the series' Settings.kind"
                 )
-            return np.asarray(2 * np.sqrt(values + ANSCOMBE), dtype=float)
+            return 2 * sqrt(value + ANSCOMBE)
         if not self.reference:
-            return values
-        return (values - self.reference) * self._percent_per_unit
+            return value
+        return (value - self.reference) * self._percent_per_unit
 
-    def standard_errors(self, errors: Floats) -> Floats:
-        """Standard errors, in the metric's unit, on this scale.
+    def readings(self, values: Iterable[float]) -> Floats:
+        """Values on this scale, (points,)."""
+        return np.array([self.reading(value) for value in values])
+
+    def standard_error(self, error: float) -> float:
+        """A standard error, in the metric's unit, on this scale.
 
         0 for counts: the spread within a job says nothing of them.
         """
         if self.counts:
-            return np.zeros_like(errors)
+            return 0.0
         if not self.reference:
-            return errors
-        return errors * self._percent_per_unit
+            return error
+        return error * self._percent_per_unit
 
     @property
     def _percent_per_unit(self) -> float:

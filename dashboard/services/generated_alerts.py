@@ -40,7 +40,7 @@ from dashboard.selectors.trend import Known
 from dashboard.services.describing import describe
 
 JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
-MOST_SERIES = 600  # a larger history is for speed, not for more alerts
+MOST_SERIES = 200  # a larger history is for speed, not for more alerts
 MOST_GROUPS = 24
 PAIRS = 6
 # The states that a group has gone through; the newest group first
