@@ -86,6 +86,7 @@ class Runs:
 
     def extended(self, starts: Floats, goes_on: Floats) -> "Runs":
         """The runs after one more point: S = max(S + goes_on, starts), Page's recursion."""
+        # A run that begins with this point replaces one that is worth no more
         longer = self.sums + goes_on
         is_longer = starts < longer
         return Runs(np.maximum(starts, longer), self.lengths * is_longer + 1)
@@ -129,9 +130,11 @@ class CusumTests:
     @classmethod
     def of(cls, model: NoiseModel, threshold: float) -> "CusumTests":
         """The tests for steps from the threshold (percent) up."""
+        # From the smallest change that matters (the threshold) to the largest that the grid holds
         smallest = min(max(threshold / model.scale, SMALLEST_STEP), REACH / 2)
         upwards = smallest * (REACH / smallest) ** EXPONENTS  # a geometric grid, in scales
         steps = np.concatenate([upwards, -upwards])[:, None] * STEPS_PER_SCALE
+        # An error of rho adds up over the points of a run, the more the larger rho is
         by_length = 1 + _LONG * (0.5 + model.rho) + _SHORT
         return cls(
             model=model,
@@ -153,6 +156,7 @@ class CusumTests:
         """
         model = self.model
         limit = 3 * model.deviation
+        # An outlier has no echo: the predecessor counts for 3 deviations at most
         previous = np.minimum(np.maximum(before - model.level, -limit), limit)
         # What an uncertain rho adds after a large residual: the error of rho times the residual
         doubt = self.rho_error * previous
@@ -164,6 +168,7 @@ class CusumTests:
         """Log likelihood ratios, (TESTS, n) each: of a step that starts at the point, and of one
         that goes on there.
         """
+        # On the grid of `tables`, no further than REACH
         at = np.minimum(np.maximum(innovations * STEPS_PER_SCALE, -EDGE), EDGE)
         place = np.rint(at).astype(int)
         starts = self._ratio(place, self.first)
@@ -189,6 +194,7 @@ class CusumTests:
         sum, exactly so for a Gaussian.
         """
         m = self.model.level_points
+        # No error of the level looks like the largest steps: theirs count in full
         by_length = np.minimum(runs.lengths, REQUIRED.longest)
         worth = runs.sums * (m / (m + runs.lengths))
         shares = np.where(
@@ -210,6 +216,8 @@ def _required(model: NoiseModel, level_is_known: bool) -> float:
 
     base × (1 + autocorrelation + tails) × (1 + youth), all as `RequiredEvidence` has them.
     """
+    # Youth: what is estimated from n points has a variance of the order of 1/n; a level may come
+    # from fewer points than its noise, which it may have inherited
     unsettled = 0.0
     if not level_is_known:
         unsettled = 1 / model.level_points - 1 / max(model.points, model.level_points)

@@ -67,6 +67,8 @@ class LevelChange:
 
 def sureness(share: float) -> float:
     """1 minus the probability that a point of pure noise shows this share of the evidence."""
+    # At the limit (share 1) it is 1 - FALSE_ALERT; the evidence beyond it, in nats, is
+    # base × (share - 1)
     return 1 - FALSE_ALERT * float(np.exp(-RARER_PER_NAT * REQUIRED.base * (share - 1)))
 
 
@@ -74,6 +76,7 @@ def step_change(
     index: int, readings: Floats, evidence: Evidence, scale: ValueScale, model: NoiseModel
 ) -> LevelChange:
     """The step that the CUSUMs have evidence of. readings: (points,), the last one at `index`."""
+    # The point before the run is needed, too
     length = min(evidence.length, len(readings) - 1)
     before, new = float(readings[-length - 1]), readings[-length:]
     estimate = estimate_step(new, before, model)

@@ -66,6 +66,7 @@ def compare_levels(
         effect = float(np.mean(new_values) - np.mean(base_values))
         interval = _normal_interval(effect, _standard_error(base), _standard_error(new), confidence)
 
+    # Percent mean nothing for counts, words, and a level of 0: every difference counts there
     middle = abs(float(np.mean(base_values)))
     if settings.kind in ("count", "status") or middle == 0:
         return classify_interval(*interval, threshold=0.0, unit="difference")
@@ -95,6 +96,7 @@ def _are_exact(base: Floats, new: Floats, settings: Settings) -> bool:
 
 def _welch_interval(base: Floats, new: Floats, confidence: float) -> tuple[float, float, float]:
     """New minus base with its interval, in the metric's unit; trimmed where there are enough."""
+    # Welch: the sides' variances may differ. Yuen: the same of trimmed means
     trim = TRIMMED if min(len(base), len(new)) >= ENOUGH_TO_TRIM else 0.0
     test = ttest_ind(new, base, equal_var=False, trim=trim)
     interval = test.confidence_interval(confidence)
@@ -108,6 +110,7 @@ def _normal_interval(
     """The effect with its interval, from the standard error of each side, if it is known."""
     if base_error is None or new_error is None:
         return effect, -inf, inf
+    # The error of a difference: sqrt(se_base² + se_new²), times the normal quantile
     reach = float(norm.ppf(0.5 + confidence / 2)) * float(np.hypot(base_error, new_error))
     return effect, effect - reach, effect + reach
 

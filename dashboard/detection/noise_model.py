@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from dashboard.detection import estimators
-from dashboard.detection.estimators import RHO_PRIOR_SD
+from dashboard.detection.estimators import RHO_PRIOR_SD, Modes
 from dashboard.detection.tables import (
     CENTRE,
     DEGREES,
@@ -87,6 +87,7 @@ class NoiseModel:
 
     def log_density(self, residuals: Floats) -> Floats:
         """Log density of residuals (percent) of any shape, up to a constant."""
+        # To the nearest quarter of a scale; beyond the grid the density is its floor
         place = np.rint(residuals * (STEPS_PER_SCALE / self.scale))
         index = np.clip(place, -CENTRE, CENTRE).astype(int) + CENTRE
         density: Floats = self.table[index]
@@ -122,19 +123,7 @@ def fit_noise_model(window: Floats, smallest_scale: float) -> NoiseModel:
     far_apart = 2 * modes.half_distance > MODES_APART * max(modes.within, smallest_scale)
     crossings = estimators.crossings(residuals - modes.middle, present)
     if far_apart and crossings >= MODES_CROSSINGS:
-        # 5 % more than the deviation within: its groups are cut where they overlap
-        scale = _believed_scale(modes.within * 1.05, smallest_scale, count)
-        return NoiseModel(
-            level=level + modes.middle,
-            scale=scale,
-            rho=0.0,
-            deviation=deviation,
-            points=float(count),
-            level_points=float(count),
-            tails=0,
-            half_distance=modes.half_distance / scale,
-            lower_share=modes.lower_share,
-        )
+        return _model_of_two_modes(modes, level, deviation, smallest_scale, count)
 
     # 3. Autocorrelation, and what each residual adds to its predecessor
     rho = estimators.autocorrelation(residuals, count, deviation)
@@ -155,6 +144,24 @@ def fit_noise_model(window: Floats, smallest_scale: float) -> NoiseModel:
         level_points=float(count),
         tails=int(np.abs(np.log(degrees) - np.log(DEGREES)).argmin()),
         half_distance=0.0,
+        lower_share=modes.lower_share,
+    )
+
+
+def _model_of_two_modes(
+    modes: Modes, level: float, deviation: float, smallest_scale: float, count: int
+) -> NoiseModel:
+    # 5 % more than the deviation within: the groups are cut where they overlap
+    scale = _believed_scale(modes.within * 1.05, smallest_scale, count)
+    return NoiseModel(
+        level=level + modes.middle,
+        scale=scale,
+        rho=0.0,
+        deviation=deviation,
+        points=float(count),
+        level_points=float(count),
+        tails=0,
+        half_distance=modes.half_distance / scale,
         lower_share=modes.lower_share,
     )
 

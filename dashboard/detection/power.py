@@ -41,6 +41,7 @@ def smallest_change_shown(
     if not isinstance(detector, OnlineDetector):
         detector = _detector_of(detector, settings)
     series = detector.series
+    # Where one value is held, one point shows any change that matters
     if series.constant.is_quiet and series.settings.kind in ("continuous", "constant"):
         scale = ValueScale(series.constant.value, counts=False)
         return scale.threshold(series.settings) or series.settings.threshold_percent
@@ -82,7 +83,7 @@ def _draws(model: NoiseModel, generator: np.random.Generator) -> tuple[Floats, F
     in percent.
     """
     inner = slice(CENTRE - CENTRE // 2, CENTRE + CENTRE // 2 + 1)  # ± REACH scales
-    weights = np.exp(model.table[inner])
+    weights = np.exp(model.table[inner])  # the density, up to the grid's step
     shape = (TRIES, WITHIN + 1)
     drawn = generator.choice(GRID[inner], shape, p=weights / weights.sum()) * model.scale
     # The error of a mean of m points; autocorrelation widens it by the root of (1 + rho)/(1 - rho)
@@ -94,6 +95,7 @@ def _draws(model: NoiseModel, generator: np.random.Generator) -> tuple[Floats, F
 def _share_found(step: float, tests: CusumTests, innovations: Floats, offsets: Floats) -> float:
     """Share of the tries in which a step of that many percent is found within WITHIN points."""
     level, rho = tests.model.level, tests.model.rho
+    # (TESTS, TRIES): all tries at once, in the same tests that each point of the series goes through
     runs = Runs(np.zeros((TESTS, TRIES)), np.zeros((TESTS, TRIES), dtype=int))
     found_in = np.zeros(TRIES, dtype=bool)
     no_errors = np.zeros(TRIES)

@@ -159,6 +159,7 @@ def advance(
     2. The new point is tested; that may prove a step.
     """
     drift = None
+    # `history` may hold fewer points than the segment has: count from its start
     if index - segment.history.start >= segment.next_fit:
         segment, drift = _refitted(segment, index, settings)
     if isinstance(segment, Learning):
@@ -213,6 +214,7 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
     points = index - history.start
     left_out = points - fitted_points(points)
     if isinstance(segment, Watching):
+        # The scale stays as it is while the level does, so that readings can be compared
         scale, inherited = segment.fit.scale, segment.fit.inherited
         line, runs, evidence = segment.line, segment.runs, segment.evidence
     else:
@@ -221,6 +223,7 @@ def _fitted(segment: Segment, index: int, settings: Settings) -> Watching:
 
     readings = scale.readings(history.values).tolist()
     model = _model(_newest(readings, left_out), inherited, scale.smallest_noise(settings))
+    # The line begins late, because readings are clipped around the level; then it has all points
     if line.count == 0 and points >= FIRST_FIT:
         for reading in readings:
             line = line.with_reading(reading, model)
@@ -256,6 +259,7 @@ def _model(
     readings: Sequence[float], inherited: NoiseModel | None, smallest_noise: float
 ) -> NoiseModel:
     """The model of the readings: with the inherited spread until they are enough."""
+    # Always of the same length, whatever the points: sums are then added in the same order
     window = np.full(WINDOW, np.nan)
     window[WINDOW - len(readings) :] = readings
     if inherited is not None and len(readings) < min(OWN_POINTS, inherited.points):
@@ -277,6 +281,7 @@ def _tested(segment: Watching, index: int, point: Point) -> tuple[Segment, Level
         return tested, None
     values = (*segment.history.values, point.value)  # one more than a segment keeps
     step = _step(segment, index, values, tested.evidence)
+    # One that is not starts the tests again: its evidence would come back with each later point
     if is_worth_reporting(step.effect, segment.rise, segment.fit.threshold):
         return begin_next(tested, step, end=index + 1), step
     return replace(tested, runs=NO_RUNS, evidence=NO_EVIDENCE), None

@@ -58,6 +58,7 @@ class SeriesState:
         return state, state._suspicion(point.value)
 
     def _after_status(self, value: float) -> tuple["SeriesState", Verdict]:
+        # Held from its first point on
         word = ConstantLevel(value, points_at=1, proven=True)
         state = self._next(word, self.segment)
         if self.seen == 0 or value == self.constant.value:
@@ -68,6 +69,7 @@ class SeriesState:
     def _suspicion(self, value: float) -> Verdict:
         """What is to be said of the newest point, which had this value, when it proves nothing."""
         newest = self.seen - 1
+        # The exact test comes first: it needs no estimate
         if self.constant.is_suspect(value, self.settings):
             return self._constant_change(self.constant, value, newest).verdict("suspected")
         step = suspected_step(self.segment, newest)

@@ -49,6 +49,7 @@ def estimate_step(readings: Floats, before: float, model: NoiseModel) -> StepEst
     fits = _log_likelihoods(readings, before, model, grid) * worth  # (grid,)
     low, middle, high = _quantiles(grid, fits)
     if model.has_two_modes:
+        # The middle of the smallest good step's own peak, half the modes' distance on either side
         good = grid[fits >= fits.max() - NEARLY_AS_LIKELY]
         smallest = good[np.abs(good).argmin()]
         near = np.abs(grid - smallest) < half_distance * model.scale
@@ -58,6 +59,7 @@ def estimate_step(readings: Floats, before: float, model: NoiseModel) -> StepEst
 
 def _quantiles(grid: Floats, fits: Floats) -> tuple[float, float, float]:
     """The middle of what is believed of a step, between the ends of its 95 % interval."""
+    # With a flat prior, belief is the likelihood; its running sum is the distribution function
     belief = np.cumsum(np.exp(fits - fits.max()))
     low, middle, high = np.interp([0.025, 0.5, 0.975], belief / belief[-1], grid)
     return float(low), float(middle), float(high)

@@ -110,17 +110,18 @@ def from_json(state: State) -> SeriesState:
 
 def _segment_from_json(state: State, settings: Settings) -> Segment:
     values = tuple(state["recent"])
+    # Where no point has an interval, there are no spreads in the JSON
     errors = tuple(state["spreads"]) or (0.0,) * len(values)
     history = History(state["start"], values, errors)
     scale = ValueScale(**state["ruler"]) if state["ruler"] else None
     inherited, model = _model_from_json(state["carried"]), _model_from_json(state["law"])
-    if scale is None:
+    if scale is None:  # a series' first segment, before its first fit
         return Learning(history, state["next_fit"])
     if model is None:
-        known = None if inherited is None else Inherited(scale, inherited)
-        return Learning(history, state["next_fit"], known)
+        from_before = None if inherited is None else Inherited(scale, inherited)
+        return Learning(history, state["next_fit"], from_before)
     threshold = scale.threshold(settings)
-    tests = CusumTests.of(model, threshold)
+    tests = CusumTests.of(model, threshold)  # they follow from the rest, and are not stored
     return Watching(
         history=history,
         next_fit=state["next_fit"],
