@@ -50,7 +50,8 @@ EXACT = [
 
 @pytest.mark.parametrize(("kind", "new", "state"), EXACT)
 def test_exact_values_are_compared_as_they_are(kind: str, new: float, state: str) -> None:
-    assert compare_levels([2.0], [new], Settings(kind=kind)).state == state  # type: ignore[arg-type]
+    settings = Settings(kind=kind)  # type: ignore[arg-type]
+    assert compare_levels([2.0], [new], settings).state == state
 
 
 def test_base_of_zero_gives_a_difference() -> None:

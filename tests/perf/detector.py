@@ -1,10 +1,11 @@
-"""Print how good the detector is: false alerts, delays, drift, power and cost, each with its 95 %
-bounds.
+"""Print how good the detector is: false alerts, delays, drift, power and cost, with 95 % bounds.
 
-    python -m tests.perf.detector            the whole table, from the final seeds (minutes)
-    python -m tests.perf.detector --quick    what the tests run: fewer series, from the development
-    seeds python -m tests.perf.detector --quick --record    accept today's quick figures as what
-    later detectors must reach
+    python -m tests.perf.detector
+        the whole table, from the final seeds (many minutes)
+    python -m tests.perf.detector --quick
+        what the tests run: fewer series, from the development seeds
+    python -m tests.perf.detector --quick --record
+        accept today's quick figures as what later detectors must reach
 
 Set OTAVA_PYTHON to the interpreter of an environment that has apache-otava, and the cost is
 compared with its. The final seeds are for the table in docs/detection.md: never look at them while
@@ -100,7 +101,8 @@ def delays(size: Size) -> Iterator[Figure]:
         yield share(f"5 % step, {kind}: % within 4 points", int((seen <= 4).sum()), len(seen))
         yield share(f"5 % step, {kind}: % within 6 points", int((seen <= 6).sum()), len(seen))
         yield share(f"5 % step, {kind}: % within 40 points", int((seen < NEVER).sum()), len(seen))
-    for early, late in ((20, 60), (60, 120), (120, 200)) if size is FINAL else ():
+    histories = ((20, 60), (60, 120), (120, 200)) if size is FINAL else ()
+    for early, late in histories:
         for place, (kind, noise) in enumerate(KINDS.items()):
             seen = delays_of(size, noise, 100 + 10 * early + place, 5.0, range(early, late))
             yield median(f"5 % step after {early} to {late} points, {kind}: median", seen)
