@@ -39,40 +39,23 @@ def test_stored_detector_goes_on_where_it_was(kind: str) -> None:
 
 def test_states_in_the_database_stay_readable() -> None:
     state = stepped_detector().state()
-    assert sorted(state) == [
-        "carried",
-        "count",
-        "counts",
-        "held",
-        "law",
-        "line",
-        "next_fit",
-        "recent",
-        "rise",
-        "ruler",
-        "seen",
-        "settings",
-        "share",
-        "spreads",
-        "start",
-        "sums",
-        "usual_width",
-        "version",
-    ]
-    assert list(state["held"]) == ["value", "at", "odd", "run", "proven", "jumpy"]
-    assert list(state["ruler"]) == ["reference", "counts"]
-    assert list(state["law"]) == [
-        "level",
-        "scale",
-        "rho",
-        "marginal",
-        "known",
-        "own",
-        "shape",
-        "half",
-        "lower",
-    ]
-    assert list(state["line"]) == ["count", "total", "moment"]
+    assert " ".join(sorted(state)) == (
+        "carried count counts held law line next_fit recent rise ruler seen settings share spreads "
+        "start sums usual_width version"
+    )
+    assert " ".join(state["held"]) == "value at odd run proven jumpy"
+    assert " ".join(state["ruler"]) == "reference counts"
+    assert " ".join(state["law"]) == "level scale rho marginal known own shape half lower"
+    assert " ".join(state["line"]) == "count total moment"
+
+
+def test_point_leaves_the_state_before_it_as_it_was() -> None:
+    before = stepped_detector().series
+    low, high = points([90.0, 130.0])
+    _, first = before.after(high)
+    before.after(low)
+    _, again = before.after(high)
+    assert again == first
 
 
 def test_state_does_not_grow_with_the_history() -> None:
