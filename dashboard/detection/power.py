@@ -95,7 +95,7 @@ def _draws(model: NoiseModel, generator: np.random.Generator) -> tuple[Floats, F
 def _share_found(step: float, tests: CusumTests, innovations: Floats, offsets: Floats) -> float:
     """Share of the tries in which a step of that many percent is found within WITHIN points."""
     level, rho = tests.model.level, tests.model.rho
-    # (TESTS, TRIES): all tries at once, through the tests that each point of the series goes through
+    # (TESTS, TRIES): all tries at once, through the same tests as the points of the series
     runs = Runs(np.zeros((TESTS, TRIES)), np.zeros((TESTS, TRIES), dtype=int))
     found_in = np.zeros(TRIES, dtype=bool)
     no_errors = np.zeros(TRIES)
