@@ -7,7 +7,7 @@ from typing import Any, Literal
 from benchmarks_suite.harness import recorded
 from dashboard.alerts.core.confirmation import FEWEST, Pair, look
 from dashboard.alerts.core.confirmation import ConfirmationOutcome as Outcome
-from dashboard.detection import judge
+from dashboard.detection import compare_levels
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.results.core.series_points import settings_of
 
@@ -49,7 +49,7 @@ def sequential_test(
         return None
     settings = settings_of(METRICS[metric])
     befores, afters = [before for before, _ in pairs], [after for _, after in pairs]
-    suspected = judge(befores, afters, settings).effect
+    suspected = compare_levels(befores, afters, settings).effect
     return look(pairs, suspected, settings)
 
 

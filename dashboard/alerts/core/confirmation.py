@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from dashboard.detection import Judgement, Settings, judge
+from dashboard.detection import LevelComparison, Settings, compare_levels
 from dashboard.detection.points import Unit
 
 FEWEST, MOST = 4, 12
@@ -97,7 +97,7 @@ def alone(
     """The weaker verdict without the base build: `new` against the recorded level. One look, so a
     plain interval.
     """
-    found: Judgement = judge(before, new, settings)
+    found: LevelComparison = compare_levels(before, new, settings)
     verdict: Verdict = "inconclusive"
     if found.state == "changed":
         verdict = "confirmed" if found.effect * suspected > 0 else "not_reproduced"

@@ -13,7 +13,7 @@ from math import isfinite
 
 from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
-from dashboard.detection import judge
+from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
 from dashboard.models import Alert, Confirmation, Datum, Series, Track
 from dashboard.results.core.series_points import settings_of
@@ -122,7 +122,7 @@ def moved(
     """
     if not before or not after or metric == STATUS_METRIC:
         return None
-    found = judge(before, after, settings_of(METRICS[metric]))
+    found = compare_levels(before, after, settings_of(METRICS[metric]))
     if found.unit != "percent" or not (isfinite(found.low) and isfinite(found.high)):
         return None
     return ObservedChange(name, found.effect, found.low, found.high, url)

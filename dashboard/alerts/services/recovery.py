@@ -12,7 +12,7 @@ from statistics import fmean, median
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
-from dashboard.detection import Settings, judge
+from dashboard.detection import Settings, compare_levels
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
 from dashboard.results.core.series_points import LEVEL_POINTS, number, settings_of
@@ -111,7 +111,7 @@ def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> i
     change = median(bad) - median(before)
     for count in range(min(len(values), MOST), FEWEST - 1, -1):
         newest = values[-count:]
-        found = judge(before, newest, settings, SURE)
+        found = compare_levels(before, newest, settings, SURE)
         scale = 1.0 if found.unit == "difference" else 100 / abs(fmean(before))
         limit = abs(change) * scale
         if abs(found.effect) <= BACK * limit and max(abs(found.low), abs(found.high)) < limit / 2:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from dashboard.comparisons.core.ratios import Level, Ratio, merged, ratios
-from dashboard.detection.judging import decided
+from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import Tone, ValueChange
@@ -166,7 +166,9 @@ def judged(old: CaseSamples, new: CaseSamples, ratio: Ratio, q: float, metric: M
 
 def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
     """What a ratio says by the metric's threshold."""
-    judgement = decided(ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent")
+    judgement = classify_interval(
+        ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent"
+    )
     return _verdict(judgement.state, ratio.log, metric)
 
 

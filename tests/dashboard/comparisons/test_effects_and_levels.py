@@ -17,11 +17,12 @@ from dashboard.alerts.selectors.alerts import told
 from dashboard.alerts.services import detection
 from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
 from dashboard.comparisons.core.ratios import level
-from dashboard.detection import ChangePoint, OnlineDetector, Settings, find_change_points
+from dashboard.detection import Settings
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import effect, levels
 from dashboard.models import Alert
 from tests.builders import alerting
+from tests.builders.detection import ReportedChange, changes, points
 from tests.perf import noise
 
 LATENCY, DRIFT, BREAKS = METRICS["latency_ms"], METRICS["drift"], METRICS["graph_breaks"]
@@ -32,10 +33,6 @@ def drawn(kind: str, seed: int, step: float) -> list[float]:
     """80 points around 100, then 20 around a level that is `step` percent higher."""
     values = noise.LEVEL + noise.KINDS[kind](np.random.default_rng(seed), (1, 100))[0]
     return [*values[:80].tolist(), *(values[80:] * (1 + step / 100)).tolist()]
-
-
-def changes(values: list[float], settings: Settings) -> list[ChangePoint]:
-    return find_change_points(noise.points(np.array(values)), settings)
 
 
 def part(values: list[float]) -> CaseSamples:
@@ -66,32 +63,28 @@ def agrees(sentence: str) -> bool:
 @pytest.mark.parametrize("kind", noise.KINDS)
 @pytest.mark.parametrize("step", [-30.0, 15.0, 300.0])
 def test_the_detectors_effect_is_what_its_levels_say(kind: str, step: float) -> None:
-    found = [one for seed in range(3) for one in changes(drawn(kind, seed, step), Settings())]
-    assert len(found) >= 3
-    for one in found:
-        assert one.effect == pytest.approx(100 * (one.level_after / one.level_before - 1))
-
-
-def test_the_online_verdict_brings_the_levels_of_its_effect_too() -> None:
-    detector = OnlineDetector(Settings())
-    verdicts = [
-        detector.update(point) for point in noise.points(np.array(drawn("two modes", 1, 20.0)))
-    ]
-    for one in (verdict for verdict in verdicts if verdict.state == "changed"):
-        assert one.effect == pytest.approx(100 * (one.level_after / one.level_before - 1))  # type: ignore[operator]
-    assert any(one.state == "changed" for one in verdicts)
+    reported: list[ReportedChange] = []
+    for seed in range(3):
+        reported += changes(points(drawn(kind, seed, step)))
+    assert len(reported) >= 3
+    for change in reported:
+        ratio = change.level_after / change.level_before
+        assert change.effect == pytest.approx(100 * (ratio - 1))
 
 
 def test_the_levels_of_counts_lie_as_far_apart_as_is_told() -> None:
     values = np.random.default_rng(3).poisson([*[4.0] * 60, *[30.0] * 20]).astype(float).tolist()
-    for one in (found := changes(values, Settings(kind="count"))):
-        assert one.effect == pytest.approx(one.level_after - one.level_before)
-    assert found
+    reported = changes(points(values), Settings(kind="count"))
+    assert reported
+    for change in reported:
+        assert change.effect == pytest.approx(change.level_after - change.level_before)
 
 
 def test_a_value_that_was_held_is_the_level_before() -> None:
-    (one,) = changes([4.0] * 20 + [5.0] * 3, Settings(kind="constant"))
-    assert (one.effect, one.level_before, one.level_after) == (25.0, 4.0, 5.0)
+    (change,) = changes(points([4.0] * 20 + [5.0] * 3), Settings(kind="constant"))
+    assert change.effect == 25.0
+    assert change.level_before == 4.0
+    assert change.level_after == 5.0
 
 
 @given(st.floats(1e-9, 1e7), st.floats(0.2, 8.0))
