@@ -7,7 +7,7 @@ from typing import Any
 from compilewatch_client.local import LocalError
 from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.comparisons.core import gate as gating
-from dashboard.comparisons.core.sides import side
+from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.contracts import Refused
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
@@ -17,13 +17,13 @@ def judge(base: Sequence[Path], new: Sequence[Path], metrics: Sequence[str] = ()
     """The gate's answer, as the API's. Raises LocalError: an unknown metric, or a file that is no
     result.
     """
-    judged = list(metrics) or list(gating.METRICS_OF_A_GATE)
+    judged = list(metrics) or list(gating.GATED_METRICS)
     try:
         require_known("metric", judged, list(METRICS))
     except PlanError as error:
         raise LocalError(str(error)) from None
     old, fresh = [read(path) for path in base], [read(path) for path in new]
-    gate = gating.decide(side(old), side(fresh), judged)
+    gate = gating.decide(side_from_results(old), side_from_results(fresh), judged)
     text = gating.markdown(
         gate, base=label(old, "base"), new=label(fresh, "new"), machine=machine(fresh)
     )

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks_suite.commands.batch import measurement_s  # noqa: E402
 from benchmarks_suite.harness import recorded  # noqa: E402
 from dashboard.comparisons.core.matching import compare_latency  # noqa: E402
-from dashboard.comparisons.core.sides import side  # noqa: E402
+from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
 from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 RECORDED = ROOT / "tests" / "data"
@@ -98,7 +98,9 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
     )
     old, new = sorted({release for by_release in groups.values() for release in by_release})[-2:]
     sides = (
-        side(parse_result(one) for by in groups.values() for one in by.get(release, ()))
+        side_from_results(
+            parse_result(one) for by in groups.values() for one in by.get(release, ())
+        )
         for release in (old, new)
     )
     for row in compare_latency(*sides, any_libraries=True).rows:
@@ -107,7 +109,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
             _arrow(by_release[old], by_release[new], metric, digits)
             for metric, digits in (("latency_ms", 4), ("eager_latency_ms", 4), ("speedup", 3))
         )
-        verdict = f"{VERDICTS[row.effect.verdict]} {row.share}".strip()
+        verdict = f"{VERDICTS[row.effect.verdict]} {row.changed_part}".strip()
         yield (
             _short(row.case.benchmark),
             row.case.config,

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from dashboard.catalog.core.plan import budget
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.services.bisections import start_bisection, why_not
-from dashboard.comparisons.services.comparisons import MOST_REPEATS, REPEATS, start_comparison
+from dashboard.comparisons.services.comparisons import MAX_REPEATS, REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
 from dashboard.runs.forms import (
@@ -45,8 +45,8 @@ class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("base") and cleaned.get("base") == cleaned.get("new"):
             self.add_error("new", f"Both sides are {cleaned['base']}: choose two builds.")
-        if not 1 <= (cleaned.get("repeats") or 0) <= MOST_REPEATS:
-            self.add_error("repeats", f"Choose 1 to {MOST_REPEATS}.")
+        if not 1 <= (cleaned.get("repeats") or 0) <= MAX_REPEATS:
+            self.add_error("repeats", f"Choose 1 to {MAX_REPEATS}.")
         if cleaned.get("machine"):
             self.cases = plan_or_error(cleaned["machine"], cleaned)
         return cleaned

@@ -16,11 +16,11 @@ from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core import upgrade_report
-from dashboard.comparisons.core.upgrade_answer import READ as OF_REPORT
-from dashboard.comparisons.core.upgrade_answer import report
+from dashboard.comparisons.core.upgrade_answer import REPORT_METRICS as OF_REPORT
+from dashboard.comparisons.core.upgrade_answer import build_report
 from dashboard.comparisons.selectors import comparisons as comparisons_read
 from dashboard.comparisons.services.comparisons import (
-    MOST_REPEATS,
+    MAX_REPEATS,
     REPEATS,
     cancel_comparison,
     measure_more,
@@ -76,22 +76,22 @@ class Start(Schema):
     families: Names = []
     benchmarks: Names = []
     configs: Names = []
-    repeats: int = Field(REPEATS, ge=1, le=MOST_REPEATS)
+    repeats: int = Field(REPEATS, ge=1, le=MAX_REPEATS)
     label: Text = Field("", max_length=200)
 
 
 class More(Schema):
-    repeats: int = Field(ge=1, le=MOST_REPEATS)
+    repeats: int = Field(ge=1, le=MAX_REPEATS)
 
 
 class Gated(Schema):
-    metric: Names = list(gating.METRICS_OF_A_GATE)
+    metric: Names = list(gating.GATED_METRICS)
 
 
 class GateOut(Schema):
     """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
 
-    state: gating.State
+    state: gating.GateState
     exit_code: int
     sentence: str
     advice: str
@@ -152,7 +152,7 @@ def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
     """Should we upgrade, and what will it cost? From what has been measured so far."""
     found = _one(uuid)
     return upgrade_report.document(
-        report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found)
+        build_report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found)
     )
 
 
@@ -160,7 +160,7 @@ def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
 def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The same as Markdown, for a pull request or a mail."""
     found = _one(uuid)
-    answered = report(*comparisons_read.sides(found, OF_REPORT))
+    answered = build_report(*comparisons_read.sides(found, OF_REPORT))
     text = upgrade_report.markdown(answered, notes=upgrade_report.METHOD, **_titled(found))
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
@@ -171,7 +171,7 @@ def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, An
     require_known("metric", chosen.metric, list(METRICS))
     found = _one(uuid)
     answered = gating.decide(
-        *comparisons_read.sides(found, {*gating.NEEDED, *chosen.metric}), chosen.metric
+        *comparisons_read.sides(found, {*gating.REQUIRED_METRICS, *chosen.metric}), chosen.metric
     )
     address = absolute(found.get_absolute_url())
     text = gating.markdown(

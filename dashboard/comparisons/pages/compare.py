@@ -11,7 +11,7 @@ from django.shortcuts import render
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements, Key, Side, Table, compare
-from dashboard.comparisons.core.upgrade_answer import READ, UpgradeReport, report
+from dashboard.comparisons.core.upgrade_answer import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.pages.form import Choice, choose
 from dashboard.comparisons.selectors import versions
@@ -26,7 +26,7 @@ class Found:
 
     known: list[versions.MeasuredBuild]
     choice: Choice
-    report: UpgradeReport
+    build_report: UpgradeReport
     table: Table
 
 
@@ -40,11 +40,11 @@ def find(request: HttpRequest) -> Found | list[versions.MeasuredBuild]:
         return known
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
     wanted = tuple((own.source, own.tested.build) for own in (choice.base, choice.new))
-    metrics = tuple(sorted({*READ, metric.key}))
+    metrics = tuple(sorted({*REPORT_METRICS, metric.key}))
     names = (choice.base.config, choice.new.config) if "config" in choice.differs else ("", "")
     anyway = request.GET.get("libraries") == "any"
     answered, table = _judged(
-        versions.stamp(wanted, metrics), wanted, metrics, names, metric, anyway
+        versions.data_fingerprint(wanted, metrics), wanted, metrics, names, metric, anyway
     )
     return Found(known, choice, answered, table)
 
@@ -65,7 +65,7 @@ def _judged(
         _aligned(side, own, names)
         for side, own in zip(versions.sides(wanted, metrics), names, strict=True)
     )
-    answered = report(base, new, any_libraries=anyway)
+    answered = build_report(base, new, any_libraries=anyway)
     return answered, answered.tables.get(metric.key) or compare(
         base, new, metric, any_libraries=anyway
     )
@@ -77,7 +77,7 @@ def _aligned(side: Side, own: str, names: tuple[str, str]) -> Side:
         return side
     name = f"{names[0]} → {names[1]}"
     return {
-        Key(key.benchmark, name): CaseMeasurements(one.case, one.parts, one.failures)
+        Key(key.benchmark, name): CaseMeasurements(one.case, one.samples, one.failures)
         for key, one in side.items()
     }
 

@@ -16,7 +16,7 @@ from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.matching import compare
 from dashboard.comparisons.core.metric_effects import Libraries
-from dashboard.comparisons.core.upgrade_answer import READ, report
+from dashboard.comparisons.core.upgrade_answer import REPORT_METRICS, build_report
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
@@ -41,8 +41,8 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """
     found = _or_404(uuid)
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
-    base, new = comparisons.sides(found, {*READ, metric.key})
-    answered = report(base, new)
+    base, new = comparisons.sides(found, {*REPORT_METRICS, metric.key})
+    answered = build_report(base, new)
     table = answered.tables.get(metric.key) or compare(base, new, metric)
     progress = comparisons.progress(found, timezone.now())
     bridge = comparisons.bridge(found, new)
@@ -53,7 +53,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "has_data": bool(base or new),
         "search": f"base={found.base_id}&new={found.new_id}&machine={found.machine_id}",
         "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),
-        "bridge": report(*bridge[:2], any_libraries=True) if bridge else None,
+        "bridge": build_report(*bridge[:2], any_libraries=True) if bridge else None,
         "own_libraries": bridge[2] if bridge else "",
         **report_pages.context(request, answered, table),
     }
@@ -74,11 +74,11 @@ def _sorted(libraries: dict[str, str]) -> Libraries:
 def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown."""
     found = _or_404(uuid)
-    base, new = comparisons.sides(found, READ)
+    base, new = comparisons.sides(found, REPORT_METRICS)
     address = request.build_absolute_uri(found.get_absolute_url())
     name = f"{found.base}-to-{found.new}"
     return report_pages.export(
-        report(base, new), form, name=name, question=found.question, address=address
+        build_report(base, new), form, name=name, question=found.question, address=address
     )
 
 

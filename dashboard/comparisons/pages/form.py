@@ -11,8 +11,8 @@ from dashboard.catalog.core.plan import hint
 from dashboard.comparisons.selectors.versions import (
     MeasuredBuild,
     SideSource,
-    by_version,
-    likely_machine,
+    builds_by_version,
+    default_machine,
 )
 from dashboard.language.wording import question
 from dashboard.models import Config
@@ -105,8 +105,8 @@ def choose(request: HttpRequest, known: Sequence[MeasuredBuild]) -> Choice | Non
     }
     if not known:
         return None
-    machine = ask["machine"] or likely_machine(known)
-    builds = by_version(known, machine, ask["track"])
+    machine = ask["machine"] or default_machine(known)
+    builds = builds_by_version(known, machine, ask["track"])
     is_asked = any(ask[name] for name in ("base", "new")) or ask != {**ask, **fresh}
     if len(builds) == 1 and not is_asked:
         return None
@@ -145,7 +145,7 @@ def _before(builds: Sequence[MeasuredBuild], new: str) -> str:
 def _side(
     known: Sequence[MeasuredBuild], build: str, machine: str, track: str, config: str
 ) -> SideChoice:
-    there = by_version(known, machine, track)
+    there = builds_by_version(known, machine, track)
     if not there:
         where = f"on a machine “{machine}”" + (f" for a track “{track}”" if track else "")
         raise Http404(f"Nothing was measured {where}.")

@@ -9,7 +9,7 @@ import orjson
 from django.http import HttpRequest, HttpResponse
 
 from dashboard.comparisons.core.matching import ComparisonRow, Table
-from dashboard.comparisons.core.metric_effects import Verdict
+from dashboard.comparisons.core.metric_effects import EffectVerdict
 from dashboard.comparisons.core.ratios import Ratio
 from dashboard.comparisons.core.upgrade_answer import UNKNOWN, UpgradeReport
 from dashboard.comparisons.core.upgrade_report import FIELDS, METHOD, document, markdown, rows
@@ -79,7 +79,7 @@ def _is_shown(row: ComparisonRow, chosen: dict[str, str], show: str) -> bool:
 def _rank(row: ComparisonRow, order: str) -> Any:
     if order == "name":
         return row.case.place
-    badness: dict[Verdict, int] = {"worse": 1, "better": -1}
+    badness: dict[EffectVerdict, int] = {"worse": 1, "better": -1}
     signed = badness.get(row.effect.verdict, 0) * row.effect.size
     return {"effect": -row.effect.size, "worse": -signed, "better": signed}[order]
 

@@ -31,7 +31,7 @@ class BisectionBuild:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SearchProgress:
     """Jobs of all rounds so far, and how many more builds are measured at most."""
 
     counts: JobCounts
@@ -84,12 +84,12 @@ def commit_range(of: Bisection) -> str:
     return commits.between(of.low.git_sha, of.high.git_sha)
 
 
-def progress(of: Bisection, now: datetime) -> Progress:
+def progress(of: Bisection, now: datetime) -> SearchProgress:
     """How far the search is. Five queries."""
     jobs = list(Job.objects.filter(run__bisection=of).defer("spec", "log_tail"))
     newest = of.runs.order_by("-pk").first()
     workers = runs.workers_alive(of.machine_id, now)
     left = runs.seconds_left(jobs, runs.expected_seconds(newest) if newest else {}, workers, now)
-    return Progress(
+    return SearchProgress(
         runs.count_jobs(jobs), left, workers, most_steps(sum(row.is_open for row in rows(of)))
     )

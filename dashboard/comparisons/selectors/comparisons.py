@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from dashboard.comparisons.core.matching import Side, libraries_text, under
+from dashboard.comparisons.core.matching import Side, libraries_text, measured_with
 from dashboard.comparisons.core.metric_effects import Libraries
-from dashboard.comparisons.core.sides import OF_A_MODEL
+from dashboard.comparisons.core.sides import MODEL_LIBRARIES
 from dashboard.comparisons.selectors import versions
 from dashboard.models import Comparison, Job, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
@@ -17,7 +17,7 @@ from dashboard.runs.selectors.runs import ACTIVE_RUNS, JobCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PairProgress:
     """The jobs of both sides together. workers: how many of the machine take jobs."""
 
     runs: list[Run]
@@ -53,7 +53,7 @@ def comparison(uuid: UUID) -> Comparison:
     return listing().get(uuid=uuid)
 
 
-def progress(of: Comparison, now: datetime) -> Progress:
+def progress(of: Comparison, now: datetime) -> PairProgress:
     """How far it is. Five queries."""
     found = list(of.runs.select_related("build", "machine").order_by("pk"))
     jobs = Job.objects.filter(run__comparison=of).select_related(
@@ -63,7 +63,7 @@ def progress(of: Comparison, now: datetime) -> Progress:
     workers = runs_read.workers_alive(of.machine_id, now)
     expected = runs_read.expected_seconds(found[0]) if found else {}
     left = runs_read.seconds_left(ended, expected, workers, now)
-    return Progress(
+    return PairProgress(
         found,
         runs_read.count_jobs(ended),
         left,
@@ -91,9 +91,9 @@ def bridge(of: Comparison, new: Side) -> tuple[Side, Side, str] | None:
     if own is None:
         return None
     before, after = (_of_models(libraries) for libraries in (of.libraries, own))
-    return under(new, before), under(new, after), libraries_text(after)
+    return measured_with(new, before), measured_with(new, after), libraries_text(after)
 
 
 def _of_models(libraries: Mapping[str, str]) -> Libraries:
     """As levels name them: those that make a benchmark's model."""
-    return tuple((name, libraries[name]) for name in sorted(libraries) if name in OF_A_MODEL)
+    return tuple((name, libraries[name]) for name in sorted(libraries) if name in MODEL_LIBRARIES)

@@ -14,8 +14,14 @@ from django.db.models import Max
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.device_effects import DeviceGroup
-from dashboard.comparisons.core.matching import BUSY, CaseMeasurements, ComparedCase, Key, Side
-from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries, pooled
+from dashboard.comparisons.core.matching import (
+    GPU_UTILIZATION,
+    CaseMeasurements,
+    ComparedCase,
+    Key,
+    Side,
+)
+from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries, pool_samples
 from dashboard.comparisons.core.ratios import Level
 from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
@@ -99,7 +105,7 @@ def sides(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> l
     return [found[source][build] for source, build in wanted]
 
 
-def stamp(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
+def data_fingerprint(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
     """What these builds' data of any runs are now, in a few characters. One query where both
     sources are the same.
     """
@@ -132,7 +138,7 @@ def _read(
     case: Callable[[int, int], ComparedCase],
 ) -> dict[int, dict[Key, CaseMeasurements]]:
     found: dict[int, dict[tuple[int, int], CaseMeasurements]] = {build: {} for build in builds}
-    given = _given(source) | {"builds": [*found], "metrics": [*metrics, BUSY]}
+    given = _given(source) | {"builds": [*found], "metrics": [*metrics, GPU_UTILIZATION]}
 
     def measured(build: int, benchmark: int, config: int) -> CaseMeasurements:
         if (benchmark, config) not in found[build]:
@@ -142,7 +148,7 @@ def _read(
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS if source.is_any else _MEASURED, given)
         for build, benchmark, config, metric, *part in cursor.fetchall():
-            _add(measured(build, benchmark, config).parts.setdefault(metric, []), _part(*part))
+            _add(measured(build, benchmark, config).samples.setdefault(metric, []), _part(*part))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count in cursor.fetchall():
             measured(build, benchmark, config).failures[status] = count
@@ -177,7 +183,7 @@ def _add(parts: list[CaseSamples], one: CaseSamples) -> None:
     """One part for each version and library set, of all devices."""
     for place, other in enumerate(parts):
         if (other.version, other.libraries) == (one.version, one.libraries):
-            parts[place] = pooled([other, one])
+            parts[place] = pool_samples([other, one])
             return
     parts.append(one)
 
@@ -245,7 +251,7 @@ def measured_builds() -> list[MeasuredBuild]:
     return [MeasuredBuild(*row) for row in rows.order_by("-at")]
 
 
-def likely_machine(known: Sequence[MeasuredBuild]) -> str:
+def default_machine(known: Sequence[MeasuredBuild]) -> str:
     """The machine that was measured last, of those that have two builds."""
     for measured in known:
         if len({other.build for other in known if other.machine == measured.machine}) > 1:
@@ -253,7 +259,9 @@ def likely_machine(known: Sequence[MeasuredBuild]) -> str:
     return known[0].machine_key
 
 
-def by_version(known: Sequence[MeasuredBuild], machine: str, track: str) -> list[MeasuredBuild]:
+def builds_by_version(
+    known: Sequence[MeasuredBuild], machine: str, track: str
+) -> list[MeasuredBuild]:
     """What was measured there, one for each build, the newest version first."""
     there = {
         measured.build: measured

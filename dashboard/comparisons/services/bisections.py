@@ -15,7 +15,7 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
 from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all, pooled
+from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects, pool_samples
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.comparisons.services.comparisons import (
     common_libraries,
@@ -28,7 +28,7 @@ from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run
 
 REPEATS = 2  # processes of each of the three builds in one round
-MOST_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
+MAX_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
 PASSED = "passed"  # the metric of a search for where a case began to fail
 FOUND, INCONCLUSIVE, FAILED = (
     Bisection.State.FOUND,
@@ -165,7 +165,7 @@ def _step(bisection: Bisection) -> None:
     differ = ends_differ(base, new, METRICS[bisection.metric])
     if differ is False:
         _end(bisection, INCONCLUSIVE, f"The ends do not differ: {_change(base, new, bisection)}.")
-    elif differ is None and _rounds(bisection, candidate) >= MOST_ROUNDS:
+    elif differ is None and _rounds(bisection, candidate) >= MAX_ROUNDS:
         _end(
             bisection,
             INCONCLUSIVE,
@@ -188,9 +188,9 @@ def _narrow(
     decision = decide(base, here, new) if here else None
     verdict = decision.verdict if decision else "unknown"
     given_up = verdict == "unknown" and (
-        here is None or _rounds(bisection, candidate) >= MOST_ROUNDS
+        here is None or _rounds(bisection, candidate) >= MAX_ROUNDS
     )
-    effect = judge_all([(base, here)], METRICS[bisection.metric])[0] if here else None
+    effect = estimate_effects([(base, here)], METRICS[bisection.metric])[0] if here else None
     ratio = effect.ratio if effect and effect.ratio and effect.ratio.is_known else None
     step = {
         "build": candidate.label,
@@ -234,7 +234,7 @@ def _lies_inside(bisection: Bisection, label: str) -> bool:
 
 
 def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:
-    [effect] = judge_all([(base, new)], METRICS[bisection.metric])
+    [effect] = estimate_effects([(base, new)], METRICS[bisection.metric])
     return effect.change.text
 
 
@@ -268,14 +268,14 @@ def _part(measured: CaseMeasurements | None, metric: str) -> CaseSamples | None:
     """How often it passed and failed, where that is what is searched; else its values."""
     if measured is None:
         return None
-    parts = measured.parts.get(metric, [])
+    parts = measured.samples.get(metric, [])
     if metric == PASSED:
         passes, failures = sum(part.n for part in parts), sum(measured.failures.values())
         share = passes / (passes + failures)
         return CaseSamples(
             1, (), None, passes + failures, float(not failures), float(bool(passes)), share
         )
-    return pooled(parts) if parts else None
+    return pool_samples(parts) if parts else None
 
 
 def _measure(bisection: Bisection) -> None:

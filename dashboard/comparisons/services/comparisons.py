@@ -30,7 +30,7 @@ from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
 TRACK = "versions"
 REPEATS = 3  # processes per case and build, unless told otherwise
-MOST_REPEATS = 20
+MAX_REPEATS = 20
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
 
@@ -56,8 +56,8 @@ def start_comparison(
     old, fresh = named_build(base, on), named_build(new, on)
     if old == fresh:
         raise PlanError(f"Both sides are {old}: choose two builds.")
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    if not 1 <= repeats <= MAX_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MAX_REPEATS}.")
     cases = plan_run(machine=machine, selection=selection)
     comparison = Comparison(
         label=label,
@@ -84,8 +84,8 @@ def measure_more(*, comparison: Comparison, repeats: int) -> None:
     """Measure every case again on both builds, so that what is not known yet becomes known. Raises
     PlanError.
     """
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    if not 1 <= repeats <= MAX_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MAX_REPEATS}.")
     asked = comparison.request
     selection = Selection(
         *(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs"))

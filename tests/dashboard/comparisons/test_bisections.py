@@ -14,7 +14,7 @@ from django.test import Client
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level
+from dashboard.comparisons.core.ratios import level_of
 from dashboard.comparisons.services.bisections import (
     advance,
     advance_all,
@@ -36,7 +36,7 @@ VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
 # ---------------------------------------------------------------------------------------------------------
 def part(values: list[float]) -> CaseSamples:
     return CaseSamples(
-        1, (), level(values), len(values), min(values), max(values), float(np.mean(values))
+        1, (), level_of(values), len(values), min(values), max(values), float(np.mean(values))
     )
 
 

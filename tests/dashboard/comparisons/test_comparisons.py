@@ -28,7 +28,13 @@ from dashboard.models import (
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.services.runs import retry_failed_jobs
 from tests.builders import releases, site
-from tests.builders.comparisons import BASE, NEW, comparison_jobs, land, started_comparison
+from tests.builders.comparisons import (
+    BASE,
+    NEW,
+    comparison_jobs,
+    deliver_result,
+    started_comparison,
+)
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +53,7 @@ def test_a_comparison_that_waits_shows_its_progress_and_polls(reader: Client) ->
 def test_a_comparison_has_a_report_of_its_own_runs_alone(operator: Client) -> None:
     comparison = started_comparison()
     for job in comparison_jobs(comparison):
-        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     shown = text(operator, comparison.get_absolute_url())
     assert "10.0 % faster" in shown
     assert "Measure more …" in shown
@@ -125,7 +131,7 @@ def test_one_command_starts_a_comparison_and_says_where_it_is_seen(
 def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = started_comparison(repeats=3)
     for job in comparison_jobs(comparison):
-        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     Command().follow(comparison)
     shown = capsys.readouterr().out
     assert "12 of 12 jobs, 0 not passed" in shown
@@ -285,7 +291,7 @@ def levels() -> dict[str, tuple[int, float]]:
 def landed() -> Comparison:
     comparison = started_comparison()
     for number, job in enumerate(comparison_jobs(comparison)):
-        land(job, 2.0 + number / 100)
+        deliver_result(job, 2.0 + number / 100)
     return comparison
 
 
@@ -317,7 +323,10 @@ def test_an_invalid_point_is_left_out_where_one_comparison_is_read_by_itself() -
     assert job
     mark_invalid(series=series, job=job, reason="the machine was used", by=None)
     base, new = comparisons.sides(comparison, ["latency_ms"])
-    assert [side[Key(site.MLP, "eager")].parts["latency_ms"][0].n for side in (base, new)] == [1, 2]
+    assert [side[Key(site.MLP, "eager")].samples["latency_ms"][0].n for side in (base, new)] == [
+        1,
+        2,
+    ]
 
 
 def test_a_job_that_is_measured_again_counts_once() -> None:
@@ -327,7 +336,7 @@ def test_a_job_that_is_measured_again_counts_once() -> None:
     assert job
     Job.objects.filter(pk=job.pk).update(state=JobState.FAILED)
     retry_failed_jobs(run=run)
-    land(job, 9.0)
+    deliver_result(job, 9.0)
     assert levels()[BASE][0] == 2
     assert levels()[BASE][1] > 4
 

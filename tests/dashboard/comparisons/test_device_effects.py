@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.core.device_effects import (
-    LEAST_CASES,
+    MIN_CASES,
     DeviceGroup,
-    between_devices,
-    summed,
+    device_variance_ratio,
+    sufficient_statistics,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
-from dashboard.comparisons.core.ratios import Level, Ratio, geomean, level, merged, ratios
+from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
+from dashboard.comparisons.core.ratios import (
+    Level,
+    Ratio,
+    estimate_ratios,
+    geomean,
+    level_of,
+    merge_levels,
+)
 from dashboard.language.metrics import METRICS
 
 Design = list[tuple[int, int]]  # processes of base and of new on each device
@@ -43,8 +50,8 @@ def drawn(
         for side, count, change in zip(sides, counts, (0.0, TRUE), strict=True):
             if count:
                 noise = spread * rng.standard_t(5, count) / math.sqrt(5 / 3)
-                side.append(level(np.exp(middle + change + noise).tolist(), device=str(number)))
-    return merged(sides[0]), merged(sides[1])
+                side.append(level_of(np.exp(middle + change + noise).tolist(), device=str(number)))
+    return merge_levels(sides[0]), merge_levels(sides[1])
 
 
 def together(one: Level) -> Level:
@@ -65,8 +72,8 @@ def repeated(designs: list[Design], devices: float, seed: int) -> tuple[list[Rat
             for case in range(15)
         ]
         base, new = zip(*pairs, strict=True)
-        known += ratios(base, new)
-        unknown += ratios([together(one) for one in base], [together(one) for one in new])
+        known += estimate_ratios(base, new)
+        unknown += estimate_ratios([together(one) for one in base], [together(one) for one in new])
     return known, unknown
 
 
@@ -104,14 +111,16 @@ def test_processes_of_one_side_alone_on_a_slow_device_do_not_move_the_change() -
     def case(number: int) -> tuple[Level, Level]:
         wobble = 1 + 0.002 * math.sin(number)
         fast = (
-            level([1.0 * wobble, 1.001], device="fast"),
-            level([1.1, 1.1 * wobble], device="fast"),
+            level_of([1.0 * wobble, 1.001], device="fast"),
+            level_of([1.1, 1.1 * wobble], device="fast"),
         )
-        slow = level([1.5, 1.501, 1.5 * wobble], device="slow")
-        return merged([fast[0], slow]), merged([fast[1], level([1.65], device="slow")])
+        slow = level_of([1.5, 1.501, 1.5 * wobble], device="slow")
+        return merge_levels([fast[0], slow]), merge_levels(
+            [fast[1], level_of([1.65], device="slow")]
+        )
 
-    base, new = zip(*[case(number) for number in range(LEAST_CASES)], strict=True)
-    for one, old, fresh in zip(ratios(base, new), base, new, strict=True):
+    base, new = zip(*[case(number) for number in range(MIN_CASES)], strict=True)
+    for one, old, fresh in zip(estimate_ratios(base, new), base, new, strict=True):
         assert one.percent == pytest.approx(10, abs=0.4)
         # Side by side the levels of all devices say the opposite
         assert fresh.value / old.value < 1
@@ -121,21 +130,23 @@ def test_on_one_device_it_is_the_plain_difference() -> None:
     rng = np.random.default_rng(4)
     pairs = [drawn(rng, [(3, 2)], 0.01, 1.0) for _ in range(6)]
     base, new = zip(*pairs, strict=True)
-    for one, old, fresh in zip(ratios(base, new), base, new, strict=True):
+    for one, old, fresh in zip(estimate_ratios(base, new), base, new, strict=True):
         assert one.log == pytest.approx(fresh.mean - old.mean, abs=1e-12)
-        assert one.alone[0] == pytest.approx(
+        assert one.unmoderated[0] == pytest.approx(
             math.sqrt((old.m2 + fresh.m2) / 3 * (1 / 3 + 1 / 2)), rel=1e-9
         )
 
 
-@pytest.mark.parametrize(
-    ("cases", "design"), [(LEAST_CASES - 1, TWICE_EACH), (15, [(3, 0), (0, 3)])]
-)
+@pytest.mark.parametrize(("cases", "design"), [(MIN_CASES - 1, TWICE_EACH), (15, [(3, 0), (0, 3)])])
 def test_too_few_cases_or_sides_apart_say_nothing_of_devices(cases: int, design: Design) -> None:
     rng = np.random.default_rng(5)
     pairs = [drawn(rng, design, 0.01, 0.03) for _ in range(cases)]
     assert (
-        between_devices(summed([one.blocks for one, _ in pairs], [one.blocks for _, one in pairs]))
+        device_variance_ratio(
+            sufficient_statistics(
+                [one.device_groups for one, _ in pairs], [one.device_groups for _, one in pairs]
+            )
+        )
         == 0
     )
 
@@ -143,8 +154,10 @@ def test_too_few_cases_or_sides_apart_say_nothing_of_devices(cases: int, design:
 def test_how_much_devices_differ_is_found_from_many_cases() -> None:
     rng = np.random.default_rng(6)
     pairs = [drawn(rng, TWICE_EACH, 0.01, 0.02) for _ in range(300)]
-    found = between_devices(
-        summed([one.blocks for one, _ in pairs], [one.blocks for _, one in pairs])
+    found = device_variance_ratio(
+        sufficient_statistics(
+            [one.device_groups for one, _ in pairs], [one.device_groups for _, one in pairs]
+        )
     )
     assert found == pytest.approx(4, rel=0.25)
 
@@ -153,7 +166,7 @@ def test_equal_values_on_two_devices_have_no_spread() -> None:
     same = Level(
         4, 0.0, 0.0, math.nan, (DeviceGroup("a", 2, 0.0, 0.0), DeviceGroup("b", 2, 0.0, 0.0))
     )
-    assert [one.log for one in ratios([same] * 5, [same] * 5)] == [0.0] * 5
+    assert [one.log for one in estimate_ratios([same] * 5, [same] * 5)] == [0.0] * 5
 
 
 @pytest.mark.parametrize(
@@ -167,10 +180,10 @@ def test_equal_values_on_two_devices_have_no_spread() -> None:
 )
 def test_a_change_says_on_which_devices_it_was_measured(base: str, new: str, words: str) -> None:
     def part(devices: str) -> CaseSamples:
-        values = [level([1.0, 1.01], device=device) for device in devices]
-        return CaseSamples(1, (), merged(values), 2 * len(devices), 1.0, 1.01, 1.005)
+        values = [level_of([1.0, 1.01], device=device) for device in devices]
+        return CaseSamples(1, (), merge_levels(values), 2 * len(devices), 1.0, 1.01, 1.005)
 
-    [found] = judge_all([(part(base), part(new))], METRICS["latency_ms"])
+    [found] = estimate_effects([(part(base), part(new))], METRICS["latency_ms"])
     assert found.devices == words
 
 
@@ -182,25 +195,25 @@ def test_cases_of_a_kind_that_repeats_well_do_not_pay_for_those_that_do_not() ->
     pairs = [drawn(rng, [(2, 2)], one, 0.0) for one in spread] + [drawn(rng, [(1, 1)], 0.005, 0.0)]
     base, new = zip(*pairs, strict=True)
     kinds = [True] * 10 + [False] * 10 + [True]
-    alike, mixed = ratios(base, new, kinds)[-1], ratios(base, new)[-1]
+    alike, mixed = estimate_ratios(base, new, kinds)[-1], estimate_ratios(base, new)[-1]
     assert 0.01 < alike.reach < 0.03 < mixed.reach
 
 
 def test_a_kind_of_few_cases_takes_the_spread_of_all() -> None:
     rng = np.random.default_rng(8)
     base, new = zip(*[drawn(rng, [(2, 2)], 0.01, 0.0) for _ in range(9)], strict=True)
-    few = [True] * 6 + [False] * (LEAST_CASES - 1)
-    assert [one.error for one in ratios(base, new, few)][6:] == [
-        one.error for one in ratios(base, new)
+    few = [True] * 6 + [False] * (MIN_CASES - 1)
+    assert [one.error for one in estimate_ratios(base, new, few)][6:] == [
+        one.error for one in estimate_ratios(base, new)
     ][6:]
 
 
 def test_a_case_that_may_be_anything_makes_a_mean_with_it_as_unsure() -> None:
     rng = np.random.default_rng(10)
     repeated = [drawn(rng, [(3, 3)], spread, 0.0) for spread in (0.002, 0.002, 0.3, 0.3, 0.3)]
-    base, new = zip(*repeated, (level([1.0]), level([0.7])), strict=True)
-    *_, once = ratios(base, new)
-    mean = geomean([*ratios(base, new)[:2], once])
+    base, new = zip(*repeated, (level_of([1.0]), level_of([0.7])), strict=True)
+    *_, once = estimate_ratios(base, new)
+    mean = geomean([*estimate_ratios(base, new)[:2], once])
     assert mean
     assert once.basis == "borrowed"
     assert mean.reach >= min(once.reach / 3, 0.3)
@@ -212,8 +225,8 @@ def test_one_process_with_few_samples_does_not_blur_a_comparison_of_many() -> No
     rng = np.random.default_rng(9)
     errors = [0.01] * 9 + [0.45]
     pairs = [
-        [level(np.exp(rng.normal(0, 0.01, 10)).tolist(), errors) for _ in range(2)]
+        [level_of(np.exp(rng.normal(0, 0.01, 10)).tolist(), errors) for _ in range(2)]
         for _ in range(6)
     ]
     base, new = zip(*pairs, strict=True)
-    assert max(one.reach for one in ratios(base, new)) < 0.02
+    assert max(one.reach for one in estimate_ratios(base, new)) < 0.02

@@ -15,8 +15,8 @@ from dashboard.alerts.core.confirmation import look
 from dashboard.alerts.selectors.alert_data import around
 from dashboard.alerts.selectors.alerts import told
 from dashboard.alerts.services import detection
-from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
-from dashboard.comparisons.core.ratios import level
+from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
+from dashboard.comparisons.core.ratios import level_of
 from dashboard.detection import ChangePoint, OnlineDetector, Settings, find_change_points
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import effect, levels
@@ -40,7 +40,7 @@ def changes(values: list[float], settings: Settings) -> list[ChangePoint]:
 
 def part(values: list[float]) -> CaseSamples:
     return CaseSamples(
-        1, (), level(values), len(values), min(values), max(values), float(np.mean(values))
+        1, (), level_of(values), len(values), min(values), max(values), float(np.mean(values))
     )
 
 
@@ -131,7 +131,7 @@ def test_the_sides_of_a_comparison_are_those_of_its_effect() -> None:
     for metric in (LATENCY, BREAKS):
         drawn_parts = [part((rng.poisson(7, 3) + 1.0).tolist()) for _ in range(10)]
         pairs = list(zip(drawn_parts[::2], drawn_parts[1::2], strict=True))
-        for one in judge_all(pairs, metric):
+        for one in estimate_effects(pairs, metric):
             base, new = one.levels
             assert one.ratio is None or one.ratio.percent == pytest.approx(100 * (new / base - 1))
             assert one.ratio is not None or one.difference == pytest.approx(new - base)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from dashboard.comparisons.core.gate import (
-    MOST_PROCESSES,
+    MAX_PROCESSES,
     Gate,
     advice,
     decide,
@@ -16,7 +16,7 @@ from dashboard.comparisons.core.gate import (
 )
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level
+from dashboard.comparisons.core.ratios import level_of
 
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
 
@@ -35,7 +35,7 @@ def side(
                 CaseSamples(
                     1,
                     (),
-                    level(list(all_of)) if min(all_of) > 0 else None,
+                    level_of(list(all_of)) if min(all_of) > 0 else None,
                     len(all_of),
                     min(all_of),
                     max(all_of),
@@ -94,7 +94,7 @@ def test_a_wide_spread_is_not_known_and_says_how_many_processes_should_tell() ->
     gate = judged(latency(10, spread=30), latency(10, spread=30))
     assert gate.state == "unknown"
     assert gate.processes is not None
-    assert 5 < gate.processes <= MOST_PROCESSES
+    assert 5 < gate.processes <= MAX_PROCESSES
 
 
 def test_the_processes_that_are_advised_do_tell() -> None:

@@ -13,9 +13,14 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples, Effect, Libraries, judge_all
-from dashboard.comparisons.core.ratios import level
-from dashboard.comparisons.core.upgrade_answer import report
+from dashboard.comparisons.core.metric_effects import (
+    CaseSamples,
+    Effect,
+    Libraries,
+    estimate_effects,
+)
+from dashboard.comparisons.core.ratios import level_of
+from dashboard.comparisons.core.upgrade_answer import build_report
 from dashboard.language.metrics import METRICS
 
 LATENCY = METRICS["latency_ms"]
@@ -29,7 +34,7 @@ def part(
     libraries: Libraries = (),
 ) -> CaseSamples:
     numbers = [value * factor for value in values]
-    positive = level(numbers) if min(numbers) > 0 else None
+    positive = level_of(numbers) if min(numbers) > 0 else None
     return CaseSamples(
         version,
         libraries,
@@ -121,7 +126,7 @@ def test_chance_alone_makes_few_cases_significant() -> None:
     for _ in range(400):
         old, new = (tuple(np.exp(rng.normal(0, 0.05, 3)).tolist()) for _ in range(2))
         pairs.append((part(old), part(new)))
-    found = judge_all(pairs, LATENCY)
+    found = estimate_effects(pairs, LATENCY)
     assert sum(effect.ratio.p < 0.05 for effect in found if effect.ratio) > 5
     assert sum(effect.is_significant for effect in found) <= 1
 
@@ -165,7 +170,7 @@ def test_two_sides_are_compared_under_the_newest_libraries_that_both_have() -> N
         parts = [
             part(factor=factor * (2 if one == OLD_SET else 1), libraries=one) for one in libraries
         ]
-        next(iter(found.values())).parts["latency_ms"] = parts
+        next(iter(found.values())).samples["latency_ms"] = parts
         return found
 
     both = compare(measured([OLD_SET, NEW_SET], 1), measured([OLD_SET, NEW_SET], 1.1), LATENCY)
@@ -240,11 +245,11 @@ def test_a_change_is_split_into_eagers_part_and_the_compilers(
         }
     )
     [row] = compare_latency(base, new).rows
-    assert row.share == share
+    assert row.changed_part == share
     assert row.eager
-    assert row.alone
-    assert row.alone.ratio
-    assert row.alone.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
+    assert row.compiled_only
+    assert row.compiled_only.ratio
+    assert row.compiled_only.ratio.percent == pytest.approx(100 * (compiled - 1), abs=1e-6)
 
 
 # --- The answer
@@ -274,7 +279,7 @@ def test_a_change_is_split_into_eagers_part_and_the_compilers(
 )
 def test_the_answer_in_a_word(new: Side, word: str) -> None:
     base = side({"latency_ms": part(), "cold_start_s": part()})
-    assert report(base, new).overall.answer.word == word
+    assert build_report(base, new).overall.answer.word == word
 
 
 def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
@@ -286,7 +291,7 @@ def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
         **side({"latency_ms": part(factor=0.9), "cold_start_s": part(factor=1.3)}),
         **side({}, "regional", {"fail_to_compile": 3}),
     }
-    sentence = report(base, new).overall.answer.sentence
+    sentence = build_report(base, new).overall.answer.sentence
     assert sentence.startswith(
         "1 case that passed now fails: gpt2.training regional (fail_to_compile). Compiled steps are"
     )
@@ -296,7 +301,7 @@ def test_the_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
 def test_what_is_not_known_is_told_apart_each_end_of_its_interval_with_its_direction() -> None:
     base = side({"latency_ms": part(), "cold_start_s": part((80.0, 120.0, 100.0))})
     new = side({"latency_ms": part(factor=1.1), "cold_start_s": part((82.0, 122.0, 100.0))})
-    known, open_question = report(base, new).overall.answer.sentence.split(". ", 1)
+    known, open_question = build_report(base, new).overall.answer.sentence.split(". ", 1)
     assert known.startswith("Compiled steps are 10.0 % slower (")
     assert re.fullmatch(
         r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", open_question

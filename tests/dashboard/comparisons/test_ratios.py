@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from dashboard.comparisons.core.ratios import (
     Level,
     Ratio,
+    estimate_ratios,
     geomean,
-    level,
-    merged,
-    moderation,
-    ratios,
+    level_of,
+    merge_levels,
+    variance_prior,
 )
 
 
@@ -24,10 +24,12 @@ def simulated(rng: np.random.Generator, repeats: int, true: list[float]) -> list
 
     def processes(middle: float, sd: float) -> Level:
         noise = sd * rng.standard_t(5, repeats) / math.sqrt(5 / 3)
-        return level([float(value) for value in np.exp(middle + noise)])
+        return level_of([float(value) for value in np.exp(middle + noise)])
 
     base = [processes(0.0, sd) for sd in spread]
-    return ratios(base, [processes(middle, sd) for middle, sd in zip(true, spread, strict=True)])
+    return estimate_ratios(
+        base, [processes(middle, sd) for middle, sd in zip(true, spread, strict=True)]
+    )
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 5])
@@ -52,57 +54,57 @@ def test_19_of_20_intervals_hold_the_true_change_of_their_case_and_of_the_mean(
 def test_two_repeats_among_many_cases_give_an_interval_four_times_narrower_than_alone() -> None:
     rng = np.random.default_rng(5)
     many = simulated(rng, 2, [0.0] * 30)
-    alone = ratios([level([1.0, 1.01])], [level([1.0, 1.01])])
+    alone = estimate_ratios([level_of([1.0, 1.01])], [level_of([1.0, 1.01])])
     assert np.median([ratio.reach for ratio in many]) * 1.5 < alone[0].reach
 
 
 def test_a_case_without_repeats_borrows_the_spread_of_the_others() -> None:
-    repeated = [level([1.0, 1.01 + number / 1000]) for number in range(8)]
-    found = ratios([*repeated, level([1.0])], [*repeated, level([1.1])])
+    repeated = [level_of([1.0, 1.01 + number / 1000]) for number in range(8)]
+    found = estimate_ratios([*repeated, level_of([1.0])], [*repeated, level_of([1.1])])
     assert [ratio.basis for ratio in found] == ["repeats"] * 8 + ["borrowed"]
     assert found[-1].is_known
 
 
 def test_without_any_repeats_the_interval_is_of_one_process_each() -> None:
-    [found] = ratios([level([1.0], [0.01])], [level([1.1], [0.01])])
+    [found] = estimate_ratios([level_of([1.0], [0.01])], [level_of([1.1], [0.01])])
     assert found.basis == "within"
     assert found.reach == pytest.approx(1.96 * 0.01 * math.sqrt(2), rel=1e-3)
 
 
 def test_without_any_spread_known_there_is_no_interval() -> None:
-    [found] = ratios([level([1.0])], [level([1.1])])
+    [found] = estimate_ratios([level_of([1.0])], [level_of([1.1])])
     assert (found.basis, found.is_known) == ("none", False)
 
 
 def test_the_error_is_at_least_what_the_samples_within_a_process_say() -> None:
-    same, unsure = level([1.0, 1.0]), level([1.0, 1.0], [0.02, 0.02])
-    assert ratios([same], [same])[0].error == 0
-    assert ratios([same], [unsure])[0].error == pytest.approx(0.02 / math.sqrt(2))
+    same, unsure = level_of([1.0, 1.0]), level_of([1.0, 1.0], [0.02, 0.02])
+    assert estimate_ratios([same], [same])[0].error == 0
+    assert estimate_ratios([same], [unsure])[0].error == pytest.approx(0.02 / math.sqrt(2))
 
 
 def test_more_noise_within_a_process_never_makes_an_interval_narrower() -> None:
-    repeated = [level((1.0, 1.0 + spread)) for spread in (0.001, 0.002, 0.05, 0.4)]
+    repeated = [level_of((1.0, 1.0 + spread)) for spread in (0.001, 0.002, 0.05, 0.4)]
     reaches = []
     for error in (0.001, 0.01, 0.03, 0.1):
-        once = level((1.0,), (error,))
-        reaches.append(ratios([*repeated, once], [*repeated, once])[-1].reach)
+        once = level_of((1.0,), (error,))
+        reaches.append(estimate_ratios([*repeated, once], [*repeated, once])[-1].reach)
     assert reaches == sorted(reaches)
 
 
 @given(st.lists(st.floats(0.1, 10), min_size=2, max_size=9), st.integers(1, 8))
 def test_a_level_is_the_same_from_its_parts(values: list[float], cut: int) -> None:
     first, rest = values[: min(cut, len(values) - 1)], values[min(cut, len(values) - 1) :]
-    whole, parts = level(values), merged([level(first), level(rest)])
+    whole, parts = level_of(values), merge_levels([level_of(first), level_of(rest)])
     assert parts.n == whole.n
     assert (parts.mean, parts.m2) == pytest.approx((whole.mean, whole.m2), abs=1e-9)
 
 
 def test_variances_of_equal_cases_are_moderated_fully_and_of_few_cases_not_at_all() -> None:
     drawn = np.random.default_rng(1).chisquare(2, 400) / 2
-    variance, freedom = moderation(drawn, np.full(400, 2.0))
+    variance, freedom = variance_prior(drawn, np.full(400, 2.0))
     assert variance == pytest.approx(1, rel=0.15)
     assert freedom > 10
-    assert moderation(drawn[:3], np.full(3, 2.0)) == (0.0, 0.0)
+    assert variance_prior(drawn[:3], np.full(3, 2.0)) == (0.0, 0.0)
 
 
 def test_a_geomean_of_nothing_is_nothing_and_that_of_one_case_is_the_case() -> None:

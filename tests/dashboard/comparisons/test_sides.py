@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.core.matching import Side, compare_latency
-from dashboard.comparisons.core.sides import side
+from dashboard.comparisons.core.sides import side_from_results
 from dashboard.comparisons.selectors import versions
 from dashboard.models import Machine, TorchBuild
 from dashboard.results.core.result_format import parse_json, parse_result
@@ -29,7 +29,7 @@ def documents(build: str, seed: int) -> list[bytes]:
 
 
 def from_files(bodies: list[bytes]) -> Side:
-    return side(parse_result(parse_json(body)) for body in bodies)
+    return side_from_results(parse_result(parse_json(body)) for body in bodies)
 
 
 @pytest.mark.django_db
@@ -57,11 +57,11 @@ def test_a_failure_is_counted_by_its_status_and_brings_no_number() -> None:
     rng = np.random.default_rng(1)
     failing = releases.MODELS["captioning"]
     body = releases.document(rng, releases.NEW, "captioning", "training", "inductor", failing, 0)
-    [measured] = side([parse_result(body)]).values()
-    assert (measured.parts, measured.failures) == ({}, {"fail_to_compile": 1})
+    [measured] = side_from_results([parse_result(body)]).values()
+    assert (measured.samples, measured.failures) == ({}, {"fail_to_compile": 1})
 
 
 def test_the_spread_within_a_process_is_that_of_its_interval() -> None:
-    [part] = next(iter(from_files(documents(releases.BASE, 1)).values())).parts["latency_ms"]
+    [part] = next(iter(from_files(documents(releases.BASE, 1)).values())).samples["latency_ms"]
     assert part.level is not None
     assert part.level.within == pytest.approx((0.002 / 3.919928) ** 2, rel=0.01)
