@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 
 from scipy.stats import t as student
 
+from dashboard.comparisons.core.levels import Level
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
-from dashboard.comparisons.core.ratios import Level
 from dashboard.language.metrics import Metric
 
 Likeness = Literal["like_base", "like_new", "unknown"]

@@ -8,6 +8,7 @@ settle it.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,13 +21,14 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import Effect, repeats_exactly
-from dashboard.comparisons.core.upgrade_answer import newly_failing
+from dashboard.comparisons.core.metric_effects import Effect, EffectVerdict, repeats_exactly
+from dashboard.comparisons.core.upgrade_groups import newly_failing
 from dashboard.language.exports import markdown_table
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import quantity
 
 GateState = Literal["passed", "regression", "unknown"]
+FindingKind = Literal["regression", "unknown", "improvement", "unchanged"]
 
 GATED_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb", "drift")
 # Of each side, whatever is gated: they show which part changed
@@ -57,6 +59,13 @@ class Finding:
     @property
     def effect(self) -> Effect:
         return self.row.effect
+
+    @property
+    def kind(self) -> FindingKind:
+        if is_regression(self.effect):
+            return "regression"
+        kinds: dict[EffectVerdict, FindingKind] = {"better": "improvement", "same": "unchanged"}
+        return kinds.get(self.effect.verdict, "unknown")
 
     @property
     def processes(self) -> int:
@@ -96,19 +105,10 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = GATED_METRICS) -> Gat
        known.
     """
     tables = [_table(base, new, METRICS[key]) for key in metrics]
-    findings: list[Finding] = []
-    for table in tables:
-        findings += [Finding(table.metric, row) for row in table.rows if not _is_grain(row.effect)]
-    regressions, unknown, improvements, unchanged = [], [], [], 0
+    findings = _findings_of(tables)
+    by_kind: dict[FindingKind, list[Finding]] = defaultdict(list)
     for finding in findings:
-        if is_regression(finding.effect):
-            regressions.append(finding)
-        elif finding.effect.verdict == "better":
-            improvements.append(finding)
-        elif finding.effect.verdict == "same":
-            unchanged += 1
-        else:
-            unknown.append(finding)
+        by_kind[finding.kind].append(finding)
 
     failing = newly_failing(base, new)
     failing_cases = {failure.case for failure in failing}
@@ -116,20 +116,27 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = GATED_METRICS) -> Gat
     absent = [out for out in tables[0].left_out if out.case not in failing_cases] if tables else []
 
     state: GateState = "passed"
-    if regressions or failing:
+    if by_kind["regression"] or failing:
         state = "regression"
-    elif unknown or not findings or any(map(_lacks_data, absent)):
+    elif by_kind["unknown"] or not findings or any(map(_lacks_data, absent)):
         state = "unknown"
     return Gate(
         state=state,
-        regressions=regressions,
-        unknown=unknown,
-        improvements=improvements,
-        unchanged=unchanged,
+        regressions=by_kind["regression"],
+        unknown=by_kind["unknown"],
+        improvements=by_kind["improvement"],
+        unchanged=len(by_kind["unchanged"]),
         broken=[failure.text for failure in failing],
         absent=absent,
-        processes=_processes_needed(unknown),
+        processes=_processes_needed(by_kind["unknown"]),
     )
+
+
+def _findings_of(tables: Sequence[Table]) -> list[Finding]:
+    findings = []
+    for table in tables:
+        findings += [Finding(table.metric, row) for row in table.rows if not _is_grain(row.effect)]
+    return findings
 
 
 def is_regression(effect: Effect) -> bool:

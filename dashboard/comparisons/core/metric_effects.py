@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from dashboard.comparisons.core.ratios import Level, Ratio, estimate_ratios, merge_levels
+from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios
 from dashboard.detection.judging import decided
 from dashboard.language import wording
 from dashboard.language.metrics import Metric

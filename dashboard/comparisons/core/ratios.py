@@ -11,8 +11,7 @@ device_effects.py.
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +21,11 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from dashboard.comparisons.core.device_effects import (
-    DeviceGroup,
     device_variance_ratio,
     differences,
     sufficient_statistics,
 )
+from dashboard.comparisons.core.levels import Level
 
 Floats = NDArray[np.float64]
 SpreadBasis = Literal["repeats", "borrowed", "within", "none"]
@@ -40,85 +39,8 @@ MAX_PRIOR_FREEDOM = 30.0
 MAX_REACH = math.log(3)
 # Of the median variance: two equal values are luck, not proof that there is no spread
 _MIN_VARIANCE_SHARE = 1e-5
-# Within a process; as in level_sql.py
-_MIN_ERROR = 1e-12
 # From the firmest to none
 _BASES: tuple[SpreadBasis, ...] = ("repeats", "borrowed", "within", "none")
-
-
-class Level(NamedTuple):
-    """What n processes measured of one case in one metric: enough to compare it, and additive
-    (`merge_levels`).
-
-    mean, m2: of ln(value): the mean, and the sum of squared distances from it.
-    within: the geometric mean of the squared standard errors of ln(value) within a process; NaN
-        where they are unknown. Geometric, because one process with few samples must not blur many;
-        if it is as far off as it says, the differences between processes show that, too.
-    by_device: n, mean and m2 of each device, in any order; empty where all ran on one.
-    """
-
-    n: int
-    mean: float
-    m2: float
-    within: float
-    by_device: tuple[DeviceGroup, ...] = ()
-
-    @property
-    def device_groups(self) -> tuple[DeviceGroup, ...]:
-        """Its processes by device; never empty."""
-        return self.by_device or (DeviceGroup("", self.n, self.mean, self.m2),)
-
-    @property
-    def value(self) -> float:
-        """The geometric mean over processes, in the metric's unit."""
-        return math.exp(self.mean)
-
-
-def level_of(values: Sequence[float], errors: Sequence[float] = (), device: str = "") -> Level:
-    """The level of positive `values`, one from each process.
-
-    errors: their relative standard errors, if known. device: on which all of them ran.
-    """
-    logs = np.log(np.asarray(values, dtype=float))
-    mean = logs.mean()
-    group = DeviceGroup(device, len(logs), float(mean), float(np.square(logs - mean).sum()))
-    within = math.nan
-    if len(errors):
-        within = float(np.exp(np.mean(2 * np.log(np.maximum(errors, _MIN_ERROR)))))
-    return Level(group.n, group.mean, group.m2, within, (group,))
-
-
-def merge_levels(levels: Sequence[Level]) -> Level:
-    """One level from parts of it: Chan, Golub, LeVeque (1983), equation 2.1b."""
-    return reduce(_merge_two, levels)
-
-
-def _merge_two(first: Level, second: Level) -> Level:
-    by_device = {group.device: group for group in first.device_groups}
-    for group in second.device_groups:
-        if group.device in by_device:
-            group = _merge_groups(by_device[group.device], group)
-        by_device[group.device] = group
-
-    whole = _merge_groups(DeviceGroup("", *first[:3]), DeviceGroup("", *second[:3]))
-    within = _merge_within(first, second)
-    return Level(whole.n, whole.mean, whole.m2, within, tuple(by_device.values()))
-
-
-def _merge_within(*levels: Level) -> float:
-    known = [level for level in levels if not math.isnan(level.within)]
-    if not known:
-        return math.nan
-    log_sum = math.fsum(level.n * math.log(level.within) for level in known)
-    return math.exp(log_sum / sum(level.n for level in known))
-
-
-def _merge_groups(first: DeviceGroup, second: DeviceGroup) -> DeviceGroup:
-    n = first.n + second.n
-    apart = second.mean - first.mean
-    mean = first.mean + apart * second.n / n
-    m2 = first.m2 + second.m2 + apart**2 * first.n * second.n / n
-    return DeviceGroup(first.device, n, mean, m2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +261,9 @@ def _with_intervals(
     columns = np.array([logs, errors, freedom, reach, p]).T.tolist()  # a row for each ratio
     ratios = []
     for row, basis, own, normal in zip(columns, bases, unmoderated, normal_errors, strict=True):
-        ratios.append(Ratio(*row, basis, own or (normal, math.inf)))
+        log, error, df, half_width, probability = row
+        alone = own or (normal, math.inf)
+        ratios.append(Ratio(log, error, df, half_width, probability, basis, alone))
     return ratios
 
 

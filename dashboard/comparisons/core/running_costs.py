@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dashboard.comparisons.core.ratios import Level, merge_levels, standard_errors
+from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.ratios import standard_errors
 from dashboard.language.metrics import EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 
@@ -144,15 +145,13 @@ def _estimate(
     level: Level, error: float, freedom: float, assumed: float, rng: np.random.Generator
 ) -> _Estimate:
     """freedom: of the error; infinite where it comes from within a process."""
-    basis: CostBasis = "repeats"
     if math.isnan(error):
-        basis, error = "assumed", assumed
+        basis: CostBasis = "assumed"
+        error, scores = assumed, rng.standard_normal(_DRAWS)
     elif math.isinf(freedom):
-        basis = "within"
-    if basis == "repeats":
-        scores = rng.standard_t(freedom, _DRAWS)
+        basis, scores = "within", rng.standard_normal(_DRAWS)
     else:
-        scores = rng.standard_normal(_DRAWS)
+        basis, scores = "repeats", rng.standard_t(freedom, _DRAWS)
     logs = (scores * error).clip(-_MAX_LOG, _MAX_LOG)
     return _Estimate(level.value, level.value * np.exp(logs), basis)
 

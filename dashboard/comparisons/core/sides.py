@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries
-from dashboard.comparisons.core.ratios import Level, level_of, merge_levels
 from dashboard.results.core.result_format import Measurement, ResultDocument
 
 # Libraries that make a benchmark's model, as in level_sql.py

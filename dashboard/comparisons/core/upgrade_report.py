@@ -6,8 +6,8 @@ from typing import Any
 
 from dashboard.comparisons.core.matching import ComparedCase, ComparisonRow
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.upgrade_answer import CaseGroup, UpgradeReport
-from dashboard.language.exports import markdown_table
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.language.exports import csv_text, markdown_table
 from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 
@@ -52,6 +52,11 @@ def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
             case = _case_fields(out.case, table.metric)
             empty = [None] * (len(FIELDS) - len(case) - 1)
             yield (*case, *empty, f"{out.why}: {out.text}")
+
+
+def csv(report: UpgradeReport) -> str:
+    """Every case in every metric."""
+    return csv_text(FIELDS, rows(report))
 
 
 def _case_fields(case: ComparedCase, metric: Metric) -> tuple[str, ...]:

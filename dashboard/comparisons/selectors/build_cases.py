@@ -57,37 +57,34 @@ def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[Case
         "build": build,
         "metrics": [*metrics],
     }
-    found: dict[tuple[str, str], CaseRollup] = {}
+    cases: dict[tuple[str, str], CaseRollup] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS, given)
         for *named, metric, value, _, job in cursor.fetchall():
-            case = _case(found, named)
+            case = _case(cases, named)
             case.newest[metric] = Newest(value, None, None, None, "pass", job, None)
             case.latest = case.newest[metric]
         cursor.execute(_FAILED, given)
         for *named, status, job in cursor.fetchall():
-            case = _case(found, named)
+            case = _case(cases, named)
             case.latest = case.latest or Newest(None, None, None, None, status, job, None)
-    return list(found.values())
+    return list(cases.values())
 
 
-def _case(found: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> CaseRollup:
+def _case(cases: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> CaseRollup:
     benchmark, family, mode, dtype, size, config, position = named
-    made = CaseRollup(benchmark, family, mode, dtype, size, config, position)
-    return found.setdefault((benchmark, config), made)
+    new = CaseRollup(benchmark, family, mode, dtype, size, config, position)
+    return cases.setdefault((benchmark, config), new)
 
 
 def builds(place: SeriesLocation) -> list[MeasuredBuild]:
     """What was measured at the place, the newest version first. One query."""
-    here = [
-        one
-        for one in measured_builds()
-        if (one.machine, one.track) == (place.machine.pk, place.track.pk)
-    ]
-    return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
+    where = place.machine.pk, place.track.pk
+    here = [tested for tested in measured_builds() if (tested.machine, tested.track) == where]
+    return sorted(here, key=lambda tested: (version_order(tested.version), tested.at), reverse=True)
 
 
-# Asked metric by metric, each by the index: a place has thousands of series.
+# Looked up metric by metric, each by the index: a place has thousands of series.
 _METRICS = """
     SELECT metric FROM unnest(%(metrics)s::text[]) AS known (metric)
     WHERE EXISTS (

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import PlanError, Selection
 from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.catalog.services.builds import ensure_build
-from dashboard.comparisons.core.upgrade_answer import REPORT_METRICS, UpgradeReport, build_report
+from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import REPEATS, expected_s, start_comparison
 from dashboard.language.wording import duration, plural

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dashboard.comparisons.core.ratios import Level, level_intervals
+from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.ratios import level_intervals
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import plural
 from dashboard.ui.charts import SLOTS, Figure, dash

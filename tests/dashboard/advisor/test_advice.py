@@ -16,7 +16,7 @@ from dashboard.advisor.core.advice_text import (
     verdict_by_steps,
     verdict_by_time,
 )
-from dashboard.comparisons.core.ratios import Level, level_of
+from dashboard.comparisons.core.levels import Level, level_of
 from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.language.metrics import Start
 

@@ -13,8 +13,8 @@ from django.test import Client
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level_of
 from dashboard.comparisons.services.bisections import (
     advance,
     advance_all,

@@ -13,15 +13,9 @@ from dashboard.comparisons.core.device_effects import (
     device_variance_ratio,
     sufficient_statistics,
 )
+from dashboard.comparisons.core.levels import Level, level_of, merge_levels
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
-from dashboard.comparisons.core.ratios import (
-    Level,
-    Ratio,
-    estimate_ratios,
-    geomean,
-    level_of,
-    merge_levels,
-)
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean
 from dashboard.language.metrics import METRICS
 
 Design = list[tuple[int, int]]  # processes of base and of new on each device

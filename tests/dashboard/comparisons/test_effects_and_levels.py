@@ -15,8 +15,8 @@ from dashboard.alerts.core.confirmation import look
 from dashboard.alerts.selectors.alert_data import around
 from dashboard.alerts.selectors.alerts import told
 from dashboard.alerts.services import detection
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
-from dashboard.comparisons.core.ratios import level_of
 from dashboard.detection import ChangePoint, OnlineDetector, Settings, find_change_points
 from dashboard.language.metrics import METRICS
 from dashboard.language.wording import effect, levels

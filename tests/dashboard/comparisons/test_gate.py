@@ -14,9 +14,9 @@ from dashboard.comparisons.core.gate import (
     markdown,
     sentence,
 )
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level_of
 
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
 

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
     ComparedCase,
@@ -19,8 +20,7 @@ from dashboard.comparisons.core.metric_effects import (
     Libraries,
     estimate_effects,
 )
-from dashboard.comparisons.core.ratios import level_of
-from dashboard.comparisons.core.upgrade_answer import build_report
+from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.language.metrics import METRICS
 
 LATENCY = METRICS["latency_ms"]

@@ -7,15 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.comparisons.core.ratios import (
-    Level,
-    Ratio,
-    estimate_ratios,
-    geomean,
-    level_of,
-    merge_levels,
-    variance_prior,
-)
+from dashboard.comparisons.core.levels import Level, level_of, merge_levels
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios, geomean, variance_prior
 
 
 def simulated(rng: np.random.Generator, repeats: int, true: list[float]) -> list[Ratio]:
