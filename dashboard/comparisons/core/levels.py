@@ -72,11 +72,11 @@ def _merge_two(first: Level, second: Level) -> Level:
 
 
 def _merge_within(*levels: Level) -> float:
-    known = [level for level in levels if not math.isnan(level.within)]
-    if not known:
+    measured = [level for level in levels if not math.isnan(level.within)]
+    if not measured:
         return math.nan
-    log_sum = math.fsum(level.n * math.log(level.within) for level in known)
-    return math.exp(log_sum / sum(level.n for level in known))
+    log_sum = math.fsum(level.n * math.log(level.within) for level in measured)
+    return math.exp(log_sum / sum(level.n for level in measured))
 
 
 def _merge_groups(first: DeviceGroup, second: DeviceGroup) -> DeviceGroup:

@@ -123,9 +123,7 @@ def estimate_ratios(
 
     # Variances of the logs, (cases,) each: moderated, of the case alone, and within the processes
     own_freedom = statistics.n - 2
-    prior_variance, prior_freedom = _priors(
-        estimates.squares, own_freedom, kinds or [None] * len(base)
-    )
+    prior_variance, prior_freedom = _priors(estimates.squares, own_freedom, kinds)
     freedom = own_freedom + prior_freedom
     with np.errstate(invalid="ignore", divide="ignore"):
         moderated = (prior_freedom * prior_variance + estimates.squares) / freedom
@@ -138,8 +136,8 @@ def estimate_ratios(
     own_errors, own_error_freedom = _wider_error(own_between, within, own_freedom)
     own = zip(own_errors.tolist(), own_error_freedom.tolist(), strict=True)
     bases = list(map(_basis, own_freedom, freedom, within))
-    known = [pair if basis == "repeats" else None for pair, basis in zip(own, bases, strict=True)]
-    return _with_intervals(estimates.logs, errors, error_freedom, bases, known, confidence)
+    alone = [pair if basis == "repeats" else None for pair, basis in zip(own, bases, strict=True)]
+    return _with_intervals(estimates.logs, errors, error_freedom, bases, alone, confidence)
 
 
 def _within(base: Sequence[Level], new: Sequence[Level]) -> Floats:
@@ -262,8 +260,8 @@ def _with_intervals(
     ratios = []
     for row, basis, own, normal in zip(columns, bases, unmoderated, normal_errors, strict=True):
         log, error, df, half_width, probability = row
-        alone = own or (normal, math.inf)
-        ratios.append(Ratio(log, error, df, half_width, probability, basis, alone))
+        pair = own or (normal, math.inf)
+        ratios.append(Ratio(log, error, df, half_width, probability, basis, pair))
     return ratios
 
 

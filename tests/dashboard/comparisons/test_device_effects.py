@@ -66,11 +66,11 @@ def without_devices(level: Level) -> Level:
 
 
 def simulate(designs: list[Design], devices: float, seed: int) -> tuple[list[Ratio], list[Ratio]]:
-    """(ratios that know the devices, ratios that do not) of many drawings of 15 cases; devices: by
+    """(ratios aware of the devices, ratios blind to them) of many drawings of 15 cases; devices: by
     how much they differ, in units of what processes on one do.
     """
     rng = np.random.default_rng(seed)
-    known, blind = [], []
+    aware, blind = [], []
     for _ in range(80):
         spread = 0.01 * np.exp(rng.normal(0, 0.5, 15))
         apart = devices * spread * np.exp(rng.normal(0, 0.5, 15))
@@ -78,9 +78,9 @@ def simulate(designs: list[Design], devices: float, seed: int) -> tuple[list[Rat
         for case in range(15):
             design = designs[case % len(designs)]
             pairs.append(draw_pair(rng, design, spread[case], apart[case]))
-        known += ratios_of(pairs)
+        aware += ratios_of(pairs)
         blind += ratios_of([(without_devices(base), without_devices(new)) for base, new in pairs])
-    return known, blind
+    return aware, blind
 
 
 def share_that_holds(ratios: list[Ratio]) -> float:
@@ -98,9 +98,9 @@ def median_reach(ratios: list[Ratio]) -> float:
 def test_19_of_20_intervals_hold_the_true_change_whatever_devices_differ_by(
     designs: list[Design], devices: float, narrower: float
 ) -> None:
-    known, blind = simulate(designs, devices, 1)
-    assert 0.925 < share_that_holds(known) < 0.975
-    assert median_reach(known) < median_reach(blind) * narrower
+    aware, blind = simulate(designs, devices, 1)
+    assert 0.925 < share_that_holds(aware) < 0.975
+    assert median_reach(aware) < median_reach(blind) * narrower
 
 
 def test_intervals_blind_to_devices_are_too_wide_where_sides_took_turns() -> None:
@@ -109,9 +109,9 @@ def test_intervals_blind_to_devices_are_too_wide_where_sides_took_turns() -> Non
 
 
 def test_intervals_blind_to_devices_are_too_narrow_where_a_side_has_its_own() -> None:
-    known, blind = simulate([TWICE_EACH, TWICE_EACH, [(3, 0), (0, 3)]], 3.0, 3)
+    aware, blind = simulate([TWICE_EACH, TWICE_EACH, [(3, 0), (0, 3)]], 3.0, 3)
     assert share_that_holds(blind) < 0.85
-    assert share_that_holds(known) > 0.91
+    assert share_that_holds(aware) > 0.91
 
 
 def test_processes_of_one_side_alone_on_a_slow_device_do_not_move_the_change() -> None:

@@ -205,15 +205,15 @@ def reach_of_single_process(metric: str, *, is_utilization_known: bool) -> float
 
 
 def test_steps_that_keep_the_gpu_busy_do_not_pay_for_those_that_wait_for_the_cpu() -> None:
-    known = reach_of_single_process("latency_ms", is_utilization_known=True)
+    aware = reach_of_single_process("latency_ms", is_utilization_known=True)
     blind = reach_of_single_process("latency_ms", is_utilization_known=False)
-    assert known < blind / 2
+    assert aware < blind / 2
 
 
 def test_utilization_says_nothing_of_the_cold_start() -> None:
-    known = reach_of_single_process("cold_start_s", is_utilization_known=True)
+    aware = reach_of_single_process("cold_start_s", is_utilization_known=True)
     blind = reach_of_single_process("cold_start_s", is_utilization_known=False)
-    assert known == blind
+    assert aware == blind
 
 
 def test_largest_effect_comes_first() -> None:
@@ -304,8 +304,8 @@ def test_answer_in_a_sentence_names_gain_cost_and_failures() -> None:
 def test_undecided_metric_is_named_last_with_both_ends_of_its_interval() -> None:
     base = side({"latency_ms": samples(), "cold_start_s": samples((80.0, 120.0, 100.0))})
     new = side({"latency_ms": samples(factor=1.1), "cold_start_s": samples((82.0, 122.0, 100.0))})
-    known, open_question = build_report(base, new).overall.answer.sentence.split(". ", 1)
-    assert known.startswith("Compiled steps are 10.0 % slower (")
+    decided, undecided = build_report(base, new).overall.answer.sentence.split(". ", 1)
+    assert decided.startswith("Compiled steps are 10.0 % slower (")
     assert re.fullmatch(
-        r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", open_question
+        r"Undecided: cold start \([\d.]+ % faster to [\d.]+ % slower\)\.", undecided
     )
