@@ -126,5 +126,6 @@ def _bisection(pk: int) -> Bisection:
 def _progress(pk: int) -> Bisection:
     """The search, with the attribute that BisectionProgress reads."""
     bisection = _bisection(pk)
-    bisection.progress = bisections_read.progress(bisection, timezone.now())  # type: ignore[attr-defined]
+    progress = bisections_read.progress(bisection, timezone.now())
+    bisection.progress = progress  # type: ignore[attr-defined]
     return bisection

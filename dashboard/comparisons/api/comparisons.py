@@ -208,5 +208,6 @@ def _comparison(uuid: UUID) -> Comparison:
 
 def _with_progress(comparison: Comparison) -> Comparison:
     """With the attribute that ComparisonProgress reads."""
-    comparison.progress = comparisons_read.progress(comparison, timezone.now())  # type: ignore[attr-defined]
+    progress = comparisons_read.progress(comparison, timezone.now())
+    comparison.progress = progress  # type: ignore[attr-defined]
     return comparison

@@ -94,7 +94,9 @@ def _level_without_logs(samples: CaseSamples) -> Level:
 def _contrast_error(levels: Sequence[Level]) -> tuple[float, int]:
     """Standard error of the contrast, and its degrees of freedom."""
     freedom = sum(level.n - 1 for level in levels)
-    variance = sum(level.m2 for level in levels) / freedom if freedom else 0.0
+    variance = 0.0
+    if freedom:
+        variance = sum(level.m2 for level in levels) / freedom
     weighted = list(zip(_SQUARED_WEIGHTS, levels, strict=True))
     between = sum(weight * variance / level.n for weight, level in weighted)
     within = sum(

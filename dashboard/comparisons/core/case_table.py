@@ -2,7 +2,7 @@
 Pure.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +69,10 @@ def report_with_table(
 
 def filter_choices(table: Table) -> dict[str, list[str]]:
     """By name of FILTERS, the values that the table's cases have."""
-    return {name: sorted({getattr(row.case, name) for row in table.rows}) for name in FILTERS}
+    choices = {}
+    for name in FILTERS:
+        choices[name] = sorted({getattr(row.case, name) for row in table.rows})
+    return choices
 
 
 def shown_rows(table: Table, case_filter: CaseFilter) -> list[ComparisonRow]:
@@ -98,13 +101,19 @@ def _rank(row: ComparisonRow, order: str) -> Any:
 
 def axis_reach(rows: Sequence[ComparisonRow]) -> float:
     """Percent at the ends of the drawn axis: nearly all intervals fit."""
+    if not rows:
+        return _MIN_REACH
     reaches = sorted(_reach(row.effect.ratio) for row in rows)
-    return reaches[int(_FITTING_SHARE * (len(reaches) - 1))] if reaches else _MIN_REACH
+    return reaches[int(_FITTING_SHARE * (len(reaches) - 1))]
 
 
-def widest_reach(ratios: Iterable[Ratio | None]) -> float:
-    """Percent at the ends of an axis that all of them fit."""
-    return max(map(_reach, ratios), default=_MIN_REACH)
+def family_reach(report: UpgradeReport) -> float:
+    """Percent at the ends of the axis of all families: every interval fits."""
+    widest = _MIN_REACH
+    for group in report.families:
+        for summary in group.summaries:
+            widest = max(widest, _reach(summary.ratio))
+    return widest
 
 
 def _reach(ratio: Ratio | None) -> float:

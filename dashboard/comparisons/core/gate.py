@@ -113,7 +113,9 @@ def decide(base: Side, new: Side, metrics: Sequence[str] = GATED_METRICS) -> Gat
     failing = newly_failing(base, new)
     failing_cases = {failure.case for failure in failing}
     # Cases that the first metric lacks. What the others lack is not a question of the case.
-    absent = [out for out in tables[0].left_out if out.case not in failing_cases] if tables else []
+    absent: list[ExcludedCase] = []
+    if tables:
+        absent = [out for out in tables[0].left_out if out.case not in failing_cases]
 
     state: GateState = "passed"
     if by_kind["regression"] or failing:

@@ -175,18 +175,18 @@ def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Ta
     """
     table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
     device_variance = _device_variance_of(table)
-    eager, speedup = (
-        compare(
+
+    def effects(metric: str) -> dict[ComparedCase, Effect]:
+        part = compare(
             base,
             new,
-            METRICS[key],
+            METRICS[metric],
             any_libraries=any_libraries,
             device_variance=device_variance,
         )
-        for key in ("eager_latency_ms", "speedup")
-    )
-    controls = {row.case: row.effect for row in eager.rows}
-    gains = {row.case: row.effect for row in speedup.rows}
+        return {row.case: row.effect for row in part.rows}
+
+    controls, gains = effects("eager_latency_ms"), effects("speedup")
     rows = [_with_control(row, controls.get(row.case), gains.get(row.case)) for row in table.rows]
     return replace(table, rows=rows)
 
@@ -198,7 +198,9 @@ def _device_variance_of(table: Table) -> float:
         if old and fresh:
             base.append(old.device_groups)
             new.append(fresh.device_groups)
-    return device_variance_ratio(sufficient_statistics(base, new)) if base else 0.0
+    if not base:
+        return 0.0
+    return device_variance_ratio(sufficient_statistics(base, new))
 
 
 def _with_control(
@@ -309,13 +311,11 @@ def _not_measured(
     metric: Metric,
 ) -> ExcludedCase:
     """Why one side, or both, lack the metric."""
-    lacking = [
-        (name, measured)
-        for name, measured in (("base", base), ("new", new))
-        if not _samples(measured, metric)
-    ]
-    failed, missing = [], []
-    for name, measured in lacking:
+    lacking, failed, missing = [], [], []
+    for name, measured in (("base", base), ("new", new)):
+        if _samples(measured, metric):
+            continue
+        lacking.append(name)
         if measured and measured.failures:
             failed.append(f"{', '.join(sorted(measured.failures))} on {name}")
         if not measured or not measured.samples:
@@ -324,8 +324,8 @@ def _not_measured(
         return ExcludedCase(case, "failed", " and ".join(failed))
     if missing:
         return ExcludedCase(case, "missing", f"not measured on {' and '.join(missing)}")
-    names = " and ".join(name for name, _ in lacking)
-    return ExcludedCase(case, "no value", f"no {metric.label.lower()} on {names}")
+    text = f"no {metric.label.lower()} on {' and '.join(lacking)}"
+    return ExcludedCase(case, "no value", text)
 
 
 def _versions(samples: Sequence[CaseSamples]) -> str:

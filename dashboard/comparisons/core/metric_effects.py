@@ -91,7 +91,9 @@ class Effect:
             return ""
         if base == new:
             return f"on the same {every} devices"
-        return f"{shared} of {every} devices shared" if shared else "on different devices"
+        if shared:
+            return f"{shared} of {every} devices shared"
+        return "on different devices"
 
     @property
     def difference(self) -> float:
@@ -117,11 +119,14 @@ def pool_samples(samples: Sequence[CaseSamples]) -> CaseSamples:
     if len(samples) == 1:
         return samples[0]
     n = sum(each.n for each in samples)
+    level = None
     levels = [each.level for each in samples if each.level]
+    if len(levels) == len(samples):
+        level = merge_levels(levels)
     return CaseSamples(
         version=samples[0].version,
         libraries=samples[0].libraries,
-        level=merge_levels(levels) if len(levels) == len(samples) else None,
+        level=level,
         n=n,
         least=min(each.least for each in samples),
         most=max(each.most for each in samples),

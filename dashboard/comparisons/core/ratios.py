@@ -229,8 +229,9 @@ def variance_prior(variances: Floats, freedom: Floats) -> tuple[float, float]:
 
     # Var(centred) = trigamma(freedom / 2) + trigamma(prior / 2)
     excess = float(np.var(centred, ddof=1) - np.mean(polygamma(1, freedom / 2)))
-    prior = 2 * _inverse_trigamma(excess) if excess > 0 else math.inf
-    prior = min(prior, MAX_PRIOR_FREEDOM)
+    prior = MAX_PRIOR_FREEDOM
+    if excess > 0:
+        prior = min(prior, 2 * _inverse_trigamma(excess))
     return float(np.exp(centred.mean() + digamma(prior / 2) - np.log(prior / 2))), prior
 
 
@@ -278,7 +279,9 @@ def geomean(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio
     freedom = np.array([ratio.unmoderated[1] for ratio in ratios])
     total = float(variances.sum())
     parts = float((np.square(variances) / freedom).sum())
-    pooled_freedom = total**2 / parts if parts > 0 else math.inf
+    pooled_freedom = math.inf
+    if parts > 0:
+        pooled_freedom = total**2 / parts
     basis = max((ratio.basis for ratio in ratios), key=_BASES.index)
     log = math.fsum(ratio.log for ratio in ratios) / len(ratios)
     logs, errors, freedoms = np.array([[log], [math.sqrt(total) / len(ratios)], [pooled_freedom]])

@@ -60,7 +60,9 @@ def case_samples(
 ) -> CaseSamples:
     """One metric under one benchmark version and library set: a value from each process."""
     values = [process.measurement.value for process in processes]
-    level = merge_levels(list(map(_level, processes))) if min(values) > 0 else None
+    level = None
+    if min(values) > 0:
+        level = merge_levels(list(map(_level, processes)))
     return CaseSamples(
         version=version,
         libraries=libraries,

@@ -94,7 +94,7 @@ def build_report(base: Side, new: Side, *, any_libraries: bool = False) -> Upgra
     every_row = {key: table.rows for key, table in tables.items()}
     overall = _group(("all", ""), every_row, breaks, repairs)
 
-    cases = {measured.case for side in (base, new) for measured in side.values()}
+    cases = {measured.case for measured in (*base.values(), *new.values())}
     in_order = sorted(cases, key=lambda case: case.place)
 
     def groups(name_of: NameOf) -> list[CaseGroup]:

@@ -133,8 +133,10 @@ def markdown(report: UpgradeReport, *, question: str, address: str, notes: Seque
 
 
 def _family_cells(group: CaseGroup) -> tuple[str, ...]:
-    changes = [summary.change.text if summary.change else "–" for summary in group.summaries]
-    return group.name, group.mode, str(group.of("latency_ms").matched), *changes
+    cells = [group.name, group.mode, str(group.of("latency_ms").matched)]
+    for summary in group.summaries:
+        cells.append(summary.change.text if summary.change else "–")
+    return tuple(cells)
 
 
 def _case_cells(row: ComparisonRow) -> tuple[str, ...]:

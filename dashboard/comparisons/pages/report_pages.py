@@ -15,9 +15,9 @@ from dashboard.comparisons.core.case_table import (
     CaseFilter,
     ReportWithTable,
     axis_reach,
+    family_reach,
     filter_choices,
     shown_rows,
-    widest_reach,
 )
 from dashboard.comparisons.core.upgrade_answer import UNKNOWN
 from dashboard.comparisons.core.upgrade_groups import UpgradeReport
@@ -54,7 +54,6 @@ def context(
     )
     rows = shown_rows(table, case_filter)
     models = [group for group in report.models if group.is_matched]
-    family_ratios = [each.ratio for group in report.families for each in group.summaries]
     return {
         "report": report,
         # What is known comes first
@@ -73,7 +72,7 @@ def context(
         "sorts": ORDERS,
         "is_filtered": case_filter.is_set,
         "reach": axis_reach(table.rows),
-        "family_reach": widest_reach(family_ratios),
+        "family_reach": family_reach(report),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }

@@ -18,15 +18,18 @@ _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, be
 # Of several benchmark versions the newest, of several library sets the one with the most processes;
 # of all devices.
 _LEVELS = f"""
-    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name,
+                        level.metric)
            {_CASE}, level.metric, level.value, level.count, level.job
     FROM (
         SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
                sum(count) AS count, max(job::text) AS job,
-               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL) THEN exp(sum(log_mean * count) / sum(count)) END,
+               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL)
+                             THEN exp(sum(log_mean * count) / sum(count)) END,
                         sum(mean * count) / sum(count)) AS value
         FROM dashboard_buildlevel
-        WHERE machine_id = %(machine)s AND build_id = %(build)s AND metric = ANY(%(metrics)s) AND track_id = %(track)s
+        WHERE machine_id = %(machine)s AND build_id = %(build)s AND track_id = %(track)s
+              AND metric = ANY(%(metrics)s)
         GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
     ) AS level
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
@@ -86,10 +89,11 @@ def builds(place: SeriesLocation) -> list[MeasuredBuild]:
 
 # Looked up metric by metric, each by the index: a place has thousands of series.
 _METRICS = """
-    SELECT metric FROM unnest(%(metrics)s::text[]) AS known (metric)
+    SELECT metric FROM unnest(%(metrics)s::text[]) AS every (metric)
     WHERE EXISTS (
         SELECT FROM dashboard_series AS series
-        WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND series.metric = known.metric
+        WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s
+              AND series.metric = every.metric
     )
 """
 

@@ -38,7 +38,8 @@ class PairProgress:
         """As a run's."""
         states = {run.state for run in self.runs}
         if self.is_active:
-            return RunState.RUNNING if self.counts.ended or self.counts.running else RunState.QUEUED
+            has_begun = self.counts.ended or self.counts.running
+            return RunState.RUNNING if has_begun else RunState.QUEUED
         if RunState.CANCELLED in states:
             return RunState.CANCELLED
         return max(states, default=RunState.PLANNED)

@@ -66,10 +66,11 @@ _FAILED = f"""
     GROUP BY 1, 2, 3, 4
 """
 
-# Equal for equal data: a landed result, an invalid point and a removed run all change it.
+# Equal for equal data: a stored result, an invalid point and a removed run all change it.
 _FINGERPRINT = f"""
     SELECT count(*), coalesce(bit_xor(hashtextextended(
-               concat_ws(' ', series_id, build_id, benchmark_version, libraries, count, job, log_mean, mean), 0)), 0),
+               concat_ws(' ', series_id, build_id, benchmark_version, libraries, count, job,
+                         log_mean, mean), 0)), 0),
            (SELECT bit_xor(hashtextextended(failed::text, 0)) FROM ({_FAILED}) AS failed)
     FROM dashboard_buildlevel
     WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
@@ -98,10 +99,9 @@ class SideSource:
 def sides(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> list[Side]:
     """What was measured of each (source, build). Four queries where both sources are the same."""
     every_metric, case_of = [*metrics], _cases_by_id()
-    by_source = {
-        source: _read(source, builds, every_metric, case_of)
-        for source, builds in _builds_by_source(sources).items()
-    }
+    by_source = {}
+    for source, builds in _builds_by_source(sources).items():
+        by_source[source] = _read(source, builds, every_metric, case_of)
     return [by_source[source][build] for source, build in sources]
 
 
@@ -161,9 +161,10 @@ def _read(
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count in cursor.fetchall():
             measured(build, benchmark, config).failures[status] = count
-    return {
-        build: {each.case.key: each for each in cases.values()} for build, cases in by_ids.items()
-    }
+    by_key = {}
+    for build, cases in by_ids.items():
+        by_key[build] = {each.case.key: each for each in cases.values()}
+    return by_key
 
 
 def _cases_by_id() -> Callable[[int, int], ComparedCase]:
@@ -224,7 +225,7 @@ def _parse_libraries(text: str) -> Libraries:
 @dataclass(frozen=True, slots=True)
 class MeasuredBuild:
     """A build that was measured on a machine for a track. base: of a variant the build that it
-    varies. at: when that was last asked for.
+    varies. at: when that was last requested.
     """
 
     build: int

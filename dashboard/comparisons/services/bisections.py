@@ -221,11 +221,8 @@ def _step_of(
 def _conclude(bisection: Bisection, base: CaseSamples, new: CaseSamples) -> None:
     ends = f"{bisection.low} and {bisection.high}"
     message = f"It changed between {ends}: {_change(base, new, bisection)} from end to end."
-    skipped = [
-        step["build"]
-        for step in bisection.steps
-        if step.get("given_up") and _lies_inside(bisection, step["build"])
-    ]
+    given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
+    skipped = [label for label in given_up if _lies_inside(bisection, label)]
     if skipped:
         message += f" {', '.join(skipped)} between them could not be decided."
     _end(bisection, State.FOUND, message)
@@ -294,8 +291,9 @@ def _measure(bisection: Bisection) -> None:
         "configs": [bisection.config.name],
         "measure": {},
     }
-    runs = [
-        Run(
+    runs = []
+    for build in builds:
+        run = Run(
             label=f"Bisection of {bisection.benchmark} {bisection.config}: {build}",
             purpose=Purpose.BISECTION,
             build=build,
@@ -306,8 +304,7 @@ def _measure(bisection: Bisection) -> None:
             libraries=libraries,
             created_by_id=bisection.created_by_id,
         )
-        for build in builds
-    ]
+        runs.append(run)
     case = Case(bisection.benchmark.name, bisection.config.name)
     seed = bisection.pk * 1000 + bisection.runs.count()
     measure_in_turn(runs, [case], REPEATS, now=timezone.now(), seed=seed, measure={})

@@ -29,7 +29,7 @@ from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
 TRACK = "versions"
-REPEATS = 3  # processes per case and build, unless told otherwise
+REPEATS = 3  # processes per case and build, unless given
 MAX_REPEATS = 20
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
@@ -125,8 +125,10 @@ def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str
     sets = []
     for installed in adopted.values_list("libraries", flat=True):
         sets.append({name: installed[name] for name in ALWAYS if name in installed})
+    if any(libraries != sets[0] for libraries in sets):
+        return {}
     if sets:
-        return sets[0] if sets.count(sets[0]) == len(sets) else {}
+        return sets[0]
     try:
         return shared_set(*(build.version for build in builds))
     except PinError:

@@ -73,7 +73,7 @@ def effect(of: Effect | MetricSummary | None) -> SafeString | str:
 
 @register.simple_tag
 def move(base: object, new: object) -> SafeString:
-    """What a comparison asks, as a heading in which the two sides stand out."""
+    """The question of a comparison, as a heading in which the two sides stand out."""
     before, between, after = (
         format_html('<span class="sides">{}</span>', words) for words in wording.MOVE
     )

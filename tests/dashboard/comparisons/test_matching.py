@@ -56,7 +56,7 @@ def side(
 
 
 def latency(**given: float | int | Libraries) -> Side:
-    return side({"latency_ms": samples(**given)})  # type: ignore[arg-type]  # each test gives what samples takes
+    return side({"latency_ms": samples(**given)})  # type: ignore[arg-type]
 
 
 def only(base: Side, new: Side, metric: str = "latency_ms") -> Effect:
