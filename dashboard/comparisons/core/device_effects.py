@@ -104,7 +104,7 @@ def sufficient_statistics(
             for device, size, group_mean, squares in groups:
                 index = group_index.setdefault((case_index, device), len(group_index))
                 rows.append((case_index, index, is_new_side, size, group_mean, squares))
-    columns = np.array(rows, dtype=float).T
+    columns = np.array(rows, dtype=float).T  # (6, rows)
     case, group = columns[:2].astype(np.intp)
     is_new, n, mean, m2 = columns[2:]
     case_mean = np.bincount(case, n * mean) / np.bincount(case, n)
@@ -118,9 +118,8 @@ def sufficient_statistics(
     np.add.at(products, case, n[:, None, None] * z[:, :, None] * z[:, None, :] + within)
     sums = np.zeros((len(group_index), 3))
     np.add.at(sums, group, n[:, None] * z)
-    return SufficientStatistics(
-        products, sums, np.array([case for case, _ in group_index], dtype=np.intp)
-    )
+    case_of_group = np.array([case for case, _ in group_index], dtype=np.intp)
+    return SufficientStatistics(products, sums, case_of_group)
 
 
 def differences(statistics: SufficientStatistics, device_variance: float) -> Differences:
@@ -131,21 +130,23 @@ def differences(statistics: SufficientStatistics, device_variance: float) -> Dif
     sums, case, size = statistics.sums, statistics.case, statistics.group_sizes
 
     # Sherman and Morrison, within a group: V⁻¹ = I − weight 11ᵀ, weight = λ / (1 + λ size).
-    # So the sum of z V⁻¹ zᵀ is that of z zᵀ, less weight × (sum of z)(sum of z)ᵀ of each group.
-    weight = device_variance / (1 + device_variance * size)
+    # With the rows z in Z: ZᵀV⁻¹Z = ZᵀZ − Σ over groups of weight × (sum of z)(sum of z)ᵀ.
+    weight = device_variance / (1 + device_variance * size)  # (groups,)
     moments = statistics.products.copy()  # (cases, 3, 3), in the order 1, is new, y
     np.subtract.at(moments, case, weight[:, None, None] * sums[:, :, None] * sums[:, None, :])
 
-    # Sweep out the case's level: the Schur complement of the first row and column
-    level = moments[:, 0, 0]
-    swept = moments[:, 1:, 1:] - moments[:, 1:, :1] * moments[:, :1, 1:] / level[:, None, None]
+    # Sweep out the case's level: the Schur complement of the first row and column, (cases, 2, 2)
+    ones = moments[:, 0, 0]  # (cases,) 1ᵀV⁻¹1
+    swept = moments[:, 1:, 1:] - moments[:, 1:, :1] * moments[:, :1, 1:] / ones[:, None, None]
     xx, xy, yy = swept[:, 0, 0], swept[:, 0, 1], swept[:, 1, 1]
+
+    # What is left is a regression on one column: change = xy / xx, Var(change) = σ² / xx
     squares = np.maximum(yy - xy**2 / xx, 0.0)
 
     # ln|V| is the sum of ln(1 + λ size) over groups; |XᵀV⁻¹X| is the product of both pivots
-    log_v = np.zeros_like(level)
+    log_v = np.zeros_like(ones)
     np.add.at(log_v, case, np.log1p(device_variance * size))
-    return Differences(xy / xx, 1 / xx, squares, log_v + np.log(level) + np.log(xx))
+    return Differences(xy / xx, 1 / xx, squares, log_v + np.log(ones) + np.log(xx))
 
 
 def device_variance_ratio(statistics: SufficientStatistics) -> float:

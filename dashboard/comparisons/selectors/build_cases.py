@@ -89,11 +89,11 @@ def builds(place: SeriesLocation) -> list[MeasuredBuild]:
 
 # Looked up metric by metric, each by the index: a place has thousands of series.
 _METRICS = """
-    SELECT metric FROM unnest(%(metrics)s::text[]) AS every (metric)
+    SELECT metric FROM unnest(%(metrics)s::text[]) AS named (metric)
     WHERE EXISTS (
         SELECT FROM dashboard_series AS series
         WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s
-              AND series.metric = every.metric
+              AND series.metric = named.metric
     )
 """
 
