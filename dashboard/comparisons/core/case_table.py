@@ -119,5 +119,7 @@ def family_reach(report: UpgradeReport) -> float:
 def _reach(ratio: Ratio | None) -> float:
     if ratio is None:
         return _MIN_REACH
-    ends = (ratio.low, ratio.high) if ratio.is_known else (ratio.percent,)
-    return min(max(_MIN_REACH, *map(abs, ends)), _MAX_REACH)
+    reach = abs(ratio.percent)
+    if ratio.is_known:
+        reach = max(abs(ratio.low), abs(ratio.high))
+    return min(max(_MIN_REACH, reach), _MAX_REACH)

@@ -12,11 +12,11 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 from dashboard.comparisons.core.device_effects import device_variance_ratio, sufficient_statistics
+from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
     CaseSamples,
     Effect,
-    Libraries,
     effect_of,
     estimate_effects,
     pool_samples,
@@ -121,6 +121,10 @@ class Table:
     metric: Metric
     rows: list[ComparisonRow]
     left_out: list[ExcludedCase]
+
+    @property
+    def significant(self) -> list[ComparisonRow]:
+        return [row for row in self.rows if row.effect.is_significant]
 
 
 def compare(
@@ -251,16 +255,14 @@ def _match(
         text = f"version {_versions(olds)} of the benchmark against {_versions(news)}"
         return ExcludedCase(case, "benchmark", text)
     newest = max(versions)
-    olds = [each for each in olds if each.version == newest]
-    news = [each for each in news if each.version == newest]
+    olds, news = _of_version(olds, newest), _of_version(news, newest)
 
     if not any_libraries:
         libraries = _newest_shared(olds, news)
         if libraries is None:
             text = f"{_newest_libraries(olds)} against {_newest_libraries(news)}"
             return ExcludedCase(case, "libraries", text)
-        olds = [each for each in olds if _agree(each.libraries, libraries)]
-        news = [each for each in news if _agree(each.libraries, libraries)]
+        olds, news = _under(olds, libraries), _under(news, libraries)
     return MatchedCase(case, pool_samples(olds), pool_samples(news))
 
 
@@ -272,23 +274,23 @@ def _is_same_software(old: CaseSamples, new: CaseSamples) -> bool:
     return old.version == new.version and old.libraries == new.libraries
 
 
+def _of_version(samples: Sequence[CaseSamples], version: int) -> list[CaseSamples]:
+    return [each for each in samples if each.version == version]
+
+
+def _under(samples: Sequence[CaseSamples], libraries: Libraries) -> list[CaseSamples]:
+    return [each for each in samples if agree(each.libraries, libraries)]
+
+
 def _newest_shared(olds: Sequence[CaseSamples], news: Sequence[CaseSamples]) -> Libraries | None:
     """The newest library set that both sides have, each library of either named; None: there is
     none.
     """
     shared = []
     for old, new in product(olds, news):
-        if _agree(old.libraries, new.libraries):
+        if agree(old.libraries, new.libraries):
             shared.append(tuple(sorted({*old.libraries, *new.libraries})))
     return max(shared, key=library_order, default=None)
-
-
-def _agree(libraries: Libraries, others: Libraries) -> bool:
-    """Whether no library has two versions. One that is not there at all was not needed: the case
-    has passed.
-    """
-    versions = dict(others)
-    return all(versions.get(name, version) == version for name, version in libraries)
 
 
 def measured_with(side: Side, libraries: Libraries) -> dict[Key, CaseMeasurements]:
@@ -334,16 +336,3 @@ def _versions(samples: Sequence[CaseSamples]) -> str:
 
 def _newest_libraries(samples: Sequence[CaseSamples]) -> str:
     return libraries_text(max((each.libraries for each in samples), key=library_order))
-
-
-def libraries_text(libraries: Libraries) -> str:
-    return ", ".join(f"{name} {version}" for name, version in libraries) or "no model libraries"
-
-
-def library_order(libraries: Libraries) -> list[tuple[str, list[int]]]:
-    """Sorts sets by their versions, newest last."""
-    order = []
-    for name, version in libraries:
-        digits = [int(digits) for digits in version.split(".") if digits.isdigit()]
-        order.append((name, digits))
-    return order

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.ratios import Ratio, estimate_ratios
 from dashboard.detection.judging import decided
 from dashboard.language import wording
@@ -16,7 +17,6 @@ from dashboard.language.metrics import Metric
 from dashboard.language.wording import Tone, ValueChange
 
 EffectVerdict = Literal["better", "worse", "same", "unknown"]
-Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
 
 CHANGED = ("better", "worse")
 FALSE_DISCOVERY_RATE = 0.05  # over the cases of one table
@@ -234,4 +234,5 @@ def _q_values(ratios: Sequence[Ratio]) -> list[float]:
     q = np.full(len(p), np.nan)
     if is_tested.any():
         q[is_tested] = false_discovery_control(p[is_tested])
-    return [float(value) for value in q]
+    values: list[float] = q.tolist()
+    return values

@@ -275,8 +275,8 @@ def geomean(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio
     """
     if len(ratios) < 2:
         return ratios[0] if ratios else None
-    variances = np.square([ratio.unmoderated[0] for ratio in ratios])
-    freedom = np.array([ratio.unmoderated[1] for ratio in ratios])
+    errors, freedom = np.array([ratio.unmoderated for ratio in ratios]).T
+    variances = np.square(errors)
     total = float(variances.sum())
     parts = float((np.square(variances) / freedom).sum())
     pooled_freedom = math.inf
@@ -284,5 +284,6 @@ def geomean(ratios: Sequence[Ratio], *, confidence: float = CONFIDENCE) -> Ratio
         pooled_freedom = total**2 / parts
     basis = max((ratio.basis for ratio in ratios), key=_BASES.index)
     log = math.fsum(ratio.log for ratio in ratios) / len(ratios)
-    logs, errors, freedoms = np.array([[log], [math.sqrt(total) / len(ratios)], [pooled_freedom]])
+    error = math.sqrt(total) / len(ratios)
+    logs, errors, freedoms = np.array([[log], [error], [pooled_freedom]])
     return _with_intervals(logs, errors, freedoms, [basis], [None], confidence)[0]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dashboard.comparisons.core.levels import Level, level_of, merge_levels
+from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries
+from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.results.core.result_format import Measurement, ResultDocument
 
 # Libraries that make a benchmark's model, as in level_sql.py
@@ -76,9 +77,10 @@ def case_samples(
 
 
 def _level(process: ProcessMeasurement) -> Level:
-    error = relative_error(process.measurement)
-    errors = [] if error is None else [error]
-    return level_of([process.measurement.value], errors, process.device)
+    value, error = process.measurement.value, relative_error(process.measurement)
+    if error is None:
+        return level_of([value], device=process.device)
+    return level_of([value], [error], process.device)
 
 
 def relative_error(measurement: Measurement) -> float | None:

@@ -111,7 +111,7 @@ def markdown(report: UpgradeReport, *, question: str, address: str, notes: Seque
     answer, latency = report.overall.answer, report.latency
     models = [(group.name, group.answer.word, group.answer.sentence) for group in report.models]
     names = [summary.name.capitalize() for summary in report.overall.summaries]
-    changed = [row for row in latency.rows if row.effect.is_significant]
+    changed = latency.significant
     matched = plural(len(latency.rows), "matched case")
     parts = [
         f"# {question}",

@@ -8,8 +8,8 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
-from dashboard.comparisons.core.matching import Side, libraries_text, measured_with
-from dashboard.comparisons.core.metric_effects import Libraries
+from dashboard.comparisons.core.libraries import Libraries, libraries_text
+from dashboard.comparisons.core.matching import Side, measured_with
 from dashboard.comparisons.core.sides import MODEL_LIBRARIES
 from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import versions

@@ -15,6 +15,7 @@ from django.db.models import Max
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.device_effects import DeviceGroup
 from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import (
     GPU_UTILIZATION,
     CaseMeasurements,
@@ -22,7 +23,7 @@ from dashboard.comparisons.core.matching import (
     Key,
     Side,
 )
-from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries, pool_samples
+from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
 from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
 

@@ -211,10 +211,8 @@ def measure_in_turn(
     """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a
     transaction.
     """
-    of_benchmarks = Benchmark.objects.filter(name__in={case.benchmark for case in cases})
-    of_configs = Config.objects.filter(name__in={case.config for case in cases})
-    benchmarks = {benchmark.name: benchmark for benchmark in of_benchmarks}
-    configs = {config.name: config for config in of_configs}
+    benchmarks = Benchmark.objects.in_bulk({case.benchmark for case in cases}, field_name="name")
+    configs = Config.objects.in_bulk({case.config for case in cases}, field_name="name")
     for run in runs:
         run.save()
     ensure_partitions(moments=[now])

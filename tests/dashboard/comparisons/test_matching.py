@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.core.levels import level_of
+from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import (
     CaseMeasurements,
     ComparedCase,
@@ -13,12 +14,7 @@ from dashboard.comparisons.core.matching import (
     compare,
     compare_latency,
 )
-from dashboard.comparisons.core.metric_effects import (
-    CaseSamples,
-    Effect,
-    Libraries,
-    estimate_effects,
-)
+from dashboard.comparisons.core.metric_effects import CaseSamples, Effect, estimate_effects
 from dashboard.comparisons.core.upgrade_groups import build_report
 from dashboard.language.metrics import METRICS
 
