@@ -97,8 +97,8 @@ def test_higher_speedup_is_better() -> None:
 def test_counts_are_compared_as_they_are(
     old: tuple[float, ...], new: tuple[float, ...], verdict: str
 ) -> None:
-    base, new = side({"graph_breaks": samples(old)}), side({"graph_breaks": samples(new)})
-    assert only(base, new, "graph_breaks").verdict == verdict
+    base_side, new_side = side({"graph_breaks": samples(old)}), side({"graph_breaks": samples(new)})
+    assert only(base_side, new_side, "graph_breaks").verdict == verdict
 
 
 def test_memory_of_one_process_each_is_compared_and_marked_so() -> None:
