@@ -19,8 +19,8 @@ from dashboard.comparisons.core.running_costs import (
     Interval,
     Option,
     candidates,
-    done,
     interval,
+    steps_done,
 )
 from dashboard.language.metrics import EAGER, Start
 from dashboard.ui.downsampling import Floats
@@ -112,7 +112,7 @@ def by_steps(advice: Advice, steps: float) -> list[Ranked]:
 
 def by_time(advice: Advice, seconds: float) -> list[Ranked]:
     """The candidates by how many steps they do in so many seconds, most first."""
-    drawn = [-np.asarray(done(seconds, one.starts, one.steps)) for one in advice.candidates]
+    drawn = [-np.asarray(steps_done(seconds, one.starts, one.steps)) for one in advice.candidates]
     rows = [
         Ranked(one, one.steps_within(seconds), chance)
         for one, chance in zip(advice.candidates, _chances(drawn), strict=True)

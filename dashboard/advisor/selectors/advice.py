@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, pooled
-from dashboard.comparisons.core.running_costs import METRICS, Option
+from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
+from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 
@@ -49,7 +49,7 @@ def built(benchmark: Benchmark | None = None) -> list[Built]:
 def options(where: Built, benchmark: Benchmark | None = None) -> dict[str, list[Option]]:
     """The configs that were measured there, by benchmark, both in registry order. Four queries."""
     source = SideSource(where.machine, benchmark=benchmark.pk if benchmark else None)
-    cases = by_build(source, [where.build], METRICS)[where.build]
+    cases = by_build(source, [where.build], COST_METRICS)[where.build]
     ordered = sorted(cases.values(), key=lambda one: one.case.place)
     names = dict.fromkeys(one.case.benchmark for one in ordered)
     return {
@@ -66,15 +66,18 @@ def _options(measured: Sequence[CaseMeasurements]) -> list[Option]:
 
 
 def _parts(measured: Iterable[CaseMeasurements]) -> list[CaseSamples]:
-    return [part for one in measured for parts in one.parts.values() for part in parts]
+    return [part for one in measured for parts in one.samples.values() for part in parts]
 
 
 def _option(one: CaseMeasurements, version: int) -> Option:
     counted = {
-        key: [part for part in parts if part.version == version] for key, parts in one.parts.items()
+        key: [part for part in parts if part.version == version]
+        for key, parts in one.samples.items()
     }
     levels = {
-        key: level for key, parts in counted.items() if parts and (level := pooled(parts).level)
+        key: level
+        for key, parts in counted.items()
+        if parts and (level := pool_samples(parts).level)
     }
     failed = "" if levels else _why(one)
     return Option(one.case.config, one.case.place[1], levels, failed)
@@ -92,9 +95,9 @@ def newest_jobs(where: Built, benchmark: Benchmark) -> Mapping[Key, str]:
         SideSource(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"]
     )[where.build]
     return {
-        key: one.parts["latency_ms"][-1].job
+        key: one.samples["latency_ms"][-1].job
         for key, one in cases.items()
-        if "latency_ms" in one.parts
+        if "latency_ms" in one.samples
     }
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dashboard.comparisons.core.ratios import Level, spans
+from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.ratios import level_intervals
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import plural
 from dashboard.ui.charts import SLOTS, Figure, dash
@@ -58,7 +59,7 @@ class ReleaseLine:
     def measured(self) -> list[Measured]:
         """Where there is a number."""
         good = [(one, one.level) for one in self.releases if one.level]
-        ends = spans([level for _, level in good]) if good else []
+        ends = level_intervals([level for _, level in good]) if good else []
         return [(one, level.value, *ends[place]) for place, (one, level) in enumerate(good)]
 
 

@@ -25,8 +25,8 @@ from dashboard.comparisons.selectors import versions
 from dashboard.comparisons.selectors.versions import (
     MeasuredBuild,
     SideSource,
-    by_version,
-    likely_machine,
+    builds_by_version,
+    default_machine,
 )
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS, Metric
@@ -88,8 +88,8 @@ def choose(request: HttpRequest, known: Sequence[MeasuredBuild]) -> Chosen:
     """Raises Http404 for a machine or build that was not measured."""
     if not known:
         raise Http404("Nothing was measured yet: there are no versions to show.")
-    key = request.GET.get("machine") or likely_machine(known)
-    everything = by_version(known, key, request.GET.get("track", ""))
+    key = request.GET.get("machine") or default_machine(known)
+    everything = builds_by_version(known, key, request.GET.get("track", ""))
     if not everything:
         raise Http404(f"Nothing was measured on a machine “{key}”.")
     builds = everything[:_MOST_BUILDS][::-1]
@@ -122,7 +122,7 @@ class Judged:
 def judge(chosen: Chosen) -> Judged:
     builds = tuple(tested.build for tested in chosen.builds)
     source = SideSource(chosen.machine.machine)
-    stamp = versions.stamp([(source, build) for build in builds], [chosen.metric.key])
+    stamp = versions.data_fingerprint([(source, build) for build in builds], [chosen.metric.key])
     return _judged(stamp, source, builds, chosen.base.build, chosen.metric)
 
 

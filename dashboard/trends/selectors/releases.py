@@ -6,7 +6,7 @@ from django.db.models import F
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.matching import Side
-from dashboard.comparisons.core.metric_effects import pooled
+from dashboard.comparisons.core.metric_effects import pool_samples
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
 from dashboard.trends.core.release_charts import Release, ReleaseLine
@@ -24,9 +24,11 @@ def release_lines(
             if key.benchmark != benchmark:
                 continue
             line = lines.setdefault(key.config, ReleaseLine(key.config, one.case.place[1]))
-            parts = one.parts.get(metric, [])
+            parts = one.samples.get(metric, [])
             newest = max((part.version for part in parts), default=0)
-            part = pooled([part for part in parts if part.version == newest]) if parts else None
+            part = (
+                pool_samples([part for part in parts if part.version == newest]) if parts else None
+            )
             status = ", ".join(sorted(one.failures))
             line.releases.append(
                 Release(label, part.level if part else None, part.job if part else "", status)

@@ -16,15 +16,15 @@ from dashboard.advisor.core.advice_text import (
     verdict_by_steps,
     verdict_by_time,
 )
-from dashboard.comparisons.core.ratios import Level, level
-from dashboard.comparisons.core.running_costs import METRICS, Option
+from dashboard.comparisons.core.levels import Level, level_of
+from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.language.metrics import Start
 
 EAGER_MS = 100.0
 
 
 def measured(*values: float, error: float = 1e-4) -> Level:
-    return level(values, [error] * len(values))
+    return level_of(values, [error] * len(values))
 
 
 def eager(**more: float) -> Option:
@@ -39,7 +39,7 @@ def option(name: str, step_ms: float, cold_start_s: float, **more: float) -> Opt
     """A config whose eager control took EAGER_MS a step."""
     values = {"speedup": EAGER_MS / step_ms, "latency_ms": step_ms, "eager_latency_ms": EAGER_MS}
     values |= {"cold_start_s": cold_start_s, **more}
-    assert values.keys() <= {*METRICS}
+    assert values.keys() <= {*COST_METRICS}
     return Option(name, 1, {key: measured(value) for key, value in values.items()})
 
 
@@ -121,14 +121,14 @@ def test_the_interval_of_a_break_even_holds_the_truth_as_often_as_it_says() -> N
 
 def test_the_spread_between_processes_is_taken_where_there_are_repeats() -> None:
     """Within each process exact, between them ± 10 %: the interval must tell the latter."""
-    levels = {**REGIONAL.levels, "cold_start_s": level([9.0, 10.0, 11.0], [1e-4] * 3)}
+    levels = {**REGIONAL.levels, "cold_start_s": level_of([9.0, 10.0, 11.0], [1e-4] * 3)}
     (_, regional) = advice(Option("regional", 1, levels)).stretches
     assert regional.from_steps.high / regional.from_steps.low > 1.3
     assert regional.candidate.bases[0] == "repeats"
 
 
 def test_a_start_that_was_measured_once_is_not_taken_for_exact() -> None:
-    levels = {**REGIONAL.levels, "cold_start_s": level([10.0])}
+    levels = {**REGIONAL.levels, "cold_start_s": level_of([10.0])}
     found = advice(Option("regional", 1, levels))
     assert found.stretches[1].from_steps.low < 420
     assert "Starts that were measured once are taken to repeat within ± 20 %." in certainty(found)

@@ -17,7 +17,7 @@ from django.test import Client
 
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
-from dashboard.comparisons.core.ratios import Level
+from dashboard.comparisons.core.levels import Level
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
