@@ -13,7 +13,7 @@ from dashboard.alerts.core.attribution import (
     attribute,
 )
 from dashboard.alerts.core.confirmation import FEWEST, MOST, ConfirmationOutcome
-from dashboard.alerts.selectors.facts import CONTROLS, PHASES, moved
+from dashboard.alerts.selectors.facts import CONTROLS, PHASES, observed_change
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.environments import environment_differences
 from tests.end_to_end.gpu_drill_pairs import Document, looked, state, value
@@ -104,7 +104,7 @@ def _moved(
     before, after = (
         [found for one in side if (found := value(one, metric)) is not None] for side in (base, new)
     )
-    return moved(name, metric, before, after) if metric else None
+    return observed_change(name, metric, before, after) if metric else None
 
 
 def _code(base: Sequence[Document], new: Sequence[Document]) -> CodeFingerprints | None:

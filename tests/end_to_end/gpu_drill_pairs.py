@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
-from dashboard.alerts.core.confirmation import FEWEST, ConfirmationOutcome, Pair, look
+from dashboard.alerts.core.confirmation import FEWEST, ConfirmationOutcome, Pair, compare_pairs
 from dashboard.detection import judge
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.results.core.series_points import settings_of
@@ -59,7 +59,7 @@ def looked(
     suspected = judge(
         [before for before, _ in pairs], [after for _, after in pairs], settings
     ).effect
-    return look(pairs, suspected, settings)
+    return compare_pairs(pairs, suspected, settings)
 
 
 def state(outcome: ConfirmationOutcome, metric: str, base: Sequence[Document]) -> State:

@@ -130,4 +130,4 @@ def test_what_cannot_be_measured_again_says_why(caller: Caller) -> None:
     told = caller.post(
         f"alerts/{alerting.group(kind='silence').pk}/again", {"why": "sure?"}, expect=409
     )
-    assert "this alert is no measurement" in told["detail"]
+    assert "this alert is not a measurement" in told["detail"]

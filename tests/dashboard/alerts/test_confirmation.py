@@ -147,12 +147,12 @@ def test_one_machine_confirms_one_group_at_a_time_and_so_many_a_day(
     confirmations.start_due(now=NOW)
     machine = site.machine()
     assert (
-        confirmations.why_not(machine=machine, now=NOW)
+        confirmations.reason_to_wait(machine=machine, now=NOW)
         == "Another confirmation is running on this machine."
     )
     answer(by_build(0.0))
     monkeypatch.setattr(confirmations, "MOST_A_DAY", 1)
-    assert confirmations.why_not(machine=machine, now=timezone.now()).startswith(
+    assert confirmations.reason_to_wait(machine=machine, now=timezone.now()).startswith(
         "1 confirmations were started"
     )
 

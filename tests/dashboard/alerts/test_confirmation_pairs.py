@@ -10,11 +10,11 @@ import pytest
 from dashboard.alerts.core.confirmation import (
     FEWEST,
     MOST,
-    alone,
+    compare_with_recorded,
     bounds,
     draw_order,
-    evidence,
-    look,
+    e_value,
+    compare_pairs,
 )
 from dashboard.detection import Settings
 
@@ -41,7 +41,8 @@ def verdicts(draw: Draw, percent: float, suspected: float, seed: int = 0) -> Cou
     for _ in range(TRIES):
         pairs = [(100.0, 100 * (1 + percent / 100) * exp(draw(rng) / 100)) for _ in range(MOST)]
         looks = [
-            look(pairs[:count], suspected, SETTINGS).verdict for count in range(FEWEST, MOST + 1)
+            compare_pairs(pairs[:count], suspected, SETTINGS).verdict
+            for count in range(FEWEST, MOST + 1)
         ]
         found[next((verdict for verdict in looks if verdict != "open"), "open")] += 1
     return found
@@ -77,7 +78,7 @@ def test_the_bounds_cover_the_truth_at_every_look() -> None:
 def test_the_bounds_are_where_the_evidence_reaches_its_limit() -> None:
     values = [0.9, 1.4, 1.1, 0.7, 1.2, 1.6]
     low, high = bounds(values)
-    assert [evidence(values, end) for end in (low, high)] == pytest.approx([20, 20])
+    assert [e_value(values, end) for end in (low, high)] == pytest.approx([20, 20])
 
 
 def test_the_order_is_balanced_in_each_two_pairs() -> None:
@@ -96,15 +97,15 @@ def test_the_order_is_drawn() -> None:
 
 def test_exact_values_are_decided_with_the_fewest_pairs() -> None:
     memory = Settings(2.0, "constant")
-    assert look([(1.5, 1.8)] * FEWEST, 20.0, memory).verdict == "confirmed"
-    assert look([(1.5, 1.5)] * FEWEST, 20.0, memory).verdict == "not_reproduced"
-    assert look([(1.5, 1.8)] * 3, 20.0, memory).verdict == "open"
+    assert compare_pairs([(1.5, 1.8)] * FEWEST, 20.0, memory).verdict == "confirmed"
+    assert compare_pairs([(1.5, 1.5)] * FEWEST, 20.0, memory).verdict == "not_reproduced"
+    assert compare_pairs([(1.5, 1.8)] * 3, 20.0, memory).verdict == "open"
 
 
 def test_a_status_that_comes_and_goes_is_inconclusive() -> None:
     status = Settings(0.0, "status")
     flaky = [(0.0, float(at % 2)) for at in range(MOST)]
-    assert [look(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
+    assert [compare_pairs(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
         "open",
         "inconclusive",
     ]
@@ -112,22 +113,25 @@ def test_a_status_that_comes_and_goes_is_inconclusive() -> None:
 
 def test_the_other_direction_does_not_reproduce() -> None:
     assert (
-        look([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict
+        compare_pairs([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict
         == "not_reproduced"
     )
 
 
 def test_half_of_what_was_suspected_is_the_least_that_counts() -> None:
     pairs = [(100.0, 101.0 + at / 100) for at in range(6)]
-    assert look(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
+    assert compare_pairs(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
 
 
 def test_alone_compares_with_the_recorded_level() -> None:
     recorded, again = [100.0, 101.0, 99.0, 100.5, 99.5], [110.0, 111.0, 109.5, 110.5]
-    assert alone(recorded, again, 10.0, SETTINGS).verdict == "confirmed"
-    assert alone(recorded, [99.5, 100.5, 100.0, 99.8], 10.0, SETTINGS).verdict == "not_reproduced"
+    assert compare_with_recorded(recorded, again, 10.0, SETTINGS).verdict == "confirmed"
+    assert (
+        compare_with_recorded(recorded, [99.5, 100.5, 100.0, 99.8], 10.0, SETTINGS).verdict
+        == "not_reproduced"
+    )
 
 
 def test_no_pairs_are_an_error() -> None:
     with pytest.raises(ValueError, match="at least one pair"):
-        look([], 6.0, SETTINGS)
+        compare_pairs([], 6.0, SETTINGS)

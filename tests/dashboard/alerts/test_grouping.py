@@ -8,13 +8,13 @@ from dashboard.alerts.core.grouping import (
     OpenGroup,
     Suspicion,
     cause_of,
-    counted,
+    significant,
     direction_of,
-    place,
+    choose_group,
     representatives,
     severity_of,
     title,
-    words,
+    sentence,
 )
 
 SLOWER = Suspicion(
@@ -94,32 +94,32 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
     ],
 )
 def test_each_metric_has_its_words(suspicion: Suspicion, told: str) -> None:
-    assert words(suspicion) == told
+    assert sentence(suspicion) == told
 
 
 def test_one_weak_suspicion_among_many_series_does_not_count() -> None:
-    assert counted([replace(SLOWER, false_alarm_share=0.001)], tests=200) == set()
+    assert significant([replace(SLOWER, false_alarm_share=0.001)], tests=200) == set()
 
 
 def test_one_strong_suspicion_among_many_series_counts() -> None:
-    assert counted([replace(SLOWER, false_alarm_share=0.00001)], tests=200) == {1}
+    assert significant([replace(SLOWER, false_alarm_share=0.00001)], tests=200) == {1}
 
 
 def test_weak_suspicions_count_together() -> None:
     weak = [replace(SLOWER, key=at, false_alarm_share=0.001) for at in range(3)]
-    assert counted(weak, tests=200) == {0, 1, 2}
+    assert significant(weak, tests=200) == {0, 1, 2}
 
 
 def test_the_discoveries_are_the_largest_rank_that_passes() -> None:
     shares = (0.0001, 0.0011, 0.0012, 0.5)
     found = [replace(SLOWER, key=at, false_alarm_share=share) for at, share in enumerate(shares)]
-    assert counted(found, tests=300) == {0}
-    assert counted(found, tests=200) == {0, 1, 2}
+    assert significant(found, tests=300) == {0}
+    assert significant(found, tests=200) == {0, 1, 2}
 
 
 def test_the_same_case_joins_whatever_its_direction() -> None:
     group = OpenGroup(7, "compiler", "improvement", frozenset({SLOWER.case}))
-    assert place(SLOWER, [group]) == 7
+    assert choose_group(SLOWER, [group]) == 7
 
 
 def test_the_same_cause_and_direction_join() -> None:
@@ -128,21 +128,28 @@ def test_the_same_cause_and_direction_join() -> None:
         OpenGroup(8, "compiler", "improvement", frozenset()),
         OpenGroup(9, "compiler", "regression", frozenset()),
     ]
-    assert place(replace(OTHER, cause="compiler"), groups) == 9
+    assert choose_group(replace(OTHER, cause="compiler"), groups) == 9
 
 
 def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
     eager = replace(SLOWER, config="eager")
     blamed = replace(SLOWER, cause="eager")
-    assert place(eager, [OpenGroup(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
-    assert place(blamed, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) == 7
+    assert choose_group(eager, [OpenGroup(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
+    assert (
+        choose_group(blamed, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) == 7
+    )
     other = replace(SLOWER, cause="compiler")
-    assert place(other, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) is None
+    assert (
+        choose_group(other, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))])
+        is None
+    )
 
 
 def test_another_cause_is_another_group() -> None:
     assert (
-        place(replace(OTHER, cause="eager"), [OpenGroup(7, "compiler", "regression", frozenset())])
+        choose_group(
+            replace(OTHER, cause="eager"), [OpenGroup(7, "compiler", "regression", frozenset())]
+        )
         is None
     )
 

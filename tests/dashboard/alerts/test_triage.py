@@ -76,7 +76,7 @@ def test_a_group_is_assigned_noted_and_linked(ada: User) -> None:
 
 
 def test_what_is_no_address_is_not_linked(ada: User) -> None:
-    with pytest.raises(ActionNotAllowed, match="is no address"):
+    with pytest.raises(ActionNotAllowed, match="is not an address"):
         triage.link_issue(group=alerting.group(), url="javascript:alert(1)", by=ada)
 
 

@@ -121,7 +121,7 @@ def test_a_note_and_a_link_are_kept(triager: Client) -> None:
 
 def test_a_link_that_is_no_address_is_refused(triager: Client) -> None:
     group = alerting.group()
-    assert "is no address" in do(triager, group, "link", url="javascript:alert(1)")
+    assert "is not an address" in do(triager, group, "link", url="javascript:alert(1)")
     assert not group.links.exists()
 
 
