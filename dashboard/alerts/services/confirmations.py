@@ -113,7 +113,8 @@ def reason_to_wait(*, machine: Machine, now: datetime, limited: bool = True) -> 
 
     waiting = Job.objects.filter(run__machine=machine, state__in=WAITING).count()
     if waiting > DEEP_QUEUE:
-        queue = f"{plural(waiting, 'job')} wait on this machine"
+        verb = "waits" if waiting == 1 else "wait"
+        queue = f"{plural(waiting, 'job')} {verb} on this machine"
         return f"{queue}: it is confirmed when there are {DEEP_QUEUE} or fewer."
 
     today = confirmations.filter(created_at__gt=now - timedelta(days=1))

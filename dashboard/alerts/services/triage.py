@@ -110,8 +110,9 @@ def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
     with transaction.atomic():
         _lock(group)
         if group.state not in AGAIN:
+            states = _listed(AGAIN)
             raise ActionNotAllowed(
-                f"Alert {group.pk} is {group.state}: only what is {_listed(AGAIN)} is measured again."
+                f"Alert {group.pk} is {group.state}: only what is {states} is measured again."
             )
         if group.state not in STAYS:
             group.state, group.closed_at = AlertState.CONFIRMING, None
@@ -177,7 +178,8 @@ def move_change_point(
 ) -> AlertEvent:
     """Record that the change began with another build of the track.
 
-    Its base becomes the build that was measured before it. Raises ActionNotAllowed where the track has not measured that build on the machine.
+    Its base becomes the build that was measured before it. Raises ActionNotAllowed where the track
+    has not measured that build on the machine.
     """
     with transaction.atomic():
         _lock(group)
