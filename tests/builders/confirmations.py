@@ -14,10 +14,10 @@ NEW = "2.14.0"
 
 def living_worker() -> Worker:
     """Confirmations are planned only where somebody can measure them."""
-    made = site.worker()
-    made.last_seen = timezone.now()
-    made.save()
-    return made
+    worker = site.worker()
+    worker.last_seen = timezone.now()
+    worker.save()
+    return worker
 
 
 def suspected(percent: float = 10.0, build: str = NEW) -> AlertGroup:
@@ -35,8 +35,9 @@ def planned() -> list[Job]:
 
 
 def answer(value: Callable[[Job, int], float | None]) -> int:
-    """Land every planned job with the latency that `value` gives it, until nothing more is planned;
-    how many.
+    """End every planned job with the latency that `value` gives it, until no more is planned.
+
+    Returns how many there were.
     """
     done = 0
     while jobs := planned():
