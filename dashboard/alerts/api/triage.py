@@ -73,55 +73,60 @@ class Unmute(Schema):
 @router.post("alerts/{int:pk}/move", response=AlertDetail)
 def move(request: HttpRequest, pk: int, body: Move) -> AlertGroup:
     """Acknowledge it, close it, reopen it."""
-    triage.move(group=_group(pk), to=body.to, by=caller_of(request), why=body.why)
+    group, by = _group(pk), caller_of(request)
+    triage.move(group=group, to=body.to, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/again", response=AlertDetail)
 def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
     """Measure both builds in turn again, now."""
-    measure_again(group=_group(pk), by=caller_of(request), why=body.why, now=timezone.now())
+    group, by = _group(pk), caller_of(request)
+    measure_again(group=group, by=by, why=body.why, now=timezone.now())
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/assign", response=AlertDetail)
 def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
     """Give it to a person, or to nobody."""
-    group = _group(pk)
+    group, by = _group(pk), caller_of(request)
     people = get_user_model().objects.filter(is_active=True)
     person = one(people, "account", username=body.to) if body.to else None
-    triage.assign(group=group, to=person, by=caller_of(request), why=body.why)
+    triage.assign(group=group, to=person, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/note", response=AlertDetail)
 def note(request: HttpRequest, pk: int, body: Note) -> AlertGroup:
     """Add a remark to its history."""
-    triage.note(group=_group(pk), text=body.text, by=caller_of(request))
+    group, by = _group(pk), caller_of(request)
+    triage.note(group=group, text=body.text, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/link", response=AlertDetail)
 def link(request: HttpRequest, pk: int, body: Issue) -> AlertGroup:
     """Link an issue or a pull request."""
-    triage.link_issue(group=_group(pk), url=body.url, title=body.title, by=caller_of(request))
+    group, by = _group(pk), caller_of(request)
+    triage.link_issue(group=group, url=body.url, title=body.title, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/nudge", response=AlertDetail)
 def nudge(request: HttpRequest, pk: int, body: Nudge) -> AlertGroup:
     """Say that the change began with another build of the track."""
-    group = _group(pk)
+    group, by = _group(pk), caller_of(request)
     build = one(TorchBuild.objects.all(), "build", label=body.to)
-    triage.move_change_point(group=group, to=build, by=caller_of(request), why=body.why)
+    triage.move_change_point(group=group, to=build, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/split", response=AlertDetail)
 def split(request: HttpRequest, pk: int, body: Split) -> AlertGroup:
     """Move some of its changes into an alert of their own, which is answered."""
+    by = caller_of(request)
     chosen = _group(pk).alerts.filter(pk__in=body.changes)
-    split_off = triage.split(alerts=chosen, by=caller_of(request), why=body.why)
+    split_off = triage.split(alerts=chosen, by=by, why=body.why)
     return detail(split_off.pk)
 
 
@@ -130,23 +135,25 @@ def merge(request: HttpRequest, pk: int, body: Merge) -> AlertGroup:
     """Move all its changes into another alert, which is answered; the emptied one is closed as
     invalid.
     """
+    by = caller_of(request)
     group, into = _group(pk), _group(body.into)
-    merged = triage.merge(group=group, into=into, by=caller_of(request), why=body.why)
+    merged = triage.merge(group=group, into=into, by=by, why=body.why)
     return detail(merged.pk)
 
 
 @router.post("alerts/{int:pk}/invalidate", response=AlertDetail)
 def invalidate(request: HttpRequest, pk: int, body: Invalidate) -> AlertGroup:
-    """Take a job's point out of detection; the series is judged anew within a minute."""
+    """Take a job's point out of detection; the series is judged again within a minute."""
+    by = caller_of(request)
     series = _series(pk, body.series)
     job = one(Job.objects.all(), "job", pk=body.job)
-    triage.mark_invalid(series=series, job=job, reason=body.reason, by=caller_of(request))
+    triage.mark_invalid(series=series, job=job, reason=body.reason, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/bring-back", response=AlertDetail)
 def bring_back(request: HttpRequest, pk: int, body: BringBack) -> AlertGroup:
-    """Let a point count again; the series is judged anew within a minute."""
+    """Let a point count again; the series is judged again within a minute."""
     points = InvalidPoint.objects.filter(series__alerts__group=_group(pk)).distinct()
     triage.bring_back(point=one(points, "invalid point of this alert", pk=body.point))
     return detail(pk)
@@ -155,8 +162,9 @@ def bring_back(request: HttpRequest, pk: int, body: BringBack) -> AlertGroup:
 @router.post("alerts/{int:pk}/mute", response=AlertDetail)
 def mute(request: HttpRequest, pk: int, body: MuteFor) -> AlertGroup:
     """Let a series raise no alert until a moment."""
+    by = caller_of(request)
     series = _series(pk, body.series)
-    triage.mute(series=series, until=body.until, reason=body.reason, by=caller_of(request))
+    triage.mute(series=series, until=body.until, reason=body.reason, by=by)
     return detail(pk)
 
 

@@ -30,12 +30,9 @@ EXACT_PERCENT = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """How something changed at the same moment: its effect with the interval, in percent.
+    """How something changed at the same moment: its effect with the interval, in percent."""
 
-    name: as people call it.
-    """
-
-    name: str
+    name: str  # as people call it
     effect: float
     low: float
     high: float
@@ -47,7 +44,7 @@ class ObservedChange:
         certain = self.low > 0 or self.high < 0
         return same_direction and certain and abs(self.effect) >= AS_MUCH * abs(other.effect)
 
-    def steady_beside(self, other: "ObservedChange") -> bool:
+    def stayed_while(self, other: "ObservedChange") -> bool:
         """It did not move by half as much, for certain."""
         limit = AS_MUCH * abs(other.effect)
         if other.effect > 0:
@@ -61,7 +58,7 @@ class ObservedChange:
         return f"{self.name} {verb} by {abs(self.effect):.1f} % ({interval})"
 
     @property
-    def stayed(self) -> str:
+    def steady_text(self) -> str:
         """For something that did not move: "The eager control stayed (−0.8 to +1.2 %)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
@@ -70,22 +67,15 @@ class ObservedChange:
 
 @dataclass(frozen=True, slots=True)
 class CodeFingerprints:
-    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on either side of a
-    change.
+    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on both sides."""
 
-    before, after: every value seen, of several jobs. jobs: the fewest on a side. stable: no job
-    found two cold compiles of one build to differ.
-    """
-
-    before: Mapping[str, frozenset[str]]
+    before: Mapping[str, frozenset[str]]  # every value seen, of several jobs
     after: Mapping[str, frozenset[str]]
-    jobs: int
-    stable: bool = True
+    jobs: int  # the fewest on a side
+    stable: bool = True  # no job found two cold compiles of one build to differ
 
     def changed(self) -> list[str]:
-        """The kinds that differ reproducibly: one value in several jobs of a side, another one on
-        the other.
-        """
+        """The kinds that differ reproducibly: one value in several jobs a side, not the same one."""
         if not self.stable or self.jobs < REPRODUCED:
             return []
         kinds = []
@@ -96,9 +86,8 @@ class CodeFingerprints:
         return kinds
 
     def same(self) -> bool:
-        return bool(self.before) and all(
-            self.before[kind] == self.after.get(kind) for kind in self.before
-        )
+        common = {kind: self.after.get(kind) for kind in self.before}
+        return bool(self.before) and self.before == common
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +135,13 @@ class ChangeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece of the argument.
-
-    supports: a cause, or "" for what only narrows it down.
-    proof: enough by itself.
-    """
+    """One piece of the argument."""
 
     fact: str
     says: str
-    supports: Cause | Literal[""] = ""
+    supports: Cause | Literal[""] = ""  # "": it only narrows the cause down
     url: str = ""
-    proof: bool = field(default=False, compare=False)
+    proof: bool = field(default=False, compare=False)  # enough by itself
 
     def document(self) -> dict[str, str]:
         """As AlertGroup.evidence keeps it."""
@@ -202,13 +187,13 @@ def _elsewhere(
         if witness.as_much_as(facts.change):
             says = f"{witness.text}, {why}."
             evidence.append(Evidence(fact, says, "machine", witness.url, proof=True))
-        elif witness.steady_beside(facts.change):
-            evidence.append(Evidence(fact, f"{witness.stayed}, {why}.", "", witness.url))
+        elif witness.stayed_while(facts.change):
+            evidence.append(Evidence(fact, f"{witness.steady_text}, {why}.", "", witness.url))
     return evidence
 
 
 def _machine(facts: ChangeFacts) -> list[Evidence]:
-    """What the machine says of itself: its own description, and the load beside our jobs."""
+    """What the machine says of itself: its own description, and the load next to our jobs."""
     evidence = []
     for difference in facts.differences:
         if difference.path.startswith("machine."):
@@ -257,8 +242,8 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         says = f"{facts.control.text}: eager, which no compiler touches, moved as much."
         proof = not facts.same_build
         return [Evidence("eager control", says, "eager", facts.control.url, proof=proof)]
-    if facts.control.steady_beside(facts.change):
-        says = f"{facts.control.stayed}: only the compiled arm moved."
+    if facts.control.stayed_while(facts.change):
+        says = f"{facts.control.steady_text}: only the compiled arm moved."
         return [Evidence("eager control", says, "", facts.control.url)]
     return []
 
@@ -272,7 +257,7 @@ def _eager(facts: ChangeFacts) -> list[Evidence]:
         return [Evidence("eager", says, "eager", proof=True)]
     if facts.change is not None:
         for witness in (*facts.pinned, *facts.canary):
-            if witness.steady_beside(facts.change):
+            if witness.stayed_while(facts.change):
                 says = "Eager itself changed with the build, and the machine did not."
                 return [Evidence("eager", says, "eager", proof=True)]
     says = "Eager itself changed with the build."
@@ -298,7 +283,7 @@ def _only_compiled(facts: ChangeFacts) -> bool:
     """Whether it is known that eager did not move."""
     if facts.control is None or facts.change is None:
         return False
-    return facts.control.steady_beside(facts.change)
+    return facts.control.stayed_while(facts.change)
 
 
 def _dynamo(facts: ChangeFacts) -> list[Evidence]:

@@ -116,7 +116,8 @@ def pairs(request: HttpRequest, pk: int) -> HttpResponse:
 def code(request: HttpRequest, pk: int) -> HttpResponse:
     """How the generated code differs across the change of one alert of the group."""
     main = _main_or_404(request, pk)
-    context = {"group": main.alert.group, "main": main, "code": code_selector.change_of(main.alert)}
+    code_change = code_selector.change_of(main.alert)
+    context = {"group": main.alert.group, "main": main, "code": code_change}
     return render(request, "alerts/code.html", context)
 
 

@@ -30,15 +30,17 @@ may_triage = permission_required(TRIAGE, raise_exception=True)
 
 
 def move(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
     to = form.get("to", "")
     if to not in AlertState.values:
         raise ActionNotAllowed(f"There is no state “{to}”: use the buttons of the page.")
-    triage.move(group=group, to=AlertState(to), by=by, why=form.get("why", ""))
+    triage.move(group=group, to=AlertState(to), by=by, why=why)
     return f"It is {to} now."
 
 
 def again(group: AlertGroup, form: QueryDict, by: User) -> str:
-    measure_again(group=group, by=by, why=form.get("why", ""), now=timezone.now())
+    why = form.get("why", "")
+    measure_again(group=group, by=by, why=why, now=timezone.now())
     return "It is measured again now; this page shows the new pairs as they come."
 
 
@@ -63,33 +65,39 @@ def link(group: AlertGroup, form: QueryDict, by: User) -> str:
 
 
 def nudge(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
     build = _row(TorchBuild, form.get("to"), "build")
-    triage.move_change_point(group=group, to=build, by=by, why=form.get("why", ""))
+    triage.move_change_point(group=group, to=build, by=by, why=why)
     return f"The change begins with {build} now."
 
 
 def split(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
     chosen = group.alerts.filter(pk__in=_numbers(form.getlist("alert")))
-    split_off = triage.split(alerts=chosen, by=by, why=form.get("why", ""))
+    split_off = triage.split(alerts=chosen, by=by, why=why)
     return f"Split off as alert {split_off.pk}."
 
 
 def merge(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
     into = _row(AlertGroup, form.get("into"), "alert")
-    triage.merge(group=group, into=into, by=by, why=form.get("why", ""))
+    triage.merge(group=group, into=into, by=by, why=why)
     return f"Merged into alert {into.pk}."
 
 
 def invalidate(group: AlertGroup, form: QueryDict, by: User) -> str:
-    series, job = _series_of(group, form), _row(Job, form.get("job"), "job")
-    triage.mark_invalid(series=series, job=job, reason=form.get("reason", ""), by=by)
-    return "The point is left out; the series is judged anew within a minute."
+    series = _series_of(group, form)
+    job = _row(Job, form.get("job"), "job")
+    reason = form.get("reason", "")
+    triage.mark_invalid(series=series, job=job, reason=reason, by=by)
+    return "The point is left out; the series is judged again within a minute."
 
 
 def bring_back(group: AlertGroup, form: QueryDict, by: User) -> str:
     points = InvalidPoint.objects.filter(series__alerts__group=group)
-    triage.bring_back(point=_row(InvalidPoint, form.get("point"), "invalid point", among=points))
-    return "The point counts again; the series is judged anew within a minute."
+    point = _row(InvalidPoint, form.get("point"), "invalid point", among=points)
+    triage.bring_back(point=point)
+    return "The point counts again; the series is judged again within a minute."
 
 
 def mute(group: AlertGroup, form: QueryDict, by: User) -> str:
@@ -100,7 +108,8 @@ def mute(group: AlertGroup, form: QueryDict, by: User) -> str:
     if day is None:
         raise ActionNotAllowed("Say until which day, as 2026-12-31.")
     until = timezone.make_aware(datetime.combine(day, time()) + timedelta(days=1))
-    triage.mute(series=_series_of(group, form), until=until, reason=form.get("reason", ""), by=by)
+    series = _series_of(group, form)
+    triage.mute(series=series, until=until, reason=form.get("reason", ""), by=by)
     return f"The series raises no alert until the end of {day}."
 
 
@@ -132,8 +141,9 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     if name not in ACTS:
         raise Http404(f"There is no act “{name}”.")
     group = get_object_or_404(AlertGroup, pk=pk)
+    by = cast(User, request.user)
     try:
-        messages.success(request, ACTS[name](group, request.POST, cast(User, request.user)))
+        messages.success(request, ACTS[name](group, request.POST, by))
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect(group)

@@ -56,8 +56,8 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
     if line is None:
         return []
     first = int((line.at_ms < seen.step.at_ms).sum())
-    near = range(max(first - _NEAR, 0), min(first + _NEAR, len(line.value)))
-    return [_row(line, index, first) for index in near]
+    start, end = max(first - _NEAR, 0), min(first + _NEAR, len(line.value))
+    return [_row(line, index, first) for index in range(start, end)]
 
 
 def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:

@@ -140,7 +140,8 @@ def _pass_rate(runs: list[int], machine: Machine, track: Track) -> Iterator[Miss
     if len(reported) <= MISSED:
         return
     shares = [100 * row["passed"] / row["cases"] for row in reported]
-    newest, usual, cases = shares[0], median(shares[1:]), reported[0]["cases"]
+    newest, usual = shares[0], median(shares[1:])
+    cases = reported[0]["cases"]
     fewer_cases = round((usual - newest) / 100 * cases)
     if usual - newest < FELL_PERCENT or fewer_cases < FELL_CASES:
         return

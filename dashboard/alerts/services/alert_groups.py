@@ -213,7 +213,7 @@ def _withdraw(alert: Alert) -> None:
     alert.save(update_fields=["decision"])
     series = alert.series
     where = f"{series.metric} of {series.benchmark} in {series.config}"
-    why = f"{where} no longer shows a change: its points were judged anew."
+    why = f"{where} no longer shows a change: its points were judged again."
     if all(other.decision.get("withdrawn") for other in alert.group.alerts.all()):
         triage.move(group=alert.group, to=AlertState.INVALID, why=why)
     else:
@@ -228,5 +228,5 @@ def _reinstate(alert: Alert) -> None:
     last = alert.group.events.filter(action="state").last()
     closed_by_system = last is not None and last.by_id is None
     if alert.group.state == AlertState.INVALID and closed_by_system:
-        why = "Its points were judged anew, and show it again."
+        why = "Its points were judged again, and show it again."
         triage.move(group=alert.group, to=AlertState.SUSPECTED, why=why)

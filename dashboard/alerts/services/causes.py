@@ -20,20 +20,21 @@ def reattribute(*, group: AlertGroup) -> None:
     alerts = list(group.alerts.select_related(*related))
     pieces: dict[tuple[str, str], dict[str, str]] = {}  # alerts may share a piece of evidence
     for alert in alerts:
-        cause, evidence = attribute(facts_of(alert))
-        if alert.decision.get("cause") != cause:
-            alert.decision["cause"] = cause
+        own_cause, evidence = attribute(facts_of(alert))
+        if alert.decision.get("cause") != own_cause:
+            alert.decision["cause"] = own_cause
             alert.save(update_fields=["decision"])
         for piece in evidence:
             pieces[piece.fact, piece.says] = piece.document()
 
     before = group.cause
-    group.cause = grouping.cause_of([suspicion_of(alert) for alert in alerts])
+    cause = grouping.cause_of([suspicion_of(alert) for alert in alerts])
+    group.cause = cause
     group.evidence = sorted(
-        pieces.values(), key=lambda piece: (piece["supports"] != group.cause, not piece["supports"])
+        pieces.values(), key=lambda piece: (piece["supports"] != cause, not piece["supports"])
     )
     group.save(update_fields=["cause", "evidence"])
-    if group.cause != before:
+    if cause != before:
         triage.record_cause(group=group)
 
 

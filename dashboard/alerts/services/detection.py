@@ -37,7 +37,8 @@ logger = structlog.get_logger(__name__)
 def detect_due(*, most: int = 1000) -> int:
     """Run the detector over the series that are due; how many. Call it until it returns 0."""
     done = 0
-    for series_id in DetectorState.objects.filter(due=True).values_list("pk", flat=True)[:most]:
+    due = DetectorState.objects.filter(due=True).values_list("pk", flat=True)
+    for series_id in due[:most]:
         try:
             done += detect(series_id=series_id)
         except Exception:  # the series stays due, and does not keep the others waiting
@@ -118,7 +119,7 @@ def _stored_detector(
     try:
         return SeriesDetector.restored(series.metric, per_build, stored.state)
     except (KeyError, ValueError) as error:
-        logger.info("series judged anew", series=series.pk, why=str(error))
+        logger.info("series judged again", series=series.pk, why=str(error))
         return None
 
 
@@ -160,7 +161,8 @@ def _level_change(
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     seen, verdict = detection.reading, detection.verdict
-    until = [reading for reading in readings if (reading.at, reading.job) <= (seen.at, seen.job)]
+    last = seen.at, seen.job
+    until = [reading for reading in readings if (reading.at, reading.job) <= last]
     points = segment(until, detector.settings, detector.per_build)
     index = max(len(points) - 1 - detection.behind, 1)
     if verdict.cause == "drift":

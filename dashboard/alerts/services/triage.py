@@ -201,7 +201,8 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
     """
     ids = [alert.pk for alert in alerts]
     with transaction.atomic():
-        groups = _locked(set(Alert.objects.filter(pk__in=ids).values_list("group", flat=True)))
+        group_ids = Alert.objects.filter(pk__in=ids).values_list("group", flat=True)
+        groups = _locked(set(group_ids))
         if len(groups) != 1:
             raise ActionNotAllowed("Choose some alerts of one group to split them off.")
         old = groups[0]
@@ -256,7 +257,8 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         )
         levels.roll_up(series=[series.pk], builds=[job.run.build_id])
         enqueue(series_ids=[series.pk])
-        days.roll_up(series=[series.pk], since=job.planned_at.astimezone(UTC).date())
+        day = job.planned_at.astimezone(UTC).date()
+        days.roll_up(series=[series.pk], since=day)
         return point
 
 
