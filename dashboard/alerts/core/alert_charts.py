@@ -5,7 +5,7 @@ dashboard/ui/charts.py says how figures are made here.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 from statistics import fmean, geometric_mean
 from typing import Any
 
@@ -22,6 +22,7 @@ _FEWEST_APART = 4  # points: fewer are seen however far apart they are
 _BASE_POINTS = 64  # newest points before the change that make the level before it
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
 _SYMBOLS = {"base": "circle", "new": "diamond"}
+_SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +103,18 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 def level_before(line: ChartLine, step: Step) -> float | None:
     """The level that the effect was estimated from, so that both agree; else the median."""
-    return median_before(line, step) if step.level_before is None else step.level_before
+    if step.level_before is None:
+        return median_before(line, step)
+    return step.level_before
 
 
 def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
     values = line.value[line.at_ms < step.at_ms]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
-    return float(np.median(values)) if len(values) else None
+    if not len(values):
+        return None
+    return float(np.median(values))
 
 
 def _points(
@@ -148,10 +153,8 @@ def _levels(line: ChartLine, step: Step, before: float | None) -> list[dict[str,
     first, last = int(line.at_ms.min()), int(line.at_ms.max())
     since = step.at_ms, last
     levels = [_level("level before", line.slot, (first, step.at_ms), before)]
-    low = inf if step.low is None else before + step.low
-    high = inf if step.high is None else before + step.high
-    if isfinite(low) and isfinite(high):
-        levels.append(_band(line.slot, since, low, high))
+    if step.low is not None and step.high is not None and isfinite(step.high - step.low):
+        levels.append(_band(line.slot, since, before + step.low, before + step.high))
     levels.append(_level("level after", line.slot, since, before + step.effect))
     return levels
 
@@ -242,7 +245,7 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
     for name, of_arm in (("base", base), ("new", new)):
         if of_arm:
             percent = 100 * ((_mean(of_arm) or level) / level - 1)
-            means.append(_level(f"mean of {name}", _slot(name), (1, len(processes)), percent))
+            means.append(_level(f"mean of {name}", _SLOTS[name], (1, len(processes)), percent))
             traces.append(_arm(name, of_arm, metric, level))
     layout = {
         "hovermode": "closest",
@@ -267,11 +270,9 @@ def _mean(processes: Iterable[Process]) -> float | None:
     values = [process.value for process in processes]
     if not values:
         return None
-    return geometric_mean(values) if min(values) > 0 else fmean(values)
-
-
-def _slot(arm: str) -> int:
-    return (1 if arm == "base" else 3) % SLOTS
+    if min(values) <= 0:
+        return fmean(values)
+    return geometric_mean(values)
 
 
 def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) -> dict[str, Any]:
@@ -286,5 +287,5 @@ def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) 
         "text": [f"{process.value:.4g} {metric.unit}" for process in processes],
         "marker": {"size": 10, "symbol": _SYMBOLS[name]},
         "hovertemplate": f"%{{text}}<extra>{name}</extra>",
-        "meta": {"slot": _slot(name), "role": "line"},
+        "meta": {"slot": _SLOTS[name], "role": "line"},
     }

@@ -75,7 +75,7 @@ class CodeFingerprints:
     stable: bool = True  # no job found two cold compiles of one build to differ
 
     def changed(self) -> list[str]:
-        """The kinds that differ reproducibly: one value in several jobs a side, not the same one."""
+        """The kinds that differ reproducibly: one value in several jobs a side, not the same."""
         if not self.stable or self.jobs < REPRODUCED:
             return []
         kinds = []

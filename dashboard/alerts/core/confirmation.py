@@ -183,8 +183,12 @@ def _verdict(
 
 def _excludes(low: float, high: float, suspected: float, size: float) -> bool:
     """Whether the interval has nothing of that size in the suspected direction."""
-    return high < size if suspected > 0 else low > -size
+    if suspected > 0:
+        return high < size
+    return low > -size
 
 
 def _percent(logarithm: float) -> float:
-    return 100 * (exp(logarithm) - 1) if logarithm < 500 else inf
+    if logarithm >= 500:
+        return inf
+    return 100 * (exp(logarithm) - 1)

@@ -135,7 +135,9 @@ def cause_of(suspicions: Sequence[Suspicion]) -> str:
     """The cause that most alerts have evidence for; unknown where none has any."""
     causes = Counter(suspicion.cause for suspicion in suspicions)
     del causes["unknown"]
-    return causes.most_common(1)[0][0] if causes else "unknown"
+    if not causes:
+        return "unknown"
+    return causes.most_common(1)[0][0]
 
 
 def direction_of(suspicions: Sequence[Suspicion]) -> Direction:
@@ -143,7 +145,9 @@ def direction_of(suspicions: Sequence[Suspicion]) -> Direction:
     directions = {suspicion.direction for suspicion in suspicions} - {"neutral"}
     if len(directions) > 1 or "trade_off" in directions:
         return "trade_off"
-    return directions.pop() if directions else "neutral"
+    if not directions:
+        return "neutral"
+    return directions.pop()
 
 
 def severity_of(suspicions: Sequence[Suspicion], passing: bool = True) -> Severity:
@@ -191,14 +195,18 @@ def title(suspicions: Sequence[Suspicion], since: str) -> str:
     """
     ranked = sorted(suspicions, key=_worst_first)
     first = ranked[0]
-    workload = first.model, first.mode
     of_case = [suspicion for suspicion in ranked if suspicion.case == first.case]
-    of_workload = [one for one in ranked if (one.model, one.mode) == workload]
-    others = {(suspicion.model, suspicion.mode) for suspicion in ranked} - {workload}
-    configs = _listed(sorted({suspicion.config for suspicion in of_workload}))
-    more = f" and {len(others)} more" if others else ""
-    changes = _changes(of_case)
-    return f"{first.model} {first.mode}{more}: {changes} in {configs} {since}".strip()[:300]
+    configs, others = set(), set()
+    for suspicion in ranked:
+        if (suspicion.model, suspicion.mode) == (first.model, first.mode):
+            configs.add(suspicion.config)
+        else:
+            others.add((suspicion.model, suspicion.mode))
+    subject = f"{first.model} {first.mode}"
+    if others:
+        subject += f" and {len(others)} more"
+    where = f"{_listed(sorted(configs))} {since}"
+    return f"{subject}: {_changes(of_case)} in {where}".strip()[:300]
 
 
 def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
@@ -223,8 +231,10 @@ def sentence(suspicion: Suspicion) -> str:
 def _changes(of_case: Sequence[Suspicion]) -> str:
     """The changes of one case, statuses first; a trade-off begins with what was lost."""
     if direction_of(of_case) == "trade_off":
-        gained = [sentence(one) for one in of_case if one.direction == "improvement"]
-        lost = [sentence(one) for one in of_case if one.direction != "improvement"]
+        gained, lost = [], []
+        for suspicion in of_case:
+            side = gained if suspicion.direction == "improvement" else lost
+            side.append(sentence(suspicion))
         return f"{', '.join(lost[:2])}, but {', '.join(gained[:2])}"
     ranked = sorted(
         of_case, key=lambda suspicion: (suspicion.words is None, *_worst_first(suspicion))

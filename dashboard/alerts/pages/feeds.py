@@ -34,7 +34,9 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 
     def title(self, chosen: Mapping[str, str]) -> str:
         filters = ", ".join(f"{name} {value}" for name, value in chosen.items() if value)
-        return f"Compilewatch alerts ({filters})" if filters else "Compilewatch alerts"
+        if not filters:
+            return "Compilewatch alerts"
+        return f"Compilewatch alerts ({filters})"
 
     def link(self, chosen: Mapping[str, str]) -> str:
         return reverse("alerts")
@@ -56,8 +58,10 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         state = format_html(
             "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
         )
+        if not rows:
+            return state
         lines = format_html_join("", "<li>{}</li>", ((row.sentence,) for row in rows))
-        return format_html("{}<ul>{}</ul>", state, lines) if rows else state
+        return format_html("{}<ul>{}</ul>", state, lines)
 
     def item_pubdate(self, item: AlertGroup) -> datetime:
         return item.created_at

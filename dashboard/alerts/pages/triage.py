@@ -193,7 +193,9 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, form: QueryDict, by: User) 
 def _back(request: HttpRequest) -> str:
     """The address that the form came from, where it is one of ours."""
     back = request.POST.get("back", "")
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/alerts/"
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return "/alerts/"
+    return back
 
 
 def _numbers(texts: list[str]) -> list[int]:

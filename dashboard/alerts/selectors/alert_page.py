@@ -61,17 +61,20 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
 
 
 def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:
-    low, high = line.low[index], line.high[index]
     return NearbyPoint(
         at=datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
         build=line.build[index],
         value=float(line.value[index]),
-        low=None if np.isnan(low) else float(low),
-        high=None if np.isnan(high) else float(high),
+        low=_number(line.low[index]),
+        high=_number(line.high[index]),
         job=line.job[index],
         is_new=index >= first,
         is_first=index == first,
     )
+
+
+def _number(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def reproduce(alert: Alert) -> str:

@@ -93,7 +93,9 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
 def _of_state(groups: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
     if state == EVERYTHING:
         return groups
-    return groups.filter(state=state) if state else groups.filter(state__in=OPEN)
+    if state:
+        return groups.filter(state=state)
+    return groups.filter(state__in=OPEN)
 
 
 def _of_direction(groups: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
@@ -179,7 +181,9 @@ class AlertSummary:
         sentence = (
             f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
         )
-        return f"{sentence}, {self.levels}" if self.levels else sentence
+        if self.levels:
+            sentence += f", {self.levels}"
+        return sentence
 
     @property
     def can_show(self) -> float | None:

@@ -50,7 +50,9 @@ def sides_of(alert: Alert) -> CodeArchives | None:
     archives = {str(archive.job_id): archive for archive in kept.select_related("job__run__build")}
     old = [archives[job] for job in before if job in archives]
     new = [archives[job] for job in after if job in archives]
-    return CodeArchives(old[0], new[0]) if old and new else None
+    if not old or not new:
+        return None
+    return CodeArchives(old[0], new[0])
 
 
 def change_of(alert: Alert) -> CodeChange:

@@ -48,4 +48,6 @@ def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
         return None
     earlier = runs.filter(created_at__lt=first.created_at).exclude(build=build)
     previous = earlier.order_by("-created_at").select_related("build").first()
-    return previous.build if previous else None
+    if previous is None:
+        return None
+    return previous.build

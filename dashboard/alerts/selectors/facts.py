@@ -98,7 +98,9 @@ def _window_of(alert: Alert) -> _Window | None:
     before = history.scheduled([alert.series_id]).filter(planned_at__lt=alert.planned_at)
     newest = before.order_by("-planned_at").values_list("planned_at", flat=True)[:WINDOW]
     moments = list(newest)
-    return _Window(moments[-1], alert.planned_at) if moments else None
+    if not moments:
+        return None
+    return _Window(moments[-1], alert.planned_at)
 
 
 def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Sides]:
@@ -275,7 +277,9 @@ def _eager_passes(alert: Alert) -> bool | None:
         build=alert.new_id,
     )
     newest = eager.order_by("-planned_at").values_list("status", flat=True).first()
-    return None if newest is None else newest == "pass"
+    if newest is None:
+        return None
+    return newest == "pass"
 
 
 def _variant(alert: Alert) -> str:

@@ -35,7 +35,9 @@ class Week:
         """Of those that were decided by measuring again; None while there is none."""
         confirmed = self.reached[AlertState.CONFIRMED]
         decided = confirmed + self.reached[AlertState.NOT_REPRODUCED]
-        return 100 * confirmed / decided if decided else None
+        if not decided:
+            return None
+        return 100 * confirmed / decided
 
 
 def weekly(weeks: int = 26) -> list[Week]:

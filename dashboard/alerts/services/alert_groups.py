@@ -113,7 +113,9 @@ def _group_to_join(alert: Alert) -> AlertGroup | None:
     groups = {group.pk: group for group in _groups_of_build(alert)}
     candidates = [_open_group_of(group) for group in groups.values()]
     chosen = grouping.choose_group(suspicion_of(alert), candidates)
-    return None if chosen is None else groups[chosen]
+    if chosen is None:
+        return None
+    return groups[chosen]
 
 
 def _groups_of_build(alert: Alert) -> list[AlertGroup]:

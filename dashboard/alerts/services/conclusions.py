@@ -152,14 +152,18 @@ def _record_other_alerts(confirmation: Confirmation, alerts: Sequence[Alert]) ->
 
     They brought every metric of their cases.
     """
-    cases = {(alert.series.benchmark_id, alert.series.config_id) for alert in alerts}
+    cases = {_case(alert) for alert in alerts}
     others = confirmation.group.alerts.exclude(pk__in=[alert.pk for alert in alerts])
     for alert in others.select_related("series", "group"):
-        if (alert.series.benchmark_id, alert.series.config_id) not in cases:
+        if _case(alert) not in cases:
             continue
         outcome = _outcome(confirmation, alert)
         if outcome is not None and outcome.verdict != "open":
             _record_outcome(alert, outcome)
+
+
+def _case(alert: Alert) -> tuple[int, int]:
+    return alert.series.benchmark_id, alert.series.config_id
 
 
 def _sentence(alert: Alert) -> str:

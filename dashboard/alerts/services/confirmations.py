@@ -188,9 +188,12 @@ def _create(group: AlertGroup) -> Confirmation:
 def representatives(*, group: AlertGroup) -> list[Alert]:
     """The alerts that stand for the group; a single one where none is significant."""
     related = group.alerts.select_related("series__benchmark", "series__config", "job")
-    alerts = {alert.pk: alert for alert in related}
-    standing = [alert for alert in alerts.values() if not alert.decision.get("withdrawn")]
-    suspicions = [suspicion_of(alert) for alert in standing]
+    alerts: dict[int, Alert] = {}
+    suspicions = []
+    for alert in related:
+        if not alert.decision.get("withdrawn"):
+            alerts[alert.pk] = alert
+            suspicions.append(suspicion_of(alert))
     keys = grouping.significant(suspicions, alerting_series_count(group))
     significant = [suspicion for suspicion in suspicions if suspicion.key in keys]
     if significant:
