@@ -231,7 +231,8 @@ def sentence(suspicion: Suspicion) -> str:
 def _changes(of_case: Sequence[Suspicion]) -> str:
     """The changes of one case, statuses first; a trade-off begins with what was lost."""
     if direction_of(of_case) == "trade_off":
-        gained, lost = [], []
+        gained: list[str] = []
+        lost: list[str] = []
         for suspicion in of_case:
             side = gained if suspicion.direction == "improvement" else lost
             side.append(sentence(suspicion))
