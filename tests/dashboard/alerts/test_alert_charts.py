@@ -1,6 +1,4 @@
-"""The figures of an alert: levels, the eager control beside it, and the processes that confirmed
-it.
-"""
+"""The figures of an alert: levels, the eager control, and the processes that confirmed it."""
 
 from dataclasses import replace
 
@@ -47,13 +45,21 @@ def test_long_pause_is_left_out_of_the_axis_and_labelled() -> None:
     minutes = np.array([0, 1, 2, 200, 201, 202])
     paused = replace(points, at_ms=points.at_ms[0] + minutes * 60_000)
     layout = change_figure(paused, None, step(paused), LATENCY)["layout"]
-    start, end = (int(paused.at_ms[0]) + seconds * 1000 for seconds in (2 * 60 + 24, 200 * 60 - 24))
+    first = int(paused.at_ms[0])
+    start, end = first + (2 * 60 + 24) * 1000, first + (200 * 60 - 24) * 1000
     assert pause(paused.at_ms) == (start, end)
     assert layout["annotations"][1]["text"] == "3 h 17 min without a point"
     assert len(layout["xaxis"]["rangebreaks"]) == 1
 
 
-@pytest.mark.parametrize("minutes", [[0, 1, 2, 3, 4, 5], [0, 10, 20, 45, 55, 66], [0, 1, 200]])
+@pytest.mark.parametrize(
+    "minutes",
+    [
+        [0, 1, 2, 3, 4, 5],
+        [0, 10, 20, 45, 55, 66],
+        [0, 1, 200],
+    ],
+)
 def test_time_is_drawn_evenly_without_a_long_pause(minutes: list[int]) -> None:
     assert pause(np.array(minutes)) is None
 

@@ -11,7 +11,15 @@ from dashboard.alerts.services import conclusions, confirmations, detection, tri
 from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Run, Worker
 from tests.builders import alerting, site
 from tests.builders.alerting import land, measure, measured, noise
-from tests.builders.confirmations import NEW, answer, by_build, living_worker, planned, suspected
+from tests.builders.confirmations import (
+    NEW,
+    answer,
+    by_build,
+    living_worker,
+    planned,
+    scattered,
+    suspected,
+)
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -47,8 +55,7 @@ def test_change_that_does_not_reproduce_is_closed() -> None:
 def test_change_undecided_after_all_pairs_is_inconclusive() -> None:
     group = suspected()
     confirmations.start_due(now=NOW)
-    wild = (40.0, -20.0)
-    jobs = answer(lambda job, place: 100.0 + wild[place // 2 % 2] * (job.run.build.label == NEW))
+    jobs = answer(scattered)
     group.refresh_from_db()
     assert group.state == "inconclusive"
     assert jobs == 24

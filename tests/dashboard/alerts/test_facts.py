@@ -25,18 +25,17 @@ def history(
     detect: bool = True,
     **fields: Any,
 ) -> None:
-    """24 points of a latency of 100 with an eager control of 200, then 8 that are `after` and end
-    as `then` says.
+    """24 points of a latency of 100 with an eager control of 200, then 8 of the levels `after`.
+
+    then: further fields of these.
     """
-    spread = noise(BEFORE + AFTER, level=1.0)
-    level = {"latency_ms": 100.0, "eager_latency_ms": 200.0}
-    for hour, factor in enumerate(spread):
-        changed = hour >= BEFORE
-        values = {
-            key: value * factor for key, value in {**level, **(after if changed else {})}.items()
-        }
-        where = {"build": build, **(then or {})} if changed else {}
-        measure(values, hour, **{**fields, **where})
+    levels = {"latency_ms": 100.0, "eager_latency_ms": 200.0}
+    for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0)):
+        if hour == BEFORE:
+            levels |= after
+            fields |= {"build": build, **(then or {})}
+        values = {metric: level * factor for metric, level in levels.items()}
+        measure(values, hour, **fields)
     if detect:
         detection.detect_due()
 
@@ -97,7 +96,8 @@ def test_interference_since_then_under_one_build_is_the_machines() -> None:
 def witness(**fields: Any) -> None:
     """Another series that gets slower by 15 % at the same time, half an hour later each."""
     for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0, seed=4)):
-        measure({"latency_ms": (115.0 if hour >= BEFORE else 100.0) * factor}, hour + 0.5, **fields)
+        level = 115.0 if hour >= BEFORE else 100.0
+        measure({"latency_ms": level * factor}, hour + 0.5, **fields)
 
 
 def test_the_same_case_on_a_pinned_track_is_a_witness() -> None:

@@ -1,4 +1,4 @@
-"""A case that passes and fails by turns is told once, as inconclusive; it ends by itself."""
+"""A case that passes and fails by turns raises one alert, as inconclusive; it ends by itself."""
 
 from datetime import timedelta
 
@@ -31,20 +31,21 @@ def states() -> list[str]:
 
 
 def readings(words: str, *, one_build: bool = True) -> list[SeriesPoint]:
-    return [
-        SeriesPoint(
-            FIRST + timedelta(hours=at),
-            str(at),
-            1 if one_build else at,
-            None,
-            1,
-            "pass" if word == "P" else "crashed",
-            None,
-            None,
-            None,
+    points = []
+    for hour, word in enumerate(words):
+        point = SeriesPoint(
+            at=FIRST + timedelta(hours=hour),
+            job=str(hour),
+            build=1 if one_build else hour,
+            environment=None,
+            version=1,
+            status="pass" if word == "P" else "crashed",
+            value=None,
+            low=None,
+            high=None,
         )
-        for at, word in enumerate(words)
-    ]
+        points.append(point)
+    return points
 
 
 # --- What is flaky

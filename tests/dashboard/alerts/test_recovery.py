@@ -1,4 +1,4 @@
-"""What goes back to where it was ends its alert, and is told as nothing new."""
+"""What goes back to where it was ends its alert, and raises no new one."""
 
 from datetime import timedelta
 

@@ -10,7 +10,7 @@ from dashboard.alerts.services import confirmations, triage
 from dashboard.alerts.services.remeasuring import measure_again
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Worker
-from tests.builders.confirmations import NEW, answer, by_build, living_worker, suspected
+from tests.builders.confirmations import answer, by_build, living_worker, scattered, suspected
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()
@@ -29,8 +29,7 @@ def ask(group: AlertGroup) -> Confirmation:
 def test_inconclusive_group_is_measured_further_and_every_pair_counts() -> None:
     group = suspected()
     confirmations.start_due(now=NOW)
-    wild = (40.0, -20.0)
-    answer(lambda job, place: 100.0 + wild[place // 2 % 2] * (job.run.build.label == NEW))
+    answer(scattered)
     assert ask(group).group.state == "confirming"
     answer(by_build(10.0))
     decided = Alert.objects.get().decision["confirmation"]

@@ -143,6 +143,7 @@ def test_an_invalid_point_needs_a_reason(ada: User) -> None:
 
 def test_a_series_is_muted_until_a_date_or_until_it_is_not(ada: User) -> None:
     series = alerting.measured([2.0])
-    triage.mute(series=series, until=timezone.now() + timedelta(days=3), by=ada, reason="new fan")
+    until = timezone.now() + timedelta(days=3)
+    triage.mute(series=series, until=until, by=ada, reason="new fan")
     assert triage.unmute(series=series) == 1
     assert series.mutes.get().until <= timezone.now()

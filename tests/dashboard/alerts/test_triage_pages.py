@@ -98,7 +98,12 @@ def test_a_move_that_is_not_possible_is_explained(triager: Client, to: str, expe
 
 
 @pytest.mark.parametrize(
-    ("form", "name"), [({"mine": "1"}, "ada"), ({"to": "bob"}, "bob"), ({"to": ""}, "None")]
+    ("form", "name"),
+    [
+        ({"mine": "1"}, "ada"),
+        ({"to": "bob"}, "bob"),
+        ({"to": ""}, "None"),
+    ],
 )
 def test_an_alert_is_assigned(triager: Client, form: dict[str, str], name: str) -> None:
     group = alerting.group(assignee=User.objects.create_user("bob"))
