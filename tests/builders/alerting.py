@@ -131,7 +131,7 @@ def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0)
     return values
 
 
-def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
+def end_job(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
     """End a planned job with these values; None: it failed to run."""
     job = site.reload(job)
     job.state, job.status = JobState.FAILED, "fail_to_run"

@@ -7,7 +7,7 @@ from django.utils import timezone
 from dashboard.alerts.services import conclusions, detection
 from dashboard.models import AlertGroup, Job, Purpose, Worker
 from tests.builders import site
-from tests.builders.alerting import land, measured, noise
+from tests.builders.alerting import end_job, measured, noise
 
 NEW = "2.14.0"
 
@@ -43,7 +43,7 @@ def answer(value: Callable[[Job, int], float | None]) -> int:
     while jobs := planned():
         for job in jobs:
             latency = value(job, done)
-            land(job, None if latency is None else {"latency_ms": latency})
+            end_job(job, None if latency is None else {"latency_ms": latency})
             done += 1
         conclusions.advance_all(now=timezone.now())
     return done

@@ -10,7 +10,7 @@ from django.utils import timezone
 from dashboard.alerts.services import conclusions, confirmations, detection, triage
 from dashboard.models import Alert, AlertGroup, AlertState, Confirmation, Run, Worker
 from tests.builders import alerting, site
-from tests.builders.alerting import land, measure, measured, noise
+from tests.builders.alerting import end_job, measure, measured, noise
 from tests.builders.confirmations import (
     NEW,
     answer,
@@ -201,7 +201,7 @@ def test_status_change_is_confirmed_by_the_status_words() -> None:
     detection.detect_due()
     confirmations.start_due(now=NOW)
     for job in planned():
-        land(
+        end_job(
             job,
             {"latency_ms": 100.0},
             status="fail_accuracy" if job.run.build.label == NEW else "pass",
@@ -235,7 +235,7 @@ def test_processes_of_the_confirmation_prove_that_the_code_differs() -> None:
     confirmations.start_due(now=NOW)
     for job in planned():
         new = job.run.build.label == NEW
-        land(job, brought(new), compile=compiled(new))
+        end_job(job, brought(new), compile=compiled(new))
     conclusions.advance_all(now=NOW)
     group = AlertGroup.objects.get()
     assert group.state == "confirmed"
@@ -260,7 +260,7 @@ def test_confirmation_decides_the_other_alerts_of_its_case() -> None:
     while jobs := planned():
         for job in jobs:
             slower = 150.0 if job.run.build.label == NEW else 100.0
-            land(
+            end_job(
                 job,
                 {
                     "latency_ms": slower + job.position / 10,

@@ -10,7 +10,7 @@ from dashboard.alerts.services import missing_reports, triage
 from dashboard.models import AlertGroup, AlertState, Schedule, Worker
 from dashboard.runs.services.schedules import find_crontab, save_schedule
 from tests.builders import alerting, site
-from tests.builders.alerting import land, measure
+from tests.builders.alerting import end_job, measure
 
 pytestmark = pytest.mark.django_db
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -134,7 +134,7 @@ def scheduled_run(failing: int) -> None:
     """A scheduled run of the MLP in three configs, of which the first ones fail."""
     run = site.run(configs=["eager", "inductor", "regional"], purpose="scheduled")
     for place, job in enumerate(run.jobs.order_by("position")):
-        land(job, None if place < failing else {})
+        end_job(job, None if place < failing else {})
 
 
 def test_groups_of_other_kinds_are_left_alone() -> None:
