@@ -3,11 +3,12 @@ tracks, canary.
 """
 
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from dashboard.alerts.selectors.facts import facts_of
-from dashboard.alerts.services import detection
+from dashboard.alerts.services import alert_groups, detection
 from dashboard.models import Alert, AlertGroup, Benchmark, Track
 from tests.builders import site
 from tests.builders.alerting import measure, noise
@@ -47,6 +48,13 @@ def cause() -> tuple[str, list[str]]:
 
 def code(kernels: str) -> dict[str, Any]:
     return {"fingerprints": {"kernels": kernels, "wrapper": "same"}}
+
+
+def test_facts_of_an_alert_that_opens_a_group_are_gathered_once() -> None:
+    with mock.patch.object(alert_groups, "facts_of", wraps=facts_of) as gathering:
+        history({"latency_ms": 115.0})
+    assert AlertGroup.objects.count() == 1
+    assert gathering.call_count == 1
 
 
 def test_other_code_and_a_steady_control_blame_the_compiler() -> None:
