@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dashboard.alerts.core.attribution import ChangeFacts as Facts
-from dashboard.alerts.core.attribution import CodeFingerprints as Code
-from dashboard.alerts.core.attribution import ObservedChange as Moved
-from dashboard.alerts.core.attribution import attribute
-from dashboard.alerts.core.confirmation import FEWEST, MOST
-from dashboard.alerts.core.confirmation import ConfirmationOutcome as Outcome
-from dashboard.alerts.selectors.facts import CONTROLS, PHASES, moved
+from dashboard.alerts.core.attribution import (
+    ChangeFacts,
+    CodeFingerprints,
+    ObservedChange,
+    attribute,
+)
+from dashboard.alerts.core.confirmation import FEWEST, MOST, ConfirmationOutcome
+from dashboard.alerts.selectors.facts import CONTROLS, PHASES, observed_change
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.environments import environment_differences
 from tests.end_to_end.gpu_drill_pairs import Document, sequential_test, state, value
@@ -59,22 +60,22 @@ def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> 
         return Finding("undecided", metric, effect, "", action)
     change = None
     if outcome.unit == "percent":
-        change = Moved(METRICS[metric].label, outcome.effect, outcome.low, outcome.high)
+        change = ObservedChange(METRICS[metric].label, outcome.effect, outcome.low, outcome.high)
     cause, evidence = attribute(_facts(metric, change, base, new))
     first = evidence[0].says if evidence else "none"
     return Finding("confirmed", metric, _effect(outcome), cause, first)
 
 
-def _effect(outcome: Outcome) -> str:
+def _effect(outcome: ConfirmationOutcome) -> str:
     unit = " %" if outcome.unit == "percent" else ""
     return f"{outcome.effect:+.3g}{unit} ({outcome.low:+.3g} to {outcome.high:+.3g})"
 
 
 def _facts(
-    metric: str, change: Moved | None, base: Sequence[Document], new: Sequence[Document]
-) -> Facts:
+    metric: str, change: ObservedChange | None, base: Sequence[Document], new: Sequence[Document]
+) -> ChangeFacts:
     phases = [_moved(key, METRICS[key].label, base, new) for key in PHASES]
-    return Facts(
+    return ChangeFacts(
         metric=metric,
         unit=METRICS[metric].unit,
         change=change,
@@ -91,10 +92,10 @@ def _facts(
 
 def _moved(
     metric: str, name: str, base: Sequence[Document], new: Sequence[Document]
-) -> Moved | None:
+) -> ObservedChange | None:
     if not metric:
         return None
-    return moved(name, metric, _values(base, metric), _values(new, metric))
+    return observed_change(name, metric, _values(base, metric), _values(new, metric))
 
 
 def _values(documents: Sequence[Document], metric: str) -> list[float]:
@@ -102,11 +103,11 @@ def _values(documents: Sequence[Document], metric: str) -> list[float]:
     return [number for number in values if number is not None]
 
 
-def _code(base: Sequence[Document], new: Sequence[Document]) -> Code | None:
+def _code(base: Sequence[Document], new: Sequence[Document]) -> CodeFingerprints | None:
     before, after = _fingerprints(base), _fingerprints(new)
     if not (before and after):
         return None
-    return Code(_by_kind(before), _by_kind(after), min(len(before), len(after)))
+    return CodeFingerprints(_by_kind(before), _by_kind(after), min(len(before), len(after)))
 
 
 def _fingerprints(documents: Sequence[Document]) -> list[dict[str, str]]:

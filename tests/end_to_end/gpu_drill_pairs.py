@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
-from dashboard.alerts.core.confirmation import FEWEST, Pair, look
-from dashboard.alerts.core.confirmation import ConfirmationOutcome as Outcome
+from dashboard.alerts.core.confirmation import FEWEST, Pair, compare_pairs
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.results.core.series_points import settings_of
@@ -38,7 +37,7 @@ def value(document: Document, metric: str) -> float | None:
 
 def sequential_test(
     metric: str, base: Sequence[Document], new: Sequence[Document]
-) -> Outcome | None:
+) -> ConfirmationOutcome | None:
     """Of the turns that have the metric on both sides; None where no turn has."""
     pairs = list[Pair]()
     for base_document, new_document in zip(base, new, strict=False):
@@ -48,12 +47,13 @@ def sequential_test(
     if not pairs:
         return None
     settings = settings_of(METRICS[metric])
-    befores, afters = [before for before, _ in pairs], [after for _, after in pairs]
-    suspected = compare_levels(befores, afters, settings).effect
-    return look(pairs, suspected, settings)
+    suspected = compare_levels(
+        [before for before, _ in pairs], [after for _, after in pairs], settings
+    ).effect
+    return compare_pairs(pairs, suspected, settings)
 
 
-def state(outcome: Outcome, metric: str, base: Sequence[Document]) -> State:
+def state(outcome: ConfirmationOutcome, metric: str, base: Sequence[Document]) -> State:
     """Whether there is something to report; an effect too small to report is nothing."""
     least = 0.0
     if outcome.unit == "percent":

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dashboard.alerts.core.alert_charts import Process, pairs_figure
-from dashboard.alerts.core.confirmation import look
+from dashboard.alerts.core.confirmation import compare_pairs
 from dashboard.alerts.selectors.alert_data import around
-from dashboard.alerts.selectors.alerts import told
+from dashboard.alerts.selectors.alerts import summarize
 from dashboard.alerts.services import detection
 from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
@@ -107,7 +107,7 @@ def test_page_messages_and_chart_of_an_alert_show_the_levels_of_its_effect(reade
     alerting.measured([*restless.tolist(), *alerting.noise(8, 0.245, seed=1)])
     detection.detect_due()
     alert = Alert.objects.get()
-    assert agrees(told(alert).sentence)
+    assert agrees(summarize(alert).sentence)
     shown = re.sub(r"<[^>]+>", "", reader.get(alert.group.get_absolute_url()).content.decode())
     assert agrees(shown[shown.index("Latency:") :].partition("ms")[0])
     assert alert.levels
@@ -136,4 +136,4 @@ def test_lines_of_a_confirmation_lie_as_far_apart_as_its_effect() -> None:
         processes.append(Process(len(processes) + 1, "base", "base", base, "j"))
         processes.append(Process(len(processes) + 1, "new", "new", new, "j"))
     _, new_line, *_ = pairs_figure(processes, LATENCY)["data"]
-    assert new_line["y"][0] == pytest.approx(look(pairs, 300.0, Settings()).effect)
+    assert new_line["y"][0] == pytest.approx(compare_pairs(pairs, 300.0, Settings()).effect)
