@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dashboard.models import Environment
 from dashboard.results.core.environments import Difference, environment_differences
-from dashboard.results.core.mark_charts import At
+from dashboard.results.core.mark_charts import Mark
 from dashboard.ui.charts import ChartLine
 
 _OF_BUILD = "torch."  # builds have their own marks
@@ -15,7 +15,7 @@ _MOST_TOLD = 3
 _TWO = 2
 
 
-def moves(lines: Sequence[ChartLine]) -> list[At]:
+def moves(lines: Sequence[ChartLine]) -> list[Mark]:
     """A mark for each moment at which an environment followed another one, in time order. At most
     one query.
     """
@@ -29,7 +29,7 @@ def moves(lines: Sequence[ChartLine]) -> list[At]:
         (at, _text(environment_differences(documents[old], documents[new])))
         for at, old, new in found
     ]
-    return [At(at, text) for at, text in dict.fromkeys(told) if text]
+    return [Mark(at, text) for at, text in dict.fromkeys(told) if text]
 
 
 def _of(line: ChartLine) -> Iterable[tuple[int, int, int]]:

@@ -14,7 +14,7 @@ from dashboard.alerts.core.confirmation import Pair
 from dashboard.detection import Settings, status_value
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.models import Alert, Confirmation, Datum, Job
-from dashboard.results.core.series_points import number, settings_of
+from dashboard.results.core.series_points import judged_value, settings_of
 from dashboard.results.selectors import history
 
 RECORDED = 20  # newest points before the change
@@ -86,4 +86,4 @@ def _values(rows: list[tuple[UUID, str, str]], alert: Alert) -> Mapping[UUID, fl
 def _recorded(alert: Alert) -> list[float]:
     settings = settings_of_alert(alert)
     before = [one for one in history.readings(alert.series) if one.at < alert.planned_at]
-    return [value for one in before[-RECORDED:] if (value := number(one, settings)) is not None]
+    return [value for one in before[-RECORDED:] if (value := judged_value(one, settings)) is not None]

@@ -25,7 +25,7 @@ from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series
-from dashboard.results.core.series_points import SeriesDetector, SeriesPoint, began, point, segment
+from dashboard.results.core.series_points import SeriesDetector, SeriesPoint, change_start, merge_repeats, newest_segment
 from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
@@ -147,12 +147,12 @@ def _change(
 ) -> LevelChange:
     """The verdict with its points and builds, as an alert needs it."""
     until = [one for one in readings if (one.at, one.job) <= (told.reading.at, told.reading.job)]
-    points = segment(until, follower.settings, follower.per_build)
+    points = newest_segment(until, follower.settings, follower.per_build)
     verdict, seen = told.verdict, len(points) - 1
     exact = verdict.cause == "step" and verdict.effect_low == verdict.effect_high
     index = max(seen - told.behind, 1)
     drifts = verdict.cause == "drift"
-    first = index if drifts else began(points, index, follower.settings, exact)
+    first = index if drifts else change_start(points, index, follower.settings, exact)
     return LevelChange(
         series=series,
         verdict=verdict,
@@ -176,7 +176,7 @@ def _decision(
     follower: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
     """What `manage.py replay_alert` needs to decide again."""
-    shown = [point(repeats, position, follower.settings) for position, repeats in enumerate(points)]
+    shown = [merge_repeats(repeats, position, follower.settings) for position, repeats in enumerate(points)]
     return {
         "points": [[one.value, one.ci_low, one.ci_high] for one in shown],
         "at": [repeats[0].at.isoformat() for repeats in points],

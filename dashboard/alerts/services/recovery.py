@@ -15,7 +15,7 @@ from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import Settings, judge
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
-from dashboard.results.core.series_points import LEVEL_POINTS, number, settings_of
+from dashboard.results.core.series_points import LEVEL_POINTS, judged_value, settings_of
 from dashboard.results.selectors import history
 
 BACK = 1 / 3
@@ -77,7 +77,7 @@ def _is_nearer_to_old(alert: Alert, newest: Sequence[float]) -> bool:
 def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
     """The data of a series after a moment that have a value, with when they were planned."""
     settings = settings_of(METRICS[series.metric])
-    found = ((one.at, number(one, settings)) for one in history.readings(series, after))
+    found = ((one.at, judged_value(one, settings)) for one in history.readings(series, after))
     return [(at, value) for at, value in found if value is not None]
 
 

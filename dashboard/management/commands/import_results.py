@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.language.wording import plural
-from dashboard.results.formats import OURS, Hints, named
+from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
@@ -97,7 +97,7 @@ def in_words(report: ImportReport) -> Iterator[str]:
 
 def metric(text: str) -> tuple[str, tuple[str, float]]:
     try:
-        return named(text)
+        return parse_metric_mapping(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
 

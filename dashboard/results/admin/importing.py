@@ -24,7 +24,7 @@ from unfold.widgets import (
 
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
-from dashboard.results.formats import Hints, named
+from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
@@ -84,7 +84,7 @@ class ImportForm(forms.Form):
     def clean_metrics(self) -> dict[str, tuple[str, float]]:
         try:
             return dict(
-                named(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip()
+                parse_metric_mapping(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip()
             )
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
@@ -96,7 +96,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
-            tell(request, take_in(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
+            show_report(request, import_upload(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
@@ -109,7 +109,7 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/import_results.html", context)
 
 
-def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> ImportReport:
+def import_upload(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> ImportReport:
     """The results of an upload, under its own name: what it is, its ending tells. Raises
     Unreadable.
     """
@@ -125,7 +125,7 @@ def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any)
         )
 
 
-def tell(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
+def show_report(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
     verb = "would be added" if dry_run else "added"
     refused = len(report.refused)
     messages.success(

@@ -10,7 +10,7 @@ from pydantic import AfterValidator
 
 from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
-from dashboard.results.formats import Hints, named
+from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
 
@@ -18,11 +18,11 @@ router = Router(tags=["results"])
 
 
 def _understood(text: str) -> str:
-    named(text)
+    parse_metric_mapping(text)
     return text
 
 
-class Where(Schema):
+class ImportTarget(Schema):
     """Where results belong, and, of other tools' files, what they do not say themselves."""
 
     file: Text = Field(
@@ -48,31 +48,31 @@ class Where(Schema):
     )
 
 
-class Refusal(Schema):
+class RefusedSource(Schema):
     source: str
     reason: str
 
 
-class Taken(Schema):
+class ImportSummary(Schema):
     """known: were here already. left_out: metrics of other tools that are not known here, and how
     often they came.
     """
 
     added: int
     known: int
-    refused: list[Refusal]
+    refused: list[RefusedSource]
     left_out: dict[str, int]
 
 
-@router.post("results", response=Taken, auth=POST_RESULTS)
-def post(request: HttpRequest, where: Query[Where]) -> dict[str, Any]:
+@router.post("results", response=ImportSummary, auth=POST_RESULTS)
+def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
     """Take in a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     hints = Hints(
         where.build,
         where.at,
         config=where.config,
-        metrics=dict(named(text) for text in where.metric),
+        metrics=dict(parse_metric_mapping(text) for text in where.metric),
     )
     how = where.model_dump(include={"machine", "track", "label", "dry_run"})
     found = import_results(sources=[ImportSource(where.file or "body", body)], hints=hints, **how)

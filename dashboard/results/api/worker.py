@@ -23,12 +23,12 @@ class WorkerToken(HttpBearer):
         return fleet.worker_of_token(token)
 
 
-class Catalog(Schema):
+class WorkerCatalog(Schema):
     benchmarks: list[dict[str, Any]] = Field(max_length=10_000)
     configs: list[dict[str, Any]] = Field(max_length=1_000)
 
 
-class Environment(Schema):
+class ReportedEnvironment(Schema):
     key: str = Field(min_length=1, max_length=64)
     build: str = Field(max_length=200)
     state: Literal["building", "ready", "failed", "damaged", "evicted"]
@@ -40,17 +40,17 @@ class Environment(Schema):
     facts: dict[str, Any] = {}
 
 
-class Environments(Schema):
-    environments: list[Environment] = Field(max_length=1_000)
+class ReportedEnvironments(Schema):
+    environments: list[ReportedEnvironment] = Field(max_length=1_000)
 
 
 class Hello(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
     device: str = Field(max_length=40)
     facts: dict[str, Any] = {}
-    catalog: Catalog
+    catalog: WorkerCatalog
     builds: list[dict[str, Any]] = Field([], max_length=1_000)
-    environments: list[Environment] = Field([], max_length=1_000)
+    environments: list[ReportedEnvironment] = Field([], max_length=1_000)
 
 
 class Greeting(Schema):
@@ -121,7 +121,7 @@ class Cancel(Schema):
     cancel: bool
 
 
-class State(Schema):
+class ReportedState(Schema):
     state: str
 
 
@@ -166,13 +166,13 @@ def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
 
 
 @router.post("repositories", response=Noted)
-def tell_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
+def report_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
     """What a repository offers at a revision, as this worker read it."""
     return {"noted": own_models.take_repository(worker=worker_of(request), **body.model_dump())}
 
 
 @router.post("environments", response=Noted)
-def tell_environments(request: HttpRequest, body: Environments) -> dict[str, int]:
+def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dict[str, int]:
     """Environments whose state has changed."""
     environments.report(
         worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
@@ -220,7 +220,7 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
     return {"cancel": cancel}
 
 
-@router.post("jobs/{uuid:job_id}/result", response=State)
+@router.post("jobs/{uuid:job_id}/result", response=ReportedState)
 def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
     """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far
     below ours.

@@ -46,14 +46,14 @@ class FileDiff:
     left_out: int
 
 
-def unpacked(archive: bytes) -> dict[str, str]:
+def normalized_files(archive: bytes) -> dict[str, str]:
     """File name -> text of an archive of generated code, comments, paths and hashes left out.
     Raises Unreadable.
     """
-    return {name: normal(text) for name, text in written(archive).items()}
+    return {name: normalized(text) for name, text in archived_files(archive).items()}
 
 
-def written(archive: bytes) -> dict[str, str]:
+def archived_files(archive: bytes) -> dict[str, str]:
     """File name -> text of an archive of generated code, as the compiler wrote it. Raises
     Unreadable.
     """
@@ -75,14 +75,14 @@ def written(archive: bytes) -> dict[str, str]:
     return texts
 
 
-def normal(text: str) -> str:
+def normalized(text: str) -> str:
     """The text without what differs between two compilations of the same thing."""
     for pattern, replacement in _NOISE:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
-def differences(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
+def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
     """What differs between two sides, changed files first, wrappers before kernels."""
     found: list[FileDiff] = []
     for kind in sorted(

@@ -11,7 +11,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MetricPair:
     """One metric of both jobs; change: None where one of them lacks it, without a tone within the
     threshold.
     """
@@ -22,7 +22,7 @@ class Pair:
     change: ValueChange | None
 
 
-def pairs(first: Document, second: Document) -> list[Pair]:
+def metric_pairs(first: Document, second: Document) -> list[MetricPair]:
     """Every metric that either job measured, in the order of the metrics table; that it passed its
     status says.
     """
@@ -31,9 +31,9 @@ def pairs(first: Document, second: Document) -> list[Pair]:
     return [_pair(METRICS[key], *(found.get(key, {}) for found in both)) for key in known]
 
 
-def _pair(metric: Metric, first: Mapping[str, Any], second: Mapping[str, Any]) -> Pair:
+def _pair(metric: Metric, first: Mapping[str, Any], second: Mapping[str, Any]) -> MetricPair:
     told = change(metric, first.get("value"), second.get("value"))
-    return Pair(
+    return MetricPair(
         metric, _text(metric, first), _text(metric, second), _toned(told, metric, first, second)
     )
 
@@ -70,7 +70,7 @@ def code_kinds(first: Document, second: Document) -> list[tuple[str, bool]]:
     return [(kind, old[kind] == new[kind]) for kind in old if old[kind] and new.get(kind)]
 
 
-def reasons(document: Document) -> list[str]:
+def break_reasons(document: Document) -> list[str]:
     """Graph breaks and recompiles in a line each."""
     found: Mapping[str, Iterable[Mapping[str, Any]]] = document.get("compile", {})
     breaks = [

@@ -16,7 +16,7 @@ _LABEL_LENGTH = 24
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class Mark:
     """Something said about a moment: milliseconds since 1970; where a click leads; is it for the
     worse.
     """
@@ -28,11 +28,11 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedLine:
     """A line with what was said about it. invalid: job -> reason."""
 
     line: ChartLine
-    alerts: Sequence[At] = ()
+    alerts: Sequence[Mark] = ()
     invalid: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -49,7 +49,7 @@ class Marked:
 
 
 def with_marks(
-    figure: Figure, lines: Sequence[Marked], remarks: Sequence[At], environments: Sequence[At] = ()
+    figure: Figure, lines: Sequence[MarkedLine], remarks: Sequence[Mark], environments: Sequence[Mark] = ()
 ) -> Figure:
     """The figure of ``[line.valid for line in lines]`` with the marks over it. environments: where
     they changed.
@@ -73,7 +73,7 @@ def with_marks(
     }
 
 
-def _levels(marked: Marked) -> list[dict[str, Any]]:
+def _levels(marked: MarkedLine) -> list[dict[str, Any]]:
     """A line at the median of each stretch between two changes; nothing where nothing changed."""
     line = marked.valid
     if not marked.alerts or not len(line.at_ms):
@@ -97,7 +97,7 @@ def _levels(marked: Marked) -> list[dict[str, Any]]:
     ]
 
 
-def _alerts(marked: Marked) -> list[dict[str, Any]]:
+def _alerts(marked: MarkedLine) -> list[dict[str, Any]]:
     """A triangle at the first point of each new level: pointing down where it got worse."""
     found = [
         (alert, at)
@@ -128,7 +128,7 @@ def _value_at(line: ChartLine, at_ms: int) -> float | None:
     return float(line.value[later[0]]) if len(later) else None
 
 
-def _invalid(marked: Marked) -> list[dict[str, Any]]:
+def _invalid(marked: MarkedLine) -> list[dict[str, Any]]:
     """Hollow circles: points that a person left out."""
     line = marked.line
     found = [
@@ -163,7 +163,7 @@ def _trace(of: ChartLine, name: str, x: Any, y: Any, **look: Any) -> dict[str, A
     return {**fixed, "x": x, "y": y, "meta": {"slot": of.slot, "role": "line"}, **look}
 
 
-def _rule(remark: At) -> dict[str, Any]:
+def _rule(remark: Mark) -> dict[str, Any]:
     return {
         "type": "line",
         "x0": remark.at_ms,
@@ -176,7 +176,7 @@ def _rule(remark: At) -> dict[str, Any]:
     }
 
 
-def _label(remark: At, sign: str) -> dict[str, Any]:
+def _label(remark: Mark, sign: str) -> dict[str, Any]:
     text = (
         remark.text if len(remark.text) <= _LABEL_LENGTH else f"{remark.text[: _LABEL_LENGTH - 1]}…"
     )

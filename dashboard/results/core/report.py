@@ -87,7 +87,7 @@ class MetricRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MetricGroup:
     title: str
     rows: list[MetricRow]
 
@@ -123,13 +123,13 @@ class Section:
     rows: list[tuple[str, str]]
 
 
-def measured(document: Document) -> list[Group]:
+def metric_groups(document: Document) -> list[MetricGroup]:
     """All metrics in groups; one that no group names comes last under "Other"."""
     found: Mapping[str, Any] = document.get("metrics", {})
     grouped = {key for _, keys in _GROUPS for key in keys}
     other = tuple(key for key in found if key not in grouped)
     groups = [
-        Group(title, [_measured(key, found[key]) for key in keys if key in found])
+        MetricGroup(title, [_measured(key, found[key]) for key in keys if key in found])
         for title, keys in (*_GROUPS, ("Other", other))
     ]
     return [group for group in groups if group.rows]

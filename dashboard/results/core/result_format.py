@@ -111,7 +111,7 @@ class ProcessOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class JobDelivery:
     """What a worker posts for one attempt of one job."""
 
     attempt: int
@@ -150,7 +150,7 @@ def parse_json(body: bytes) -> Any:
         raise Refused(f"not JSON (NaN and Infinity are not either): {error}") from None
 
 
-def parse_delivery(body: bytes) -> Delivery:
+def parse_delivery(body: bytes) -> JobDelivery:
     """Check and read an unpacked delivery. Raises Refused."""
     delivery = parse_json(body)
     check_schema(delivery, _delivery_validator(), "delivery")
@@ -158,7 +158,7 @@ def parse_delivery(body: bytes) -> Delivery:
     status, result = outcome["status"], delivery["result"]
     if status == "pass" and result is None:
         raise Refused("outcome.status is pass, and there is no result")
-    return Delivery(
+    return JobDelivery(
         attempt=delivery["attempt"],
         outcome=ProcessOutcome(
             status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome

@@ -61,18 +61,18 @@ def settings_of(metric: Metric) -> Settings:
     return Settings(metric.threshold_percent, kind, metric.least)
 
 
-def number(reading: SeriesPoint, settings: Settings) -> float | None:
+def judged_value(reading: SeriesPoint, settings: Settings) -> float | None:
     """The value to judge; None for a datum that has none. A status series reads the word."""
     if settings.kind == "status":
         return status_value(reading.status)
     return reading.value if reading.value is not None and isfinite(reading.value) else None
 
 
-def point(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
+def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
     """One point of the data that belong to it: their median; its interval narrows with their
     number.
     """
-    values = [value for one in repeats if (value := number(one, settings)) is not None]
+    values = [value for one in repeats if (value := judged_value(one, settings)) is not None]
     middle = median(values) if settings.kind != "status" else values[-1]
     widths = [
         (one.high - one.low) / 2 for one in repeats if one.low is not None and one.high is not None
@@ -83,7 +83,7 @@ def point(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> 
     return Point(middle, middle - reach, middle + reach, position)
 
 
-def segment(
+def newest_segment(
     readings: Iterable[SeriesPoint], settings: Settings, per_build: bool
 ) -> list[list[SeriesPoint]]:
     """The data of the newest benchmark version, as the points they make: a list for each point,
@@ -91,7 +91,7 @@ def segment(
     """
     points: list[list[SeriesPoint]] = []
     for reading in readings:
-        if number(reading, settings) is None:
+        if judged_value(reading, settings) is None:
             continue
         if points and points[-1][0].version != reading.version:
             points = []
@@ -117,7 +117,7 @@ class SeriesDetector:
 
     def take(self, reading: SeriesPoint) -> Verdict | None:
         """Judge one more datum; None where it has nothing to judge."""
-        if number(reading, self.settings) is None:
+        if judged_value(reading, self.settings) is None:
             return None
         if self.open and self.open[0].version != reading.version:
             self.now, self.open = OnlineDetector(self.settings), []
@@ -127,7 +127,7 @@ class SeriesDetector:
         else:
             self.before = OnlineDetector.restored(self.now.state()) if self.per_build else self.now
             self.open = [reading]
-        return self.now.update(point(self.open, self.now.seen, self.settings))
+        return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
 
     def state(self) -> dict[str, Any]:
         """All that is known, JSON-ready; without repeats the state after the open point is
@@ -154,7 +154,7 @@ class SeriesDetector:
         return follower
 
 
-def began(
+def change_start(
     points: Sequence[Sequence[SeriesPoint]], index: int, settings: Settings, exact: bool
 ) -> int:
     """Index of the first point of the new level: where the build changed (or else the environment),
@@ -164,7 +164,7 @@ def began(
     """
     if exact:
         return index
-    values = [point(repeats, position, settings).value for position, repeats in enumerate(points)]
+    values = [merge_repeats(repeats, position, settings).value for position, repeats in enumerate(points)]
     near = sorted(
         range(max(1, index - SNAP), min(len(points), index + SNAP + 1)),
         key=lambda at: abs(at - index),

@@ -5,17 +5,17 @@ bytes ── which format? ── v3 | dynamo_csv | pytest_benchmark | asv | our
 documents
 """
 
-from dashboard.results.formats.form import NOTHING_SAID, Hints, Refusal, Understood
-from dashboard.results.formats.naming import named
-from dashboard.results.formats.reading import FORMATS, OURS, understand
+from dashboard.results.formats.common import NO_HINTS, Hints, Refusal, ParsedFile
+from dashboard.results.formats.naming import parse_metric_mapping
+from dashboard.results.formats.reading import FORMATS, OURS, parse_file
 
 __all__ = [
     "FORMATS",
-    "NOTHING_SAID",
+    "NO_HINTS",
     "OURS",
     "Hints",
     "Refusal",
-    "Understood",
+    "ParsedFile",
     "named",
     "understand",
 ]

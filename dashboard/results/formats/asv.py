@@ -11,25 +11,25 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
+from dashboard.results.formats.common import CONFIG, ForeignMeasurement, Hints, MetricValue, ParsedFile
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
     return isinstance(value, dict) and {"commit_hash", "results", "params"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
+def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
     """Each benchmark and combination of its parameters is one result."""
-    found = Understood(f"asv results, version {value.get('version', '?')}")
+    found = ParsedFile(f"asv results, version {value.get('version', '?')}")
     with found.part(name):
         _read_benchmarks(name, value, hints, found)
     return found
 
 
-def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: ParsedFile) -> None:
     sha = fields.text(value.get("commit_hash"), "commit_hash")
     at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
     machine, results = (
@@ -69,7 +69,7 @@ def _case(
 
 
 def _values(
-    benchmark: str, row: Any, columns: list[str], found: Understood
+    benchmark: str, row: Any, columns: list[str], found: ParsedFile
 ) -> Iterator[tuple[str, float | None]]:
     """(benchmark with its parameters, value) of what this site has a metric for; the value of a
     failure is None.
@@ -108,9 +108,9 @@ def _scale(benchmark: str) -> tuple[str, float] | None:
     }.get(kind)
 
 
-def _told(benchmark: str, value: float | None) -> tuple[str, str, dict[str, Metric]]:
+def _told(benchmark: str, value: float | None) -> tuple[str, str, dict[str, MetricValue]]:
     scale = _scale(benchmark)
     assert scale is not None  # others are left out
     if value is None:
         return "fail_to_run", "asv kept no value: the benchmark failed", {}
-    return "pass", "", {scale[0]: Metric(value * scale[1], n=1)}
+    return "pass", "", {scale[0]: MetricValue(value * scale[1], n=1)}

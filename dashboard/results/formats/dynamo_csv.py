@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import STATUSES, ForeignMeasurement, Hints, Understood
-from dashboard.results.formats.naming import metric
+from dashboard.results.formats.common import STATUSES, ForeignMeasurement, Hints, ParsedFile
+from dashboard.results.formats.naming import our_metric
 
 TOOL = "benchmarks/dynamo"
 NEEDED = {"name", "batch_size"}
@@ -24,15 +24,15 @@ MOST_ROWS, MOST_FIELD = 100_000, 10_000
 NEWLINE = b"\n"
 
 
-def is_one(body: bytes) -> bool:
+def matches(body: bytes) -> bool:
     """Whether the first line is the header of such a file."""
     header = body.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
     return set(header) >= NEEDED and ("accuracy" in header or "speedup" in header)
 
 
-def read(name: str, body: bytes, hints: Hints) -> Understood:
+def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     """The file's rows; one that cannot be used is refused with its line."""
-    found = Understood("CSV of PyTorch's benchmarks/dynamo")
+    found = ParsedFile("CSV of PyTorch's benchmarks/dynamo")
     run = NAME.search(name.rsplit("/", 1)[-1])
     if run is None:
         why = (
@@ -68,7 +68,7 @@ def read(name: str, body: bytes, hints: Hints) -> Understood:
 
 
 def _add(
-    found: Understood, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
+    found: ParsedFile, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
 ) -> None:
     with found.part(where):
         if None in row or None in row.values():
@@ -105,7 +105,7 @@ def _case(
 
 
 def _fill(
-    case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, found: Understood
+    case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, found: ParsedFile
 ) -> None:
     """The metrics of the row, or the status word of an accuracy file."""
     if "accuracy" in row:
@@ -118,7 +118,7 @@ def _fill(
     for name, value in row.items():
         if name in {"dev", "name", "batch_size"}:
             continue
-        if entry := metric(name, fields.number(value, name), hints):
+        if entry := our_metric(name, fields.number(value, name), hints):
             case.metrics[entry[0]] = entry[1]
         else:
             found.left_out[name] += 1

@@ -9,7 +9,7 @@ is guessed at: "latency" is milliseconds to one tool, and microseconds or second
 
 from dashboard.catalog.core.plan import require_known
 from dashboard.language.metrics import METRICS
-from dashboard.results.formats.form import Hints, Metric
+from dashboard.results.formats.common import Hints, MetricValue
 
 METRICS_OF = {
     "abs_latency": "latency_ms",
@@ -25,17 +25,17 @@ METRICS_OF = {
 POSITIVE = ("latency_ms", "speedup", "compression_ratio")
 
 
-def metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, Metric] | None:
+def our_metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, MetricValue] | None:
     """Our key and the value in our unit; None for what this site has no metric for, and for a
     failure's zero.
     """
     key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
     if key not in METRICS or (key in POSITIVE and value <= 0):
         return None
-    return key, Metric(value * factor, n=count)
+    return key, MetricValue(value * factor, n=count)
 
 
-def named(text: str) -> tuple[str, tuple[str, float]]:
+def parse_metric_mapping(text: str) -> tuple[str, tuple[str, float]]:
     """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError with what
     is wrong.
     """

@@ -7,25 +7,25 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
+from dashboard.results.formats.common import CONFIG, ForeignMeasurement, Hints, MetricValue, ParsedFile
 
 TOOL = "pytest-benchmark"
 UNVERSIONED = {"", "unversioned", "unknown"}
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
     return isinstance(value, dict) and {"machine_info", "commit_info", "benchmarks"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
+def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
     """Each test is one result; a test that cannot be used is refused with its place."""
-    found = Understood(f"pytest-benchmark {value.get('version', '')}".strip())
+    found = ParsedFile(f"pytest-benchmark {value.get('version', '')}".strip())
     with found.part(name):
         _read_tests(name, value, hints, found)
     return found
 
 
-def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, found: ParsedFile) -> None:
     at = _at(value, hints)
     build = hints.build or _build(fields.mapping(value["commit_info"], "commit_info"))
     machine = fields.mapping(value["machine_info"], "machine_info")
@@ -79,7 +79,7 @@ def _case(
         cpu=str(cpu.get("brand_raw") or machine.get("machine") or "unknown CPU"),
         cores=fields.whole(cpu.get("count") or 1, "machine_info.cpu.count"),
         metrics={
-            "latency_ms": Metric(
+            "latency_ms": MetricValue(
                 median * 1000, n=fields.whole(stats.get("rounds") or 1, "stats.rounds")
             )
         },

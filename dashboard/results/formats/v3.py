@@ -12,14 +12,14 @@ from typing import Any
 
 from dashboard.results.formats import fields
 from dashboard.results.formats.fields import mapping
-from dashboard.results.formats.form import CONFIG, STATUSES, ForeignMeasurement, Hints, Understood
-from dashboard.results.formats.naming import metric as our_metric
+from dashboard.results.formats.common import CONFIG, STATUSES, ForeignMeasurement, Hints, ParsedFile
+from dashboard.results.formats.naming import our_metric as our_metric
 
 TOOL = "v3 record"
 MOST_RECORDS, MOST_VALUES = 100_000, 10_000
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
     """Whether a decoded value is such a record, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
     return (
@@ -29,10 +29,10 @@ def is_one(value: Any) -> bool:
     )
 
 
-def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> Understood:
+def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> ParsedFile:
     """records: where each stands, and the decoded value."""
     found, cases = (
-        Understood("PyTorch benchmark records, v3"),
+        ParsedFile("PyTorch benchmark records, v3"),
         dict[tuple[Any, ...], ForeignMeasurement](),
     )
     for count, (where, record) in enumerate(records):
@@ -171,7 +171,7 @@ def _settings(suite: str, more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_metric(
-    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, found: Understood
+    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, found: ParsedFile
 ) -> None:
     name = fields.text(metric.get("name"), "metric.name")
     values = metric.get("benchmark_values")
@@ -199,7 +199,7 @@ def _add_metric(
         found.left_out[name] += 1
 
 
-def _add_status(case: ForeignMeasurement, name: str, told: str, found: Understood) -> None:
+def _add_status(case: ForeignMeasurement, name: str, told: str, found: ParsedFile) -> None:
     if name not in {"accuracy", "status"}:
         found.left_out[name] += 1
     elif told not in {*STATUSES, *STATUSES.values()}:

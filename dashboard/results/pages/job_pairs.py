@@ -24,10 +24,10 @@ def show(request: HttpRequest) -> HttpResponse:
         "jobs": found,
         "first": first,
         "second": second,
-        "pairs": job_pairs.pairs(*documents),
+        "pairs": job_pairs.metric_pairs(*documents),
         "code": job_pairs.code_kinds(*documents),
         "reasons": [
-            (job, job_pairs.reasons(document))
+            (job, job_pairs.break_reasons(document))
             for job, document in zip(found, documents, strict=True)
         ],
         "differences": environment_differences(

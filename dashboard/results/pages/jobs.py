@@ -33,7 +33,7 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
         "is_active": job.state not in runs.ENDED,
         "has_samples": jobs.has_samples(job),
         "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
-        "groups": report.measured(document),
+        "groups": report.metric_groups(document),
         "absent": report.absent(document),
         "starts": report.starts(document),
         "phases": report.phases(document),

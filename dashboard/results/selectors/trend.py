@@ -105,7 +105,7 @@ class TrendSeries:
         return [_line(one, found[one.pk]) for one in chosen if found[one.pk]]
 
 
-def known_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
+def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
     """Every series of the benchmark at the place. One query."""
     found = Series.objects.filter(
         benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0

@@ -36,7 +36,7 @@ from dashboard.models import (
     Track,
 )
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
-from dashboard.results.formats import NOTHING_SAID, Hints, understand
+from dashboard.results.formats import NO_HINTS, Hints, parse_file
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.fleet import BENCHMARK_FIELDS
 from dashboard.runs.services.partitions import ensure_partitions
@@ -54,7 +54,7 @@ class ImportSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class CheckedImport:
     """A checked document and the id that its job has or would have."""
 
     source: str
@@ -85,7 +85,7 @@ def import_results(
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
-    hints: Hints = NOTHING_SAID,
+    hints: Hints = NO_HINTS,
 ) -> ImportReport:
     """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
 
@@ -120,7 +120,7 @@ def count_rows() -> None:
         cursor.execute("ANALYZE dashboard_series, dashboard_datum")
 
 
-def add_storable(imports: Sequence[Import], runs: "Runs", report: ImportReport) -> None:
+def add_storable(imports: Sequence[CheckedImport], runs: "Runs", report: ImportReport) -> None:
     """Add a batch; where a number in it is beyond a column's range, add the others one by one."""
     try:
         add(imports, runs)
@@ -134,10 +134,10 @@ def add_storable(imports: Sequence[Import], runs: "Runs", report: ImportReport) 
             add_storable([one], runs, report)
 
 
-def read(source: ImportSource, hints: Hints, report: ImportReport) -> Iterator[Import]:
+def read(source: ImportSource, hints: Hints, report: ImportReport) -> Iterator[CheckedImport]:
     """The results of a file that keep the contract; the others are reported."""
     try:
-        found = understand(source.name, unpack(source.body, settings.RESULT_LIMIT_BYTES), hints)
+        found = parse_file(source.name, unpack(source.body, settings.RESULT_LIMIT_BYTES), hints)
     except Refused as error:
         report.refused.append((source.name, str(error)))
         return
@@ -151,19 +151,19 @@ def read(source: ImportSource, hints: Hints, report: ImportReport) -> Iterator[I
             continue
         report.understood[found.format] += 1
         digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        yield Import(where, digest, uuid.uuid5(NAMESPACE, digest), result)
+        yield CheckedImport(where, digest, uuid.uuid5(NAMESPACE, digest), result)
 
 
-def once(imports: Iterable[Import], report: ImportReport) -> list[Import]:
+def once(imports: Iterable[CheckedImport], report: ImportReport) -> list[CheckedImport]:
     """Each result once; the others count as known."""
-    found: dict[uuid.UUID, Import] = {}
+    found: dict[uuid.UUID, CheckedImport] = {}
     for one in imports:
         report.known += one.job_id in found
         found.setdefault(one.job_id, one)
     return list(found.values())
 
 
-def leave_known(imports: list[Import], report: ImportReport) -> list[Import]:
+def leave_known(imports: list[CheckedImport], report: ImportReport) -> list[CheckedImport]:
     """Those whose results are not here yet: neither imported before, nor delivered by the worker
     that measured them.
     """
@@ -185,11 +185,11 @@ def uuid_or_none(text: str) -> uuid.UUID | None:
         return None
 
 
-def add(imports: Sequence[Import], runs: "Runs") -> None:
+def add(imports: Sequence[CheckedImport], runs: "Runs") -> None:
     """One batch: its jobs, finished, and what they brought."""
     ensure_partitions(moments={one.result.planned_at for one in imports})
     with transaction.atomic():
-        catalog = Catalog(imports)
+        catalog = ImportCatalog(imports)
         jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
         Job.objects.bulk_create(jobs)
         store_results(
@@ -200,7 +200,7 @@ def add(imports: Sequence[Import], runs: "Runs") -> None:
         )
 
 
-def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
+def job_of(one: CheckedImport, run: Run, catalog: "ImportCatalog") -> Job:
     return Job(
         uuid=one.job_id,
         run=run,
@@ -216,12 +216,12 @@ def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
     )
 
 
-class Catalog:
+class ImportCatalog:
     """The benchmarks and configs of a batch, by name; what no worker has brought is added, retired
     from planning.
     """
 
-    def __init__(self, imports: Sequence[Import]) -> None:
+    def __init__(self, imports: Sequence[CheckedImport]) -> None:
         described = {one.result.benchmark["name"]: one.result.benchmark for one in imports}
         configs = {one.result.job["config"] for one in imports}
         Benchmark.objects.bulk_create(
@@ -249,7 +249,7 @@ class Runs:
         self._machine, self._track, self._label = machine, track, label
         self._made: dict[tuple[str, str], Run] = {}
 
-    def run_of(self, one: Import) -> Run:
+    def run_of(self, one: CheckedImport) -> Run:
         build, machine = build_label(one.result), self._machine or machine_of(one.result).key
         if (build, machine) not in self._made:
             self._made[build, machine] = self._make(one.result)

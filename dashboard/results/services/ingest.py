@@ -16,7 +16,7 @@ from psycopg.errors import CheckViolation
 
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
-from dashboard.results.core.result_format import Delivery, ResultDocument, parse_delivery, unpack
+from dashboard.results.core.result_format import JobDelivery, ResultDocument, parse_delivery, unpack
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions
@@ -64,10 +64,10 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
         delivery, digest = parse_delivery(unpacked), hashlib.sha256(unpacked).hexdigest()
         try:
-            return take_in(job_id, worker, delivery, digest)
+            return store_delivery(job_id, worker, delivery, digest)
         except IntegrityError as error:
             make_partition(job_id, error)
-            return take_in(job_id, worker, delivery, digest)
+            return store_delivery(job_id, worker, delivery, digest)
     except (Refused, DataError) as error:
         # DataError: a number beyond a column's range
         refused = error if isinstance(error, Refused) else Refused(f"it cannot be stored: {error}")
@@ -75,7 +75,7 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
         raise refused from None
 
 
-def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> str:
+def store_delivery(job_id: UUID, worker: Worker, delivery: JobDelivery, digest: str) -> str:
     """Land a checked delivery if its attempt is the one that counts. Raises Stale, Refused."""
     with transaction.atomic():
         job = lock_job(job_id)
@@ -121,7 +121,7 @@ def lock_job(job_id: UUID) -> Job:
         raise UnknownJob(no_job(job_id)) from None
 
 
-def end_job(job: Job, delivery: Delivery) -> None:
+def end_job(job: Job, delivery: JobDelivery) -> None:
     """Write the job's end: a result document counts, whatever happened to the process after it was
     written.
     """

@@ -21,14 +21,14 @@ BATCH = 1000  # rows in one transaction: nobody waits for a lock of minutes
 logger = structlog.get_logger(__name__)
 
 
-class Forgotten(NamedTuple):
+class DeletedCounts(NamedTuple):
     """How many rows have gone."""
 
     samples: int
     artifacts: int
 
 
-def forget_old(*, now: datetime) -> Forgotten:
+def delete_expired(*, now: datetime) -> DeletedCounts:
     """Delete raw samples and artifacts beyond KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS; 0 days
     keep for ever.
 
@@ -36,7 +36,7 @@ def forget_old(*, now: datetime) -> Forgotten:
     leads to their samples.
     """
     kept = _told()
-    gone = Forgotten(
+    gone = DeletedCounts(
         _samples(_oldest(now, settings.KEEP_SAMPLES_DAYS), kept),
         _artifacts(_oldest(now, settings.KEEP_ARTIFACTS_DAYS), kept),
     )

@@ -80,7 +80,7 @@ class JobResult:
     result: ResultDocument | None
 
 
-class Point(NamedTuple):
+class DatumValue(NamedTuple):
     """One value on its way into a series; value None where the case failed."""
 
     metric: str
@@ -110,7 +110,7 @@ def store_results(landings: Sequence[JobResult]) -> None:
     6. What detection has to look at. 7. The rollup by day, last: it lets one landing of a machine
        through at a time.
     """
-    gone = forget([landing.job.pk for landing in landings])
+    gone = delete_earlier([landing.job.pk for landing in landings])
     environments = environment_ids(landing.result for landing in landings)
     now = timezone.now()
     copy_rows(
@@ -143,7 +143,7 @@ def store_results(landings: Sequence[JobResult]) -> None:
     days.roll_up(series=of_cases.values(), since=first.astimezone(UTC).date())
 
 
-def forget(job_ids: Sequence[UUID]) -> Counter[int]:
+def delete_earlier(job_ids: Sequence[UUID]) -> Counter[int]:
     """Delete what these jobs brought before; how many data each series has lost."""
     earlier = list(Result.objects.filter(pk__in=job_ids).values_list("pk", flat=True))
     if not earlier:
@@ -195,7 +195,7 @@ def sample_rows(landing: JobResult) -> Iterator[tuple[Any, ...]]:
         )
 
 
-def points_of(landing: JobResult) -> list[Point]:
+def points_of(landing: JobResult) -> list[DatumValue]:
     """The data of one job: every metric that metrics.py knows, whether it passed, and that it
     failed.
 
@@ -209,14 +209,14 @@ def points_of(landing: JobResult) -> list[Point]:
     else:
         found["passed"] = Measurement(float(landing.status == Status.PASS), None, None, 1)
     points = [
-        Point(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS
+        DatumValue(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS
     ]
     if landing.status != Status.PASS and FAILED_LATENCY not in found:
-        points.append(Point(FAILED_LATENCY, None, None, None, 0))
+        points.append(DatumValue(FAILED_LATENCY, None, None, None, 0))
     return points
 
 
-def series_keys(landing: JobResult, points: Iterable[Point]) -> Iterator[SeriesKey]:
+def series_keys(landing: JobResult, points: Iterable[DatumValue]) -> Iterator[SeriesKey]:
     job = landing.job
     case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
     return (SeriesKey(*case, point.metric) for point in points)
@@ -245,7 +245,7 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
 
 def datum_rows(
     landing: JobResult,
-    points: Sequence[Point],
+    points: Sequence[DatumValue],
     ids: Mapping[SeriesKey, int],
     environments: Mapping[str, int],
 ) -> Iterator[tuple[Any, ...]]:

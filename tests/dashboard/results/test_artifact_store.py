@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.models import Artifact, Job, JobState, Worker
 from dashboard.results.core import artifact_store
 from dashboard.results.core.code_diff import ARCHIVE
-from dashboard.results.services.retention import forget_old
+from dashboard.results.services.retention import delete_expired
 from dashboard.runs.services import fleet
 from tests.builders import site
 from tests.builders.archives import packed
@@ -101,7 +101,7 @@ def test_what_a_job_leaves_is_taken_in_shown_downloaded_and_deleted_in_time(
     assert "call()" in reader.get(f"/jobs/{sender.job.pk}/code/").text
     download = reader.get(f"/artifacts/{Artifact.objects.get().pk}/")
     assert b"".join(download) == CODE
-    assert forget_old(now=timezone.now() + LATE).artifacts == 1
+    assert delete_expired(now=timezone.now() + LATE).artifacts == 1
     assert store.keys() == []
 
 
@@ -157,7 +157,7 @@ def test_what_the_store_does_not_delete_is_deleted_another_night(
 ) -> None:
     sender.artifact()
     lose(settings)
-    assert forget_old(now=timezone.now() + LATE).artifacts == 0
+    assert delete_expired(now=timezone.now() + LATE).artifacts == 0
     assert Artifact.objects.exists()
 
 

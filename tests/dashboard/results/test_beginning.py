@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.detection import Settings
-from dashboard.results.core.series_points import SeriesPoint, began
+from dashboard.results.core.series_points import SeriesPoint, change_start
 
 LATENCY = Settings(2.0)
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)
@@ -45,7 +45,7 @@ def step(between: list[float]) -> list[float]:
 def test_a_change_near_a_new_build_began_with_it_where_at_most_one_point_says_no(
     between: list[float],
 ) -> None:
-    assert began(points(step(between), 20), 20 + len(between), LATENCY, False) == 20
+    assert change_start(points(step(between), 20), 20 + len(between), LATENCY, False) == 20
 
 
 @pytest.mark.parametrize("between", [[100.5, 99.0], [99.0, 100.2, 101.0]])
@@ -53,18 +53,18 @@ def test_a_change_after_points_that_stayed_did_not_begin_with_the_build_before_t
     between: list[float],
 ) -> None:
     index = 20 + len(between)
-    assert began(points(step(between), 20), index, LATENCY, False) == index
+    assert change_start(points(step(between), 20), index, LATENCY, False) == index
 
 
 def test_a_change_before_a_new_build_did_not_begin_with_it_where_points_had_moved() -> None:
-    assert began(points(step([110.0, 109.0, 111.0]), 23), 20, LATENCY, False) == 20
-    assert began(points(step([106.0, 103.0]), 22), 20, LATENCY, False) == 22
+    assert change_start(points(step([110.0, 109.0, 111.0]), 23), 20, LATENCY, False) == 20
+    assert change_start(points(step([106.0, 103.0]), 22), 20, LATENCY, False) == 22
 
 
 def test_a_level_without_noise_has_no_doubt() -> None:
     values = [100.0] * 22 + [110.0] * 5
-    assert began(points(values, 20), 22, LATENCY, False) == 22
+    assert change_start(points(values, 20), 22, LATENCY, False) == 22
 
 
 def test_a_certain_index_stays() -> None:
-    assert began(points(step([110.0]), 21), 20, LATENCY, True) == 20
+    assert change_start(points(step([110.0]), 21), 20, LATENCY, True) == 20

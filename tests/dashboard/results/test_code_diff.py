@@ -11,9 +11,9 @@ from dashboard.models import Artifact, Job
 from dashboard.results.core.code_diff import (
     ARCHIVE,
     UnreadableArchive,
-    differences,
-    normal,
-    unpacked,
+    file_diffs,
+    normalized,
+    normalized_files,
 )
 from tests.builders import alerting
 from tests.builders.archives import packed
@@ -24,12 +24,12 @@ KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
 def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> None:
     one = "# from /tmp/a\ncall('/root/cache/ab/x.py', 0x7f00deadbeef)\n"
     other = "# from /tmp/b\ncall('/home/ada/cache/cd/y.py', 0x7f00deadbee0)\n"
-    assert normal(one) == normal(other)
+    assert normalized(one) == normalized(other)
 
 
 def test_equal_files_under_other_names_are_no_difference() -> None:
     assert (
-        differences(
+        file_diffs(
             {"kernels/0000.py": "a", "kernels/0001.py": "b"},
             {"kernels/0000.py": "b", "kernels/0007.py": "a"},
         )
@@ -43,7 +43,7 @@ def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
         "kernels/0000.py": KERNEL.replace("+ 1", "+ 2"),
         "kernels/0001.py": "something\nelse\nentirely",
     }
-    (found,) = differences(old, new)
+    (found,) = file_diffs(old, new)
     assert found.what == "changed"
     assert [line for line in found.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
 
@@ -51,7 +51,7 @@ def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
 def test_new_and_gone_files_come_after_changed_ones() -> None:
     old = {"kernels/0.py": KERNEL, "ptx/0.ptx": "x"}
     new = {"kernels/0.py": KERNEL.replace("1", "2"), "wrapper/0.py": "call()"}
-    assert [(one.kind, one.what) for one in differences(old, new)] == [
+    assert [(one.kind, one.what) for one in file_diffs(old, new)] == [
         ("kernels", "changed"),
         ("wrapper", "new"),
         ("ptx", "gone"),
@@ -60,19 +60,19 @@ def test_new_and_gone_files_come_after_changed_ones() -> None:
 
 def test_a_long_difference_says_how_much_is_left_out() -> None:
     old, new = ("\n".join(f"{word} {number}" for number in range(900)) for word in ("a", "b"))
-    (found,) = differences({"kernels/0": old}, {"kernels/0": new})
+    (found,) = file_diffs({"kernels/0": old}, {"kernels/0": new})
     assert (len(found.lines), found.left_out > 0) == (400, True)
 
 
 @pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
 def test_an_archive_that_is_damaged_says_so(archive: bytes) -> None:
     with pytest.raises(UnreadableArchive):
-        unpacked(archive)
+        normalized_files(archive)
 
 
 def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
     with pytest.raises(UnreadableArchive, match="larger than 32 MiB"):
-        unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
+        normalized_files(packed({"kernels/0": "0" * (33 * 2**20)}))
 
 
 # --- The page

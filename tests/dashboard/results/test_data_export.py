@@ -15,7 +15,7 @@ from pyarrow.parquet import read_table
 from dashboard.models import Datum
 from dashboard.results.core.data_files import DataRow, csv_lines, v3_record
 from dashboard.results.core.result_format import parse_result
-from dashboard.results.formats import understand
+from dashboard.results.formats import parse_file
 from tests.builders.importing import imported
 
 ROW = DataRow(
@@ -82,7 +82,7 @@ class TestExported:
 
     def test_what_is_exported_as_v3_is_understood_as_v3(self, reader: Client) -> None:
         imported("v3.json")
-        found = understand("again.jsonl", fetched(reader, "v3").encode())
+        found = parse_file("again.jsonl", fetched(reader, "v3").encode())
         assert found.refused == []
         values = [
             parse_result(document).metrics["latency_ms"].value for _, document in found.documents

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dashboard.results.core.result_format import parse_result
-from dashboard.results.formats import Hints, Understood, named, understand
+from dashboard.results.formats import Hints, ParsedFile, parse_metric_mapping, parse_file
 
 FOLDER = Path(__file__).parents[2] / "data" / "imports"
 PERFORMANCE = "inductor_torchbench_amp_training_cuda_performance.csv"
@@ -23,18 +23,18 @@ ACCURACY = PERFORMANCE.replace("performance", "accuracy")
 HINTS = Hints("2.13.0", datetime(2026, 11, 1, tzinfo=UTC), "a100")
 
 
-def of(name: str, hints: Hints = HINTS) -> Understood:
-    return understand(name, (FOLDER / name).read_bytes(), hints)
+def of(name: str, hints: Hints = HINTS) -> ParsedFile:
+    return parse_file(name, (FOLDER / name).read_bytes(), hints)
 
 
-def by_model(found: Understood) -> dict[str, Any]:
+def by_model(found: ParsedFile) -> dict[str, Any]:
     """The checked results by model."""
     results = [parse_result(document) for _, document in found.documents]
     return {result.benchmark["model"]: result for result in results}
 
 
 def reasons(name: str, body: str | bytes, hints: Hints = HINTS) -> str:
-    found = understand(name, body if isinstance(body, bytes) else body.encode(), hints)
+    found = parse_file(name, body if isinstance(body, bytes) else body.encode(), hints)
     return "\n".join(f"{one.where}: {one.why}" for one in found.refused)
 
 
@@ -54,7 +54,7 @@ def test_v3_records_of_one_case_are_one_result() -> None:
 
 def test_a_list_of_v3_records_is_read_like_lines() -> None:
     records = [json.loads(line) for line in (FOLDER / "v3.json").read_text().splitlines()]
-    found = understand("list.json", json.dumps(records).encode(), HINTS)
+    found = parse_file("list.json", json.dumps(records).encode(), HINTS)
     assert [document for _, document in found.documents] == [
         document for _, document in of("v3.json").documents
     ]
@@ -63,7 +63,7 @@ def test_a_list_of_v3_records_is_read_like_lines() -> None:
 def test_several_values_of_a_v3_latency_are_samples() -> None:
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
     record["metric"] = {"name": "latency_ms", "benchmark_values": [3.0, 1.0, 2.0]}
-    result = parse_result(understand("v3.json", json.dumps(record).encode()).documents[0][1])
+    result = parse_result(parse_file("v3.json", json.dumps(record).encode()).documents[0][1])
     assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (
         2.0,
         [3.0, 1.0, 2.0],
@@ -74,8 +74,8 @@ def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
     record["metric"] = {"name": "latency", "benchmark_values": [3000, 1000, 2000]}
     body = json.dumps(record).encode()
-    assert understand("v3.json", body).left_out == {"latency": 1}
-    found = understand("v3.json", body, Hints(metrics=dict([named("latency=latency_ms*0.001")])))
+    assert parse_file("v3.json", body).left_out == {"latency": 1}
+    found = parse_file("v3.json", body, Hints(metrics=dict([parse_metric_mapping("latency=latency_ms*0.001")])))
     result = parse_result(found.documents[0][1])
     assert (result.metrics["latency_ms"].value, list(result.arms[0].values)) == (
         2.0,
@@ -94,8 +94,8 @@ def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled
 )
 def test_a_metric_is_named_by_theirs_and_ours(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=re.escape(why)):
-        named(text)
-    assert named("a=b (us) = latency_ms * 1e-3") == ("a=b (us)", ("latency_ms", 0.001))
+        parse_metric_mapping(text)
+    assert parse_metric_mapping("a=b (us) = latency_ms * 1e-3") == ("a=b (us)", ("latency_ms", 0.001))
 
 
 def test_each_shape_of_a_v3_record_is_a_case() -> None:
@@ -104,7 +104,7 @@ def test_each_shape_of_a_v3_record_is_a_case() -> None:
         "shape": ["(64, 512)", "(64, 1024)"],
         "metric": {"name": "speedup", "benchmark_values": [1.5, 2.0]},
     }
-    results = by_model(understand("shapes.json", json.dumps(record).encode()))
+    results = by_model(parse_file("shapes.json", json.dumps(record).encode()))
     speedups = {model: result.metrics["speedup"].value for model, result in results.items()}
     assert speedups == {
         "gpt2forsequenceclassification_64_512": 1.5,
@@ -115,7 +115,7 @@ def test_each_shape_of_a_v3_record_is_a_case() -> None:
 def test_an_accuracy_of_v3_that_is_no_yes_or_no_is_no_verdict() -> None:
     record = json.loads((FOLDER / "v3.json").read_text().splitlines()[0])
     record["metric"] = {"name": "accuracy", "benchmark_values": [0.85]}
-    found = understand("eval.json", json.dumps(record).encode())
+    found = parse_file("eval.json", json.dumps(record).encode())
     assert (found.documents, found.left_out) == ([], {"accuracy": 1})
 
 
@@ -262,7 +262,7 @@ def test_what_is_no_known_file_is_refused(body: bytes, why: str) -> None:
 @pytest.mark.parametrize("name", ["v3.json", PERFORMANCE, "asv.json", "pytest_benchmark.json"])
 def test_a_file_that_was_cut_is_refused_and_nothing_wrong_is_made_of_it(name: str) -> None:
     body = (FOLDER / name).read_bytes()
-    found = understand(name, body[: len(body) * 2 // 3 - 9], HINTS)
+    found = parse_file(name, body[: len(body) * 2 // 3 - 9], HINTS)
     assert found.refused
     for _, document in found.documents:
         parse_result(document)
@@ -286,5 +286,5 @@ def test_whatever_stands_in_a_field_ends_in_results_or_refusals(
             place[key] = value
             break
         place = place[key]
-    for _, found in understand(name, json.dumps(document).encode(), HINTS).documents:
+    for _, found in parse_file(name, json.dumps(document).encode(), HINTS).documents:
         assert found["benchmark"]["name"]

@@ -18,12 +18,12 @@ def golden(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["pass", "eager", "unsupported"])
 def test_every_metric_of_a_real_result_is_shown_once(name: str) -> None:
-    shown = [row.metric.key for group in report.measured(golden(name)) for row in group.rows]
+    shown = [row.metric.key for group in report.metric_groups(golden(name)) for row in group.rows]
     assert sorted(shown) == sorted(golden(name)["metrics"])
 
 
 def test_a_metric_of_a_newer_suite_is_shown_under_other() -> None:
-    groups = report.measured({"metrics": {"brand_new_ms": {"value": 1.0}}})
+    groups = report.metric_groups({"metrics": {"brand_new_ms": {"value": 1.0}}})
     assert [(group.title, group.rows[0].metric.label) for group in groups] == [
         ("Other", "Brand new ms")
     ]
@@ -32,7 +32,7 @@ def test_a_metric_of_a_newer_suite_is_shown_under_other() -> None:
 def test_an_empty_document_has_nothing_to_show() -> None:
     document = {"outcome": {"status": "crashed"}}
     parts = (
-        report.measured,
+        report.metric_groups,
         report.absent,
         report.starts,
         report.phases,

@@ -54,7 +54,7 @@ class Hints:
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
 
-NOTHING_SAID = Hints()
+NO_HINTS = Hints()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Understood:
+class ParsedFile:
     """What a file brought. format: its kind in words; left_out: metrics that this site does not
     have -> how often.
     """
@@ -94,7 +94,7 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricValue:
     """A value in our unit, with its 95 % interval where the file has one."""
 
     value: float
@@ -131,7 +131,7 @@ class ForeignMeasurement:
     libraries: dict[str, str] = field(default_factory=dict)
     status: str = "pass"
     message: str = ""
-    metrics: dict[str, Metric] = field(default_factory=dict)
+    metrics: dict[str, MetricValue] = field(default_factory=dict)
     samples_ms: list[float] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -193,7 +193,7 @@ def _environment(case: ForeignMeasurement) -> Document:
     return {"fingerprint": digest[:16], **described}
 
 
-def _entry(metric: Metric) -> Document:
+def _entry(metric: MetricValue) -> Document:
     entry = {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
     return {key: value for key, value in entry.items() if value is not None}
 
