@@ -68,7 +68,9 @@ def change_of(alert: Alert) -> CodeChange:
     if sides is None:
         return CodeChange(None, [], _NOT_KEPT)
     try:
-        old, new = (normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after))
+        old, new = (
+            normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after)
+        )
     except (UnreadableArchive, OSError) as error:
         return CodeChange(sides, [], str(error))
     return CodeChange(sides, file_diffs(old, new))

@@ -86,4 +86,6 @@ def _values(rows: list[tuple[UUID, str, str]], alert: Alert) -> Mapping[UUID, fl
 def _recorded(alert: Alert) -> list[float]:
     settings = settings_of_alert(alert)
     before = [one for one in history.readings(alert.series) if one.at < alert.planned_at]
-    return [value for one in before[-RECORDED:] if (value := judged_value(one, settings)) is not None]
+    return [
+        value for one in before[-RECORDED:] if (value := judged_value(one, settings)) is not None
+    ]

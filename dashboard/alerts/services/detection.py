@@ -25,7 +25,13 @@ from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series
-from dashboard.results.core.series_points import SeriesDetector, SeriesPoint, change_start, merge_repeats, newest_segment
+from dashboard.results.core.series_points import (
+    SeriesDetector,
+    SeriesPoint,
+    change_start,
+    merge_repeats,
+    newest_segment,
+)
 from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
@@ -176,7 +182,10 @@ def _decision(
     follower: SeriesDetector, points: list[list[SeriesPoint]], verdict: Verdict, index: int
 ) -> dict[str, Any]:
     """What `manage.py replay_alert` needs to decide again."""
-    shown = [merge_repeats(repeats, position, follower.settings) for position, repeats in enumerate(points)]
+    shown = [
+        merge_repeats(repeats, position, follower.settings)
+        for position, repeats in enumerate(points)
+    ]
     return {
         "points": [[one.value, one.ci_low, one.ci_high] for one in shown],
         "at": [repeats[0].at.isoformat() for repeats in points],

@@ -84,7 +84,9 @@ class ImportForm(forms.Form):
     def clean_metrics(self) -> dict[str, tuple[str, float]]:
         try:
             return dict(
-                parse_metric_mapping(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip()
+                parse_metric_mapping(line)
+                for line in self.cleaned_data["metrics"].splitlines()
+                if line.strip()
             )
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
@@ -96,7 +98,9 @@ def import_page(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
-            show_report(request, import_upload(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
+            show_report(
+                request, import_upload(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"]
+            )
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
@@ -109,7 +113,9 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/import_results.html", context)
 
 
-def import_upload(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> ImportReport:
+def import_upload(
+    *, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any
+) -> ImportReport:
     """The results of an upload, under its own name: what it is, its ending tells. Raises
     Unreadable.
     """

@@ -49,7 +49,10 @@ class MarkedLine:
 
 
 def with_marks(
-    figure: Figure, lines: Sequence[MarkedLine], remarks: Sequence[Mark], environments: Sequence[Mark] = ()
+    figure: Figure,
+    lines: Sequence[MarkedLine],
+    remarks: Sequence[Mark],
+    environments: Sequence[Mark] = (),
 ) -> Figure:
     """The figure of ``[line.valid for line in lines]`` with the marks over it. environments: where
     they changed.

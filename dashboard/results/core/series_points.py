@@ -164,7 +164,9 @@ def change_start(
     """
     if exact:
         return index
-    values = [merge_repeats(repeats, position, settings).value for position, repeats in enumerate(points)]
+    values = [
+        merge_repeats(repeats, position, settings).value for position, repeats in enumerate(points)
+    ]
     near = sorted(
         range(max(1, index - SNAP), min(len(points), index + SNAP + 1)),
         key=lambda at: abs(at - index),

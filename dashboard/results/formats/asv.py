@@ -11,7 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.common import CONFIG, ForeignMeasurement, Hints, MetricValue, ParsedFile
+from dashboard.results.formats.common import (
+    CONFIG,
+    ForeignMeasurement,
+    Hints,
+    MetricValue,
+    ParsedFile,
+)
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000

@@ -25,7 +25,9 @@ METRICS_OF = {
 POSITIVE = ("latency_ms", "speedup", "compression_ratio")
 
 
-def our_metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, MetricValue] | None:
+def our_metric(
+    name: str, value: float, hints: Hints, count: int = 1
+) -> tuple[str, MetricValue] | None:
     """Our key and the value in our unit; None for what this site has no metric for, and for a
     failure's zero.
     """

@@ -7,7 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.common import CONFIG, ForeignMeasurement, Hints, MetricValue, ParsedFile
+from dashboard.results.formats.common import (
+    CONFIG,
+    ForeignMeasurement,
+    Hints,
+    MetricValue,
+    ParsedFile,
+)
 
 TOOL = "pytest-benchmark"
 UNVERSIONED = {"", "unversioned", "unknown"}
