@@ -79,15 +79,15 @@ class Command(BaseCommand):
             self.stderr.write(f"{name}: refused: {reason}")
         verb = "would be added" if options["dry_run"] else "added"
         self.stdout.write(
-            f"{report.added} {verb}, {report.known} here already, {len(report.refused)} refused"
+            f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
-        if report.refused and not report.added and not report.known:
+        if report.refused and not report.added and not report.existing:
             raise CommandError("Nothing could be taken in: the reasons are above.")
 
 
 def in_words(report: ImportReport) -> Iterator[str]:
     """What was understood of other tools' files."""
-    for name, count in sorted(report.understood.items()):
+    for name, count in sorted(report.read.items()):
         if name != OURS:
             yield f"{plural(count, 'result')} of {name}"
     if report.left_out:

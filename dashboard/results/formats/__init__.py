@@ -1,11 +1,11 @@
-"""Other people's benchmark files -> result documents like our own. Pure: bytes in, documents and
+"""Other tools' benchmark files -> result documents like our own. Pure: bytes in, documents and
 refusals out.
 
-bytes ── which format? ── v3 | dynamo_csv | pytest_benchmark | asv | ours ── Measured ── result.v1
-documents
+bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
+      -> ForeignMeasurement -> result.v1 documents
 """
 
-from dashboard.results.formats.common import NO_HINTS, Hints, Refusal, ParsedFile
+from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, Refusal
 from dashboard.results.formats.naming import parse_metric_mapping
 from dashboard.results.formats.reading import FORMATS, OURS, parse_file
 
@@ -14,8 +14,8 @@ __all__ = [
     "NO_HINTS",
     "OURS",
     "Hints",
-    "Refusal",
     "ParsedFile",
-    "named",
-    "understand",
+    "Refusal",
+    "parse_file",
+    "parse_metric_mapping",
 ]

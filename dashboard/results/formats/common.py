@@ -1,4 +1,4 @@
-"""What every format is brought to: one measured case, and what of a file was refused and why."""
+"""What every format is read into: one measured case, and what of a file was refused and why."""
 
 import hashlib
 import json
@@ -42,9 +42,10 @@ STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the person who imports says, where a file does not: the build, when it was measured, the
-    machine, the config, and which of their metrics is which of ours: their name -> (our key, factor
-    to our unit).
+    """What the person who imports says, where a file does not.
+
+    build: its label; at: when it was measured. metrics: name of theirs -> (our key, factor to our
+    unit).
     """
 
     build: str = ""
@@ -67,8 +68,9 @@ class Refusal:
 
 @dataclass(slots=True)
 class ParsedFile:
-    """What a file brought. format: its kind in words; left_out: metrics that this site does not
-    have -> how often.
+    """What a file holds.
+
+    format: its kind in words; left_out: metrics that this site does not have -> how often.
     """
 
     format: str = ""
@@ -81,9 +83,7 @@ class ParsedFile:
 
     @contextmanager
     def part(self, where: str) -> Iterator[None]:
-        """Reads a part of the file: one that is malformed is refused with its place, and the next
-        one is read.
-        """
+        """Around the reading of a part: where it is malformed, it is refused with its place."""
         try:
             yield
         except Malformed as error:
@@ -107,8 +107,8 @@ class MetricValue:
 class ForeignMeasurement:
     """One case, once. Units are those of dashboard/language/metrics.py; samples_ms: single steps.
 
-    build: label; version, git_sha: of torch, or of the project that was measured. tool: who
-        measured it.
+    build: label; version, git_sha: of torch, or of the project that was measured. tool: what
+    measured it.
     """
 
     where: str
@@ -141,6 +141,10 @@ def document(case: ForeignMeasurement) -> Document:
     model, mode, dtype = word(case.model, 80), word(case.mode, 40), word(case.dtype, 40)
     name = f"{model}.{SIZE}.{mode}.{dtype}.static.b{case.batch_size}"
     at = case.at.astimezone(UTC).isoformat(timespec="milliseconds")
+    metrics = {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS}
+    samples: Document = {}
+    if case.samples_ms:
+        samples["measured"] = {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}
     body = {
         "schema": "result.v1",
         "status": case.status,
@@ -161,11 +165,9 @@ def document(case: ForeignMeasurement) -> Document:
             "item": "samples",
         },
         "environment": _environment(case),
-        "metrics": {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS},
+        "metrics": metrics,
         "absent": {},
-        "samples": {"measured": {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}}
-        if case.samples_ms
-        else {},
+        "samples": samples,
     }
     config, build = word(case.config, 60), case.build[:200]
     job = {"attempt": 1, "benchmark": name, "config": config, "build": build, "planned_at": at}
@@ -199,9 +201,7 @@ def _entry(metric: MetricValue) -> Document:
 
 
 def word(text: str, most: int) -> str:
-    """A name as benchmarks have it: lower-case letters, digits and _; a long one keeps its end
-    apart by a digest.
-    """
+    """A name as benchmarks have it: lower-case letters, digits and _; a long one ends in a digest."""
     plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
     if len(plain) <= most:
         return plain

@@ -89,7 +89,7 @@ def test_a_metric_that_nobody_named_is_left_out_and_one_that_was_named_is_scaled
         ("latency_ms", "write THEIRS=OURS"),
         ("=latency_ms", "write THEIRS=OURS"),
         ("t=latency", "Did you mean latency_ms"),
-        ("t=latency_ms*ms", "'ms' is no factor"),
+        ("t=latency_ms*ms", "'ms' is not a factor"),
     ],
 )
 def test_a_metric_is_named_by_theirs_and_ours(text: str, why: str) -> None:
