@@ -169,26 +169,26 @@ def starts(document: Document) -> list[Bar]:
     What the phases leave of the cold start is its first step itself, and what no phase counts.
     """
     metrics = _metrics(document)
-    whole = [_Interval.of_metric(metrics, key) for key, _ in _STARTS if key in metrics]
-    phases: list[_Interval] = []
+    whole = [_Span.of_metric(metrics, key) for key, _ in _STARTS if key in metrics]
+    phases: list[_Span] = []
     if "cold_start_s" in metrics:
-        phases = [_Interval.of_metric(metrics, key) for key in _PHASES if key in metrics]
+        phases = [_Span.of_metric(metrics, key) for key in _PHASES if key in metrics]
     end = 0.0
     for phase in phases:
         phase.start_s = end
         end += phase.length_s
     if phases and end < metrics["cold_start_s"]["value"]:
         rest = metrics["cold_start_s"]["value"] - end
-        phases.append(_Interval("First step and the rest", rest, _REST, start_s=end))
+        phases.append(_Span("First step and the rest", rest, _REST, start_s=end))
         end += rest
 
     longest = max([end, *(start.length_s for start in whole)])
     scale = 100 / longest if longest > 0 else 0
-    return [interval.bar(scale) for interval in (*phases, *whole)]
+    return [span.bar(scale) for span in (*phases, *whole)]
 
 
 @dataclass(slots=True)
-class _Interval:
+class _Span:
     """A span of the job's time, for a bar on the common axis."""
 
     label: str
@@ -197,7 +197,7 @@ class _Interval:
     start_s: float = 0.0
 
     @classmethod
-    def of_metric(cls, metrics: Mapping[str, Any], key: str) -> "_Interval":
+    def of_metric(cls, metrics: Mapping[str, Any], key: str) -> "_Span":
         return cls(METRICS[key].label, metrics[key]["value"], METRICS[key].about)
 
     def bar(self, scale: float) -> Bar:
@@ -264,7 +264,7 @@ def environment(document: Document) -> list[Section]:
     """What it ran on: torch, machine, libraries, settings."""
     facts: Mapping[str, Any] = document.get("environment", {})
     sections = _sections(facts, _ENVIRONMENT)
-    if "python" in facts and facts.get("torch"):
+    if "python" in facts and sections and sections[0].title == _ENVIRONMENT["torch"]:
         sections[0].rows.append(("python", str(facts["python"])))
     return sections
 

@@ -8,9 +8,7 @@ from dashboard.results.core.code_diff import ARCHIVE, UnreadableArchive, archive
 
 @dataclass(frozen=True, slots=True)
 class GeneratedCode:
-    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be
-    shown.
-    """
+    """What the compiler wrote in one job: file name -> text. problem: why it cannot be shown."""
 
     files: dict[str, str]
     problem: str = ""
