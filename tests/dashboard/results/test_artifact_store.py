@@ -198,8 +198,8 @@ def test_an_address_says_bucket_prefix_and_where() -> None:
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("/var/files", "is '/var/files', which is no bucket of S3"),
-        ("s3://", "which is no bucket of S3"),
+        ("/var/files", "is '/var/files', which is not a bucket of S3"),
+        ("s3://", "which is not a bucket of S3"),
         ("s3://key:secret@bucket", r"is 's3://…'"),
         ("s3://bucket?endpoint=x", "has the unknown option 'endpoint'"),
     ],
