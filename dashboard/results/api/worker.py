@@ -1,6 +1,4 @@
-"""The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with
-its own token.
-"""
+"""The worker API (docs/architecture.md). Each worker signs in with its own token."""
 
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -135,9 +133,7 @@ LOG_TAIL_CHARACTERS = 16 * 1024
 
 @router.post("hello", response=Greeting)
 def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
-    """A worker has started: its facts, catalog and builds. A new boot_id voids its running
-    claims.
-    """
+    """A worker has started. A new boot_id voids its running claims."""
     worker = worker_of(request)
     fleet.hello(
         worker=worker,
@@ -197,9 +193,7 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
 
 @router.post("jobs/{uuid:job_id}/requirements", response=Text)
 def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
-    """What the job's environment is made from: the answer counts, which is the set that was kept
-    first.
-    """
+    """What the job's environment is made from. The answer counts: the set that was kept first."""
     worker = worker_of(request)
     text = environments.keep_requirements(
         job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
@@ -222,9 +216,8 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
 
 @router.post("jobs/{uuid:job_id}/result", response=ReportedState)
 def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
-    """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far
-    below ours.
-    """
+    """How the job ended; the body is gzip or plain JSON."""
+    # Read here, because Django's limit for forms is far below ours
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     return {"state": ingest.ingest(job_id=job_id, worker=worker_of(request), body=body)}
 
@@ -244,7 +237,5 @@ def worker_of(request: HttpRequest) -> Worker:
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
-    """The body, of which one byte more than `limit` is read at most: services refuse that as too
-    large.
-    """
+    """The body, at most one byte more than `limit`: services refuse that as too large."""
     return request.read(limit + 1)
