@@ -82,7 +82,7 @@ class Command(BaseCommand):
             f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
         if report.refused and not report.added and not report.existing:
-            raise CommandError("Nothing could be taken in: the reasons are above.")
+            raise CommandError("Nothing could be imported: the reasons are above.")
 
 
 def in_words(report: ImportReport) -> Iterator[str]:

@@ -38,4 +38,6 @@ def description(address: str) -> dict[str, Any]:
 
 def _without_secrets(address: str) -> str:
     """Whoever wrote a password into the address does not find it again in a log."""
-    return f"{address.partition('://')[0]}://…" if "@" in address else address
+    if "@" not in address:
+        return address
+    return f"{address.partition('://')[0]}://…"

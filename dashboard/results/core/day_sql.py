@@ -58,7 +58,8 @@ ROLL_UP = f"""{_TOUCHED},
     levels AS (
         SELECT members.*, datum.build_id, datum.benchmark_version, datum.planned_at, datum.job_id,
                (datum.planned_at AT TIME ZONE 'UTC')::date AS day,
-               CASE WHEN members.metric = 'passed' THEN datum.value ELSE ln(datum.value) END AS level
+               CASE WHEN members.metric = 'passed' THEN datum.value
+                    ELSE ln(datum.value) END AS level
         FROM members
         JOIN dashboard_datum AS datum ON datum.series_id = members.id
         WHERE datum.planned_at >= %(from)s

@@ -141,7 +141,7 @@ def _gunzip(body: bytes, limit: int) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`. Raises Refused. NULs, which Postgres cannot store, become U+FFFD."""
+    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises Refused."""
     try:
         return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
     except orjson.JSONDecodeError as error:
@@ -231,9 +231,15 @@ def _arm(name: str, arm: Mapping[str, Any]) -> ArmSamples:
         unit=arm["unit"],
         inner=int(arm.get("inner", 1)),
         values=_array(arm["values"], FLOATS, f"{path}.values"),
-        cpu_ms=_array(arm["cpu_ms"], FLOATS, f"{path}.cpu_ms") if "cpu_ms" in arm else None,
-        order=_array(arm["order"], INTEGERS, f"{path}.order") if "order" in arm else None,
+        cpu_ms=_optional_array(arm, "cpu_ms", FLOATS, path),
+        order=_optional_array(arm, "order", INTEGERS, path),
     )
+
+
+def _optional_array(arm: Mapping[str, Any], key: str, kind: str, path: str) -> Array | None:
+    if key not in arm:
+        return None
+    return _array(arm[key], kind, f"{path}.{key}")
 
 
 def _array(numbers: Sequence[float], kind: str, path: str) -> Array:

@@ -95,7 +95,9 @@ def _bin_edges(arms: Sequence[Floats]) -> Floats:
         lower, upper = np.quantile(arm, [0.25, 0.75])
         if upper > lower:
             widths.append(2 * float(upper - lower) / len(arm) ** (1 / 3))
-    bins = int(np.clip((high - low) / min(widths), 10, 120)) if widths else 10
+    bins = 10
+    if widths:
+        bins = int(np.clip((high - low) / min(widths), 10, 120))
     return np.linspace(low, high, bins + 1)
 
 

@@ -127,12 +127,14 @@ class SeriesDetector:
             self.open.append(reading)
             self.now = OnlineDetector.restored(self.before.state())
         else:
-            self.before = OnlineDetector.restored(self.now.state()) if self.per_build else self.now
+            self.before = self.now
+            if self.per_build:
+                self.before = OnlineDetector.restored(self.now.state())
             self.open = [reading]
         return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
 
     def state(self) -> dict[str, Any]:
-        """All that is known, JSON-ready. Without repeats, the state after the open point is enough."""
+        """All that is known, JSON-ready; without repeats the state after the open point is enough."""
         readings = [{**asdict(reading), "at": reading.at.isoformat()} for reading in self.open]
         if not self.per_build:
             return {"now": self.now.state(), "open": readings[-1:]}
@@ -145,7 +147,9 @@ class SeriesDetector:
         detector.now = OnlineDetector.restored(state["now"])
         if detector.now.settings != detector.settings:
             raise ValueError(f"the settings of {metric} have changed: judge the series again")
-        detector.before = OnlineDetector.restored(state["before"]) if per_build else detector.now
+        detector.before = detector.now
+        if per_build:
+            detector.before = OnlineDetector.restored(state["before"])
         for reading in state["open"]:
             at = datetime.fromisoformat(reading["at"])
             detector.open.append(SeriesPoint(**{**reading, "at": at}))

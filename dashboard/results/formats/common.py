@@ -201,7 +201,7 @@ def _entry(metric: MetricValue) -> Document:
 
 
 def word(text: str, most: int) -> str:
-    """A name as benchmarks have it: lower-case letters, digits and _; a long one ends in a digest."""
+    """A name as benchmarks have it: lower-case letters, digits, _; a long one ends in a digest."""
     plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
     if len(plain) <= most:
         return plain

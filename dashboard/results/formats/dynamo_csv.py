@@ -130,4 +130,5 @@ def _set_status(case: ForeignMeasurement, accuracy: str) -> None:
     if accuracy not in STATUSES:
         raise fields.Malformed(f"accuracy is {accuracy!r}: expected {', '.join(STATUSES)}")
     case.status = STATUSES[accuracy]
-    case.message = "" if case.status == "pass" else f"{TOOL} said {accuracy}"
+    if case.status != "pass":
+        case.message = f"{TOOL} said {accuracy}"

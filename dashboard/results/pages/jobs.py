@@ -48,7 +48,7 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
 
 
 def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """What the compiler wrote, a file at a time: the one of the address (`file`), else the first."""
+    """What the compiler wrote, a file at a time: that of the address (`file`), else the first."""
     context = job_pages.code_page(_job_or_404(uuid), request.GET.get("file", ""))
     return render(request, "results/code.html", context)
 

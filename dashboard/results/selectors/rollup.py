@@ -26,7 +26,9 @@ class Newest(NamedTuple):
 
     @property
     def at(self) -> datetime | None:
-        return None if self.at_s is None else datetime.fromtimestamp(self.at_s, UTC)
+        if self.at_s is None:
+            return None
+        return datetime.fromtimestamp(self.at_s, UTC)
 
 
 @dataclass(slots=True)
@@ -126,7 +128,8 @@ def series_locations(benchmark: Benchmark | None = None) -> list[SeriesLocation]
 CASE_COLUMNS = """series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
            series.last_value, series.last_low, series.last_high, series.previous_value,
-           series.last_status, series.last_job_id::text, extract(epoch FROM series.last_at)::float8"""
+           series.last_status, series.last_job_id::text,
+           extract(epoch FROM series.last_at)::float8"""
 CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
     JOIN dashboard_config AS config ON config.id = series.config_id"""

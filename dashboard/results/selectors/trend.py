@@ -67,7 +67,7 @@ class TrendSeries:
         return [series.config for series in self.series if series.metric == metric]
 
     def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
-        """The series of ``metric`` for ``configs`` (all, where none is named), in registry order."""
+        """The series of ``metric`` for ``configs`` (none: for all), in registry order."""
         names = set(configs)
         of_metric = [series for series in self.series if series.metric == metric]
         if not names:

@@ -47,7 +47,7 @@ def _in_archive(path: Path) -> Iterator[ImportSource]:
 
 
 def _in_lines(path: Path) -> Iterator[ImportSource]:
-    """Our own results, one a line; another tool's file as a whole, for its lines belong together."""
+    """Our own results, one a line; another tool's file as a whole: its lines belong together."""
     limit = settings.RESULT_LIMIT_BYTES + 1
     with gzip.open(path) as lines:
         first = lines.readline(limit)

@@ -178,7 +178,7 @@ def leave_out_existing(imports: list[CheckedImport], report: ImportReport) -> li
     A result may have been imported before, or delivered by the worker that measured it.
     """
     ids_of = {each.job_id: {each.job_id, *measured_job_id(each.result)} for each in imports}
-    results = Result.objects.filter(pk__in=set().union(*ids_of.values()))
+    results = Result.objects.filter(pk__in=set[uuid.UUID]().union(*ids_of.values()))
     existing = set(results.values_list("pk", flat=True))
     new = [each for each in imports if existing.isdisjoint(ids_of[each.job_id])]
     report.existing += len(imports) - len(new)
@@ -294,12 +294,13 @@ def machine_of(result: ResultDocument) -> Any:
 
 
 def build_label(result: ResultDocument) -> str:
-    """As the site that planned the job called it; of a job made by hand torch's version, and what
-    it varies.
-    """
+    """As the site that planned the job called it; else torch's version, and what the job varies."""
     version, variant = result.environment["torch"]["version"], result.job.get("variant")
-    label = variant_label(version, settings_name(variant), variant) if variant else version
-    return str(result.job.get("build") or label)
+    if result.job.get("build"):
+        return str(result.job["build"])
+    if variant:
+        return str(variant_label(version, settings_name(variant), variant))
+    return str(version)
 
 
 def build_of(result: ResultDocument) -> TorchBuild:

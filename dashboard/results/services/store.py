@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -81,16 +82,6 @@ class JobResult:
     result: ResultDocument | None
 
 
-class DatumValue(NamedTuple):
-    """One value for a series; value: None where the case failed."""
-
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    samples: int  # that it was made from
-
-
 class SeriesKey(NamedTuple):
     """What identifies a series."""
 
@@ -99,6 +90,16 @@ class SeriesKey(NamedTuple):
     machine: int
     track: int
     metric: str
+
+
+class DatumValue(NamedTuple):
+    """One value for a series; value: None where the case failed."""
+
+    series: SeriesKey
+    value: float | None
+    low: float | None
+    high: float | None
+    samples: int  # that it was made from
 
 
 def store_results(job_results: Sequence[JobResult]) -> None:
@@ -124,10 +125,7 @@ def store_results(job_results: Sequence[JobResult]) -> None:
 
     # 3
     values = [datum_values(job_result) for job_result in job_results]
-    keys: set[SeriesKey] = set()
-    for job_result, job_values in zip(job_results, values, strict=True):
-        keys.update(series_keys(job_result.job, job_values))
-    ids = series_ids(keys)
+    ids = series_ids({value.series for value in chain.from_iterable(values)})
 
     # 4
     rows: list[tuple[Any, ...]] = []
@@ -247,18 +245,16 @@ def datum_values(job_result: JobResult) -> list[DatumValue]:
     else:
         metrics["passed"] = Measurement(float(job_result.status == Status.PASS), None, None, 1)
 
+    job = job_result.job
+    case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
     values: list[DatumValue] = []
     for key, metric in metrics.items():
         if key in METRICS:
-            values.append(DatumValue(key, metric.value, metric.low, metric.high, metric.count))
+            series = SeriesKey(*case, key)
+            values.append(DatumValue(series, metric.value, metric.low, metric.high, metric.count))
     if job_result.status != Status.PASS and FAILED_LATENCY not in metrics:
-        values.append(DatumValue(FAILED_LATENCY, None, None, None, 0))
+        values.append(DatumValue(SeriesKey(*case, FAILED_LATENCY), None, None, None, 0))
     return values
-
-
-def series_keys(job: Job, values: Iterable[DatumValue]) -> Iterator[SeriesKey]:
-    case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
-    return (SeriesKey(*case, value.metric) for value in values)
 
 
 def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
@@ -286,17 +282,19 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
 
 def datum_rows(
     job_result: JobResult,
-    values: Sequence[DatumValue],
+    values: Iterable[DatumValue],
     ids: Mapping[SeriesKey, int],
     environments: Mapping[str, int],
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of DATUM_COLUMNS."""
     job, result = job_result.job, job_result.result
-    environment = environments[result.environment["fingerprint"]] if result else None
-    version = result.benchmark["version"] if result else job.benchmark.version
-    for key, value in zip(series_keys(job, values), values, strict=True):
+    environment, version = None, job.benchmark.version
+    if result is not None:
+        environment = environments[result.environment["fingerprint"]]
+        version = result.benchmark["version"]
+    for value in values:
         yield (
-            ids[key],
+            ids[value.series],
             job.planned_at,
             job.pk,
             job.run.build_id,
