@@ -141,7 +141,7 @@ def _gunzip(body: bytes, limit: int) -> bytes:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises Refused."""
+    """The JSON value in `body`; NULs become U+FFFD, as Postgres requires. Raises Refused."""
     try:
         return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
     except orjson.JSONDecodeError as error:

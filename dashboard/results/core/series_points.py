@@ -134,7 +134,7 @@ class SeriesDetector:
         return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
 
     def state(self) -> dict[str, Any]:
-        """All that is known, JSON-ready; without repeats the state after the open point is enough."""
+        """All that is known, JSON-ready; without repeats the open point needs no state before it."""
         readings = [{**asdict(reading), "at": reading.at.isoformat()} for reading in self.open]
         if not self.per_build:
             return {"now": self.now.state(), "open": readings[-1:]}

@@ -230,5 +230,4 @@ def _set_status(case: ForeignMeasurement, name: str, status: str, file: ParsedFi
             f"metric.extra_info.benchmark_values[0] is {status!r}: expected {', '.join(STATUSES)}"
         )
     case.status = STATUSES.get(status, status)
-    if case.status != "pass":
-        case.message = f"the record says {status}"
+    case.message = "" if case.status == "pass" else f"the record says {status}"

@@ -1,12 +1,11 @@
-"""One job's result lands exactly once, and what breaks the contract touches nothing but its own
-job.
-"""
+"""A job's result is stored exactly once; one that breaks the contract touches only its own job."""
 
 import gzip
 
 import pytest
 
 from dashboard.models import Datum, JobState, RefusedResult, Result, RunState, Samples, Series
+from dashboard.results.core.result_format import unpack_samples
 from dashboard.results.services.ingest import Refused, TooLarge, UnknownJob, ingest
 from dashboard.runs.services.leases import Stale
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
@@ -15,22 +14,25 @@ from tests.builders import site
 pytestmark = pytest.mark.django_db
 
 
-def test_a_result_ends_its_job_and_its_run() -> None:
+def test_result_ends_its_job_and_its_run() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     state = ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
     job = site.reload(job)
-    assert (state, job.status, job.run.state) == (JobState.DONE, "pass", RunState.COMPLETED)
+    assert state == JobState.DONE
+    assert job.status == "pass"
+    assert job.run.state == RunState.COMPLETED
 
 
-def test_the_same_result_twice_is_the_same_rows() -> None:
+def test_same_result_twice_gives_the_same_rows() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     body = site.delivery(job, site.result(job))
-    assert ingest(job_id=job.pk, worker=worker, body=body) == ingest(
-        job_id=job.pk, worker=worker, body=body
-    )
-    assert (Result.objects.count(), Samples.objects.count(), Datum.objects.count()) == (1, 1, 2)
+    first = ingest(job_id=job.pk, worker=worker, body=body)
+    assert ingest(job_id=job.pk, worker=worker, body=body) == first
+    assert Result.objects.count() == 1
+    assert Samples.objects.count() == 1
+    assert Datum.objects.count() == 2
     assert set(Series.objects.values_list("metric", "count")) == {("latency_ms", 1), ("passed", 1)}
 
 
@@ -38,16 +40,13 @@ def test_another_result_for_a_finished_job_is_stale() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+    other = site.delivery(job, site.result(job, {"latency_ms": 9.0}))
     with pytest.raises(Stale, match="is done"):
-        ingest(
-            job_id=job.pk,
-            worker=worker,
-            body=site.delivery(job, site.result(job, {"latency_ms": 9.0})),
-        )
+        ingest(job_id=job.pk, worker=worker, body=other)
     assert Datum.objects.get(series__metric="latency_ms").value == 2.0
 
 
-def test_a_result_of_an_earlier_attempt_is_stale() -> None:
+def test_result_of_an_earlier_attempt_is_stale() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     body = site.delivery(job, site.result(job))
@@ -57,13 +56,13 @@ def test_a_result_of_an_earlier_attempt_is_stale() -> None:
         ingest(job_id=job.pk, worker=worker, body=body)
 
 
-def test_a_worker_cannot_deliver_for_another_workers_job() -> None:
+def test_worker_cannot_deliver_for_another_workers_job() -> None:
     job = site.running_job(site.worker("w1"))
     with pytest.raises(Stale, match="is worker w1's, not w2's"):
         ingest(job_id=job.pk, worker=site.worker("w2"), body=site.delivery(job, site.result(job)))
 
 
-def test_a_result_for_a_cancelled_job_is_stale() -> None:
+def test_result_for_a_cancelled_job_is_stale() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     cancel_run(run=job.run)
@@ -71,17 +70,15 @@ def test_a_result_for_a_cancelled_job_is_stale() -> None:
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
 
 
-def test_a_worker_may_report_that_it_has_cancelled() -> None:
+def test_worker_may_report_that_it_has_cancelled() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     cancel_run(run=job.run)
-    assert (
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="cancelled"))
-        == JobState.CANCELLED
-    )
+    body = site.delivery(job, status="cancelled")
+    assert ingest(job_id=job.pk, worker=worker, body=body) == JobState.CANCELLED
 
 
-def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
+def test_result_for_an_unknown_job_is_kept_for_inspection() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     body = site.delivery(job, site.result(job))
@@ -119,7 +116,7 @@ def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
         ),
     ],
 )
-def test_a_malformed_result_is_refused_with_its_place(
+def test_malformed_result_is_refused_with_its_place(
     document: dict[str, object], reason: str
 ) -> None:
     worker = site.worker()
@@ -128,29 +125,31 @@ def test_a_malformed_result_is_refused_with_its_place(
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, **document)))
 
 
-def test_a_refused_result_fails_its_job_and_touches_nothing_else() -> None:
+def test_refused_result_fails_its_job_and_touches_nothing_else() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     with pytest.raises(Refused):
         ingest(job_id=job.pk, worker=worker, body=site.delivery(job, {"schema": "result.v9"}))
     job = site.reload(job)
-    assert (job.state, job.run.state) == (JobState.FAILED, RunState.FAILED)
+    assert job.state == JobState.FAILED
+    assert job.run.state == RunState.FAILED
     assert f"kept as no. {RefusedResult.objects.get().pk}" in job.message
-    assert (Result.objects.count(), Datum.objects.count(), Series.objects.count()) == (0, 0, 0)
+    assert not Result.objects.exists()
+    assert not Datum.objects.exists()
+    assert not Series.objects.exists()
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_numbers_that_json_does_not_know_are_refused(number: str) -> None:
+def test_number_that_json_does_not_have_is_refused(number: str) -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    body = gzip.decompress(site.delivery(job, site.result(job))).replace(
-        b'"value": 2.0', f'"value": {number}'.encode()
-    )
+    valid = gzip.decompress(site.delivery(job, site.result(job)))
+    body = valid.replace(b'"value": 2.0', f'"value": {number}'.encode())
     with pytest.raises(Refused, match="not JSON"):
         ingest(job_id=job.pk, worker=worker, body=body)
 
 
-def test_a_gzip_bomb_is_refused_before_it_unfolds() -> None:
+def test_gzip_bomb_is_refused_before_it_is_unpacked() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     bomb = gzip.compress(b" " * 200_000_000)
@@ -158,7 +157,7 @@ def test_a_gzip_bomb_is_refused_before_it_unfolds() -> None:
         ingest(job_id=job.pk, worker=worker, body=bomb)
 
 
-def test_a_cut_body_is_refused() -> None:
+def test_cut_body_is_refused() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     with pytest.raises(Refused, match="ends too early"):
@@ -176,19 +175,17 @@ def test_what_postgres_cannot_store_is_replaced() -> None:
     ("status", "state"),
     [("crashed", JobState.FAILED), ("oom", JobState.FAILED), ("timeout", JobState.TIMED_OUT)],
 )
-def test_a_job_without_a_result_becomes_a_point_without_a_value(status: str, state: str) -> None:
+def test_job_without_a_result_becomes_a_point_without_a_value(status: str, state: str) -> None:
     worker = site.worker()
     job = site.running_job(worker)
-    assert (
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status=status, message="why"))
-        == state
-    )
-    found = Datum.objects.values_list("series__metric", "value", "status")
-    assert set(found) == {("latency_ms", None, status), ("passed", 0.0, status)}
+    body = site.delivery(job, status=status, message="why")
+    assert ingest(job_id=job.pk, worker=worker, body=body) == state
+    data = Datum.objects.values_list("series__metric", "value", "status")
+    assert set(data) == {("latency_ms", None, status), ("passed", 0.0, status)}
     assert site.reload(job).message == "why"
 
 
-def test_an_unsupported_case_neither_passes_nor_fails() -> None:
+def test_unsupported_case_neither_passes_nor_fails() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     document = site.result(job, {}, status="unsupported", message="needs CUDA")
@@ -196,7 +193,7 @@ def test_an_unsupported_case_neither_passes_nor_fails() -> None:
     assert list(Datum.objects.values_list("series__metric", "value")) == [("latency_ms", None)]
 
 
-def test_a_retried_jobs_result_takes_the_place_of_its_failure() -> None:
+def test_result_of_a_retry_replaces_the_failure() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="crashed"))
@@ -210,7 +207,7 @@ def test_a_retried_jobs_result_takes_the_place_of_its_failure() -> None:
     assert set(Series.objects.values_list("count", "last_status")) == {(1, "pass")}
 
 
-def test_a_metric_of_a_newer_suite_stays_in_the_document() -> None:
+def test_metric_of_a_newer_suite_stays_in_the_document() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     body = site.delivery(job, site.result(job, {"latency_ms": 2.0, "quarks": 3.0}))
@@ -220,8 +217,6 @@ def test_a_metric_of_a_newer_suite_stays_in_the_document() -> None:
 
 
 def test_raw_samples_come_back_as_they_were() -> None:
-    from dashboard.results.core.result_format import unpack_samples
-
     worker = site.worker()
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
