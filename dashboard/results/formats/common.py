@@ -20,7 +20,8 @@ CONFIG = "imported"  # where the file names no way to execute
 MOST_SAMPLES = 10_000
 # Of the ids of jobs that other tools ran
 _NAMESPACE = uuid.UUID("0f6c3a52-6c1e-4f4e-a9a3-0f5b6a7d3c11")
-STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which is no result
+# Status words of PyTorch's runners -> ours
+STATUSES = {
     "pass": "pass",
     "pass_due_to_skip": "pass",
     "fail_accuracy": "fail_accuracy",

@@ -22,7 +22,7 @@ def job_page(job: Job) -> dict[str, Any]:
         "result": getattr(job, "result", None),
         "document": document,
         "is_active": job.state not in runs.ENDED,
-        "has_samples": jobs.has_samples(job),
+        "has_samples": jobs.has_samples(job.pk),
         "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
         "groups": report.metric_groups(document),
         "absent": report.absent(document),

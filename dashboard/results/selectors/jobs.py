@@ -39,9 +39,9 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def has_samples(of: Job) -> bool:
+def has_samples(uuid: UUID) -> bool:
     """Whether raw samples are still kept: they go earlier than the data made from them."""
-    return Samples.objects.filter(job=of).exists()
+    return Samples.objects.filter(job=uuid).exists()
 
 
 def arms(uuid: UUID) -> list[ChartArm]:

@@ -1,6 +1,6 @@
 """The detection queue: series with new data, marked in the transaction that wrote the data.
 
-So nothing is forgotten. The message only says that the queue is not empty: it may be lost, repeated
+So no series is missed. The message only says that the queue is not empty: it may be lost, repeated
 or late, because a beat task looks as well.
 """
 

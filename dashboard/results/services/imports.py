@@ -124,7 +124,7 @@ def add_storable(
     try:
         add(imports, runs)
     except DataError as error:
-        runs.forget()  # those made in the transaction that failed
+        runs.clear()  # those made in the transaction that failed
         if len(imports) == 1:
             report.added -= 1
             report.refused.append((imports[0].source, f"it cannot be stored: {error}"))
@@ -260,7 +260,7 @@ class ImportRuns:
             self._runs[key] = self._make(result)
         return self._runs[key]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._runs.clear()
 
     def _make(self, result: ResultDocument) -> Run:

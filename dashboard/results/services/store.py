@@ -115,35 +115,35 @@ def store_results(job_results: Sequence[JobResult]) -> None:
     7. Bring the rollup by day up to date. This is last because only one transaction of a machine
        may do it at a time.
     """
-    # 1
+    # 1. Earlier attempts
     deleted = delete_earlier([job_result.job.pk for job_result in job_results])
 
-    # 2
+    # 2. Environments, documents, samples
     environments = environment_ids(job_result.result for job_result in job_results)
     write_documents(job_results, environments)
     write_samples(job_results)
 
-    # 3
+    # 3. Series
     values = [datum_values(job_result) for job_result in job_results]
     ids = series_ids({value.series for value in chain.from_iterable(values)})
 
-    # 4
+    # 4. Data
     rows: list[tuple[Any, ...]] = []
     for job_result, job_values in zip(job_results, values, strict=True):
         rows += datum_rows(job_result, job_values, ids, environments)
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
 
-    # 5
+    # 5. Rollups of the series
     growth = Counter(series for series, *_ in rows)
     growth.subtract(deleted)
     roll_up(growth)
     update_levels(job_results, series=growth, anything_deleted=bool(deleted))
 
-    # 6
+    # 6. Detection queue
     scheduled = any(each.job.run.purpose == Purpose.SCHEDULED for each in job_results)
     detection_queue.enqueue(series_ids=growth if scheduled else ())
 
-    # 7
+    # 7. Rollup by day
     one_series_per_case = {key[:-1]: series for key, series in ids.items()}
     first = min(job_result.job.planned_at for job_result in job_results)
     days.roll_up(series=one_series_per_case.values(), since=first.astimezone(UTC).date())
