@@ -16,13 +16,24 @@ def points(values: list[float], new_build_at: int) -> list[list[SeriesPoint]]:
     """One reading a point; another build from this one on."""
     readings = []
     for hour, value in enumerate(values):
-        at, build = FIRST + timedelta(hours=hour), hour >= new_build_at
-        readings.append(SeriesPoint(at, f"{hour}", build, None, 1, "pass", value, value, value))
-    return [[reading] for reading in readings]
+        reading = SeriesPoint(
+            at=FIRST + timedelta(hours=hour),
+            job=f"{hour}",
+            build=hour >= new_build_at,
+            environment=None,
+            version=1,
+            status="pass",
+            value=value,
+            low=value,
+            high=value,
+        )
+        readings.append([reading])
+    return readings
 
 
 def noise(count: int, level: float, seed: int) -> list[float]:
-    values: list[float] = np.random.default_rng(seed).normal(level, 1.0, count).tolist()
+    chance = np.random.default_rng(seed)
+    values: list[float] = chance.normal(level, 1.0, count).tolist()
     return values
 
 
@@ -35,7 +46,8 @@ def step(between: list[float]) -> list[float]:
 def test_change_near_a_new_build_began_with_it_unless_two_points_contradict(
     between: list[float],
 ) -> None:
-    assert change_start(points(step(between), 20), 20 + len(between), LATENCY, False) == 20
+    index = 20 + len(between)
+    assert change_start(points(step(between), 20), index, LATENCY, False) == 20
 
 
 @pytest.mark.parametrize("between", [[100.5, 99.0], [99.0, 100.2, 101.0]])
@@ -47,8 +59,10 @@ def test_change_after_points_that_stayed_did_not_begin_with_the_build_before_the
 
 
 def test_change_before_a_new_build_did_not_begin_with_it_where_points_had_moved() -> None:
-    assert change_start(points(step([110.0, 109.0, 111.0]), 23), 20, LATENCY, False) == 20
-    assert change_start(points(step([106.0, 103.0]), 22), 20, LATENCY, False) == 22
+    moved = points(step([110.0, 109.0, 111.0]), 23)
+    unclear = points(step([106.0, 103.0]), 22)
+    assert change_start(moved, 20, LATENCY, False) == 20
+    assert change_start(unclear, 20, LATENCY, False) == 22
 
 
 def test_level_without_noise_has_no_doubt() -> None:

@@ -66,7 +66,8 @@ class TestExported:
             "machine": "h100",
             "build": "git-b4e6d2c3f5a7",
         }
-        rows = [json.loads(line) for line in fetched(reader, "jsonl", **filters).splitlines()]
+        lines = fetched(reader, "jsonl", **filters).splitlines()
+        rows = [json.loads(line) for line in lines]
         assert {(row["metric"], row["value"]) for row in rows} == {
             ("latency_ms", 12.7),
             ("speedup", 1.6535),
@@ -128,14 +129,16 @@ class TestExported:
 
 
 def test_no_cell_of_a_csv_is_a_formula() -> None:
-    text = b"".join(csv_lines([ROW._replace(build="=cmd|' /C calc'!A0", value=-1.5)])).decode()
+    dangerous = ROW._replace(build="=cmd|' /C calc'!A0", value=-1.5)
+    text = b"".join(csv_lines([dangerous])).decode()
     row = next(csv.DictReader(io.StringIO(text)))
     assert row["build"] == "'=cmd|' /C calc'!A0"
     assert row["value"] == "-1.5"
 
 
 def test_failure_is_a_v3_record_of_accuracy() -> None:
-    record = v3_record(ROW._replace(value=None, low=None, high=None, status="fail_accuracy"))
+    failure = ROW._replace(value=None, low=None, high=None, status="fail_accuracy")
+    record = v3_record(failure)
     assert record["metric"] == {
         "name": "accuracy",
         "extra_info": {"benchmark_values": ["fail_accuracy"]},

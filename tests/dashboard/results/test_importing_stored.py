@@ -16,9 +16,10 @@ pytestmark = pytest.mark.django_db
 def test_imported_v3_file_looks_like_any_series(reader: Client) -> None:
     assert "3 results of PyTorch benchmark records" in imported("v3.json")
     benchmark = Benchmark.objects.get()
-    page = reader.get(reverse("series", args=[benchmark.name])).content.decode()
+    page = reader.get(reverse("series", args=[benchmark.name])).text
     assert "git-c5f7e3d4a6b8" in page
-    exported = reader.get(reverse("series_export", args=[benchmark.name, "json"])).json()
+    address = reverse("series_export", args=[benchmark.name, "json"])
+    exported = reader.get(address).json()
     assert [datum["value"] for datum in exported["data"]] == [12.5, 12.7, 15.1]
     assert exported["machine"] == "h100"
     for name in ("overview", "benchmarks", "versions", "compare", "runs", "fleet", "comparisons"):

@@ -37,7 +37,9 @@ def job(worker: Worker) -> Job:
 
 def deliver(worker: Worker, job: Job, body: bytes | None = None) -> str:
     """Deliver a result for the job: a valid one, unless a body is given."""
-    return ingest(job_id=job.pk, worker=worker, body=body or site.delivery(job, site.result(job)))
+    if body is None:
+        body = site.delivery(job, site.result(job))
+    return ingest(job_id=job.pk, worker=worker, body=body)
 
 
 def test_result_ends_its_job_and_its_run(worker: Worker, job: Job) -> None:
@@ -76,8 +78,9 @@ def test_result_of_an_earlier_attempt_is_stale(worker: Worker, job: Job) -> None
 
 def test_worker_cannot_deliver_for_another_workers_job() -> None:
     job = site.running_job(site.worker("w1"))
+    other = site.worker("w2")
     with pytest.raises(Stale, match="is worker w1's, not w2's"):
-        ingest(job_id=job.pk, worker=site.worker("w2"), body=site.delivery(job, site.result(job)))
+        deliver(other, job)
 
 
 def test_result_for_a_cancelled_job_is_stale(worker: Worker, job: Job) -> None:
@@ -162,8 +165,9 @@ def test_gzip_bomb_is_refused_before_it_is_unpacked(worker: Worker, job: Job) ->
 
 
 def test_cut_body_is_refused(worker: Worker, job: Job) -> None:
+    body = site.delivery(job, site.result(job))
     with pytest.raises(Refused, match="ends too early"):
-        deliver(worker, job, site.delivery(job, site.result(job))[:-20])
+        deliver(worker, job, body[:-20])
 
 
 def test_what_postgres_cannot_store_is_replaced(worker: Worker, job: Job) -> None:
@@ -173,7 +177,11 @@ def test_what_postgres_cannot_store_is_replaced(worker: Worker, job: Job) -> Non
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [("crashed", JobState.FAILED), ("oom", JobState.FAILED), ("timeout", JobState.TIMED_OUT)],
+    [
+        ("crashed", JobState.FAILED),
+        ("oom", JobState.FAILED),
+        ("timeout", JobState.TIMED_OUT),
+    ],
 )
 def test_job_without_a_result_becomes_a_point_without_a_value(
     worker: Worker, job: Job, status: str, state: str
@@ -204,8 +212,8 @@ def test_result_of_a_retry_replaces_the_failure(worker: Worker, job: Job) -> Non
 
 
 def test_metric_of_a_newer_suite_stays_in_the_document(worker: Worker, job: Job) -> None:
-    body = site.delivery(job, site.result(job, {"latency_ms": 2.0, "quarks": 3.0}))
-    deliver(worker, job, body)
+    document = site.result(job, {"latency_ms": 2.0, "quarks": 3.0})
+    deliver(worker, job, site.delivery(job, document))
     assert Result.objects.get().document["metrics"]["quarks"]["value"] == 3.0
     assert not Series.objects.filter(metric="quarks").exists()
 

@@ -16,7 +16,11 @@ def leave(content: bytes) -> Job:
     """A job that left an archive."""
     job = site.queued_job()
     Artifact.objects.create(
-        job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0"
+        job=job,
+        name=ARCHIVE,
+        file=ContentFile(content, "x"),
+        size_bytes=len(content),
+        digest="0",
     )
     return job
 

@@ -15,7 +15,12 @@ pytestmark = pytest.mark.django_db
 OTHER = "2.12.0+cpu"
 
 
-def measured(hour: float, value: float, width: float = 0.0, build: str = site.BUILD) -> Any:
+def measured(
+    hour: float,
+    value: float,
+    width: float = 0.0,
+    build: str = site.BUILD,
+) -> Any:
     metric = {"value": value, "low": value - width, "high": value + width, "n": 5}
     metrics = {"latency_ms": metric, "compile_s": metric | {"value": 2 * value}}
     return measure({}, hour, build=build, metrics=metrics)
@@ -29,7 +34,8 @@ def stored_levels() -> list[dict[str, Any]]:
 
 def made_again() -> list[dict[str, Any]]:
     rows = BuildLevel.objects.values_list("series_id", "build_id")
-    levels.roll_up(series={series for series, _ in rows}, builds={build for _, build in rows})
+    series, builds = zip(*rows, strict=True)
+    levels.roll_up(series=set(series), builds=set(builds))
     return stored_levels()
 
 
@@ -47,13 +53,21 @@ def test_results_in_any_order_make_the_level_of_all_their_data() -> None:
     chance = random.Random(0)
     for hour in chance.sample(range(20), 12):
         width = chance.choice([0.0, 0.1, 0.3])  # 0: no interval
-        measured(hour, chance.gauss(5, 0.5), width, chance.choice([site.BUILD, OTHER]))
+        build = chance.choice([site.BUILD, OTHER])
+        measured(hour, chance.gauss(5, 0.5), width, build)
     merged = stored_levels()
     assert {row["count"] for row in merged} != {1}
     assert_same(merged, made_again())
 
 
-@pytest.mark.parametrize("values", [[5.0, 0.0, 4.0], [0.0, 5.0, 4.0], [5.0, 4.0, 0.0]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [5.0, 0.0, 4.0],
+        [0.0, 5.0, 4.0],
+        [5.0, 4.0, 0.0],
+    ],
+)
 def test_value_without_logarithm_leaves_the_level_without_one(values: list[float]) -> None:
     for hour, value in enumerate(values):
         measured(hour, value)

@@ -19,7 +19,8 @@ from dashboard.results.services.ingest import ingest
 from dashboard.runs.services.run_state import ACTIVE
 from tests.builders import site
 
-GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("result.*.json"))
+FOLDER = Path(__file__).parents[2] / "data" / "golden"
+GOLDEN = sorted(FOLDER.glob("result.*.json"))
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
     st.none()
@@ -41,7 +42,8 @@ def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         inside = enumerate(document)
     paths: list[tuple[Any, ...]] = []
     for key, value in inside:
-        paths += [(*path, key), *places(value, (*path, key))[:40]]
+        here = (*path, key)
+        paths += [here, *places(value, here)[:40]]
     return paths
 
 
@@ -67,7 +69,8 @@ def test_document_of_the_suite_is_read(path: Path) -> None:
 @given(st.data())
 def test_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject) -> None:
     document = json.loads(data.draw(st.sampled_from(GOLDEN)).read_text())
-    spoilt = replaced(document, data.draw(st.sampled_from(places(document))), data.draw(VALUES))
+    place = data.draw(st.sampled_from(places(document)))
+    spoilt = replaced(document, place, data.draw(VALUES))
     with suppress(Refused, orjson.JSONDecodeError):
         parse_result(orjson.loads(json.dumps(spoilt)))
 
@@ -79,10 +82,12 @@ def test_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> No
     """Done, or failed with the reason; no error over what the database cannot store."""
     worker = Worker.objects.first() or site.worker()
     job = site.running_job(worker)
-    delivery = json.loads(gzip.decompress(site.delivery(job, site.result(job))))
+    body = site.delivery(job, site.result(job))
+    delivery = json.loads(gzip.decompress(body))
     # Another attempt is stale, and changes nothing
     inside = [path for path in places(delivery) if path != ("attempt",)]
-    spoilt = replaced(delivery, data.draw(st.sampled_from(inside)), data.draw(VALUES))
+    place = data.draw(st.sampled_from(inside))
+    spoilt = replaced(delivery, place, data.draw(VALUES))
     with suppress(Refused):
         ingest(job_id=job.pk, worker=worker, body=json.dumps(spoilt).encode())
     assert site.reload(job).state not in ACTIVE
@@ -108,7 +113,8 @@ def test_body_within_the_limit_is_unpacked_and_one_over_it_is_not(
 
 def test_document_nested_without_end_is_refused() -> None:
     document = json.loads(GOLDEN[0].read_text())
-    document["starts"] = {"cold": {"deep": orjson.loads("[" * 500 + "]" * 500)}}
+    nested = orjson.loads("[" * 500 + "]" * 500)
+    document["starts"] = {"cold": {"deep": nested}}
     with pytest.raises(Refused, match="Recursion"):
         parse_result(document)
 

@@ -73,7 +73,8 @@ def test_revoked_token_is_401(api: Api) -> None:
 
 
 def test_alive_of_a_process_that_has_not_said_hello_is_409(api: Api) -> None:
-    assert api.post("alive", {"boot_id": site.BOOT}).json() == {"paused": False, "repositories": []}
+    answer = api.post("alive", {"boot_id": site.BOOT})
+    assert answer.json() == {"paused": False, "repositories": []}
     assert api.post("alive", {"boot_id": "other"}).status_code == 409
 
 
@@ -111,7 +112,8 @@ def test_result_is_stored_and_the_same_body_gets_the_same_answer(api: Api) -> No
 
 def test_result_far_above_djangos_limit_for_forms_is_stored(api: Api) -> None:
     job = claimed(api)
-    samples = {"eager": {"unit": "ms", "values": [number / 7 for number in range(200_000)]}}
+    values = [number / 7 for number in range(200_000)]
+    samples = {"eager": {"unit": "ms", "values": values}}
     body = gzip.decompress(site.delivery(job, site.result(job, samples=samples)))
     assert len(body) > 2_500_000
     assert api.post(f"jobs/{job.pk}/result", body).status_code == 200
@@ -119,7 +121,8 @@ def test_result_far_above_djangos_limit_for_forms_is_stored(api: Api) -> None:
 
 def test_result_that_breaks_the_contract_is_422_with_the_place(api: Api) -> None:
     job = claimed(api)
-    answer = api.post(f"jobs/{job.pk}/result", site.delivery(job, site.result(job, status="great")))
+    body = site.delivery(job, site.result(job, status="great"))
+    answer = api.post(f"jobs/{job.pk}/result", body)
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith('result.status: "great" is not one of')
 
@@ -189,6 +192,7 @@ def test_malformed_body_is_refused_for_good(api: Api, body: bytes) -> None:
 
 
 def test_catalog_that_cannot_be_stored_is_422_with_the_place(api: Api) -> None:
-    answer = api.hello(catalog={"benchmarks": [{"name": "x"}], "configs": []})
+    catalog = {"benchmarks": [{"name": "x"}], "configs": []}
+    answer = api.hello(catalog=catalog)
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("catalog.benchmarks[0] (x) lacks version, m")
