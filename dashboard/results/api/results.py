@@ -54,9 +54,7 @@ class RefusedSource(Schema):
 
 
 class ImportSummary(Schema):
-    """known: results that were here already. left_out: metrics that this site does not have, how
-    often.
-    """
+    """known: results that were here already. left_out: unknown metrics, and how often."""
 
     added: int
     known: int

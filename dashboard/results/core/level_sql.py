@@ -1,5 +1,6 @@
-"""What a level is, as SQL over `series` and `datum`: the same in the rollup and where a few runs
-are read alone.
+"""What a level is, as SQL over `series` and `datum`.
+
+The same in the rollup and where a few runs are read alone.
 
 Each level is of one device: what ran on the same one is compared there
 (dashboard/comparisons/core/device_effects.py).

@@ -31,8 +31,9 @@ SMALLEST = 1e-300  # in place of the variance of a level without noise
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One scheduled datum as detection reads it. environment: id of its fingerprint; version: the
-    benchmark's.
+    """One scheduled datum as detection reads it.
+
+    environment: id of its fingerprint. version: the benchmark's.
     """
 
     at: datetime

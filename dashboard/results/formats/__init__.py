@@ -1,5 +1,4 @@
-"""Other tools' benchmark files -> result documents like our own. Pure: bytes in, documents and
-refusals out.
+"""Other tools' benchmark files -> result documents like our own, and refusals. Pure.
 
 bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
       -> ForeignMeasurement -> result.v1 documents

@@ -42,8 +42,11 @@ def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
             "inductor_torchbench_amp_training_cuda_performance.csv",
         )
         return file
-    missing = [] if hints.build else ["the build"]
-    missing += [] if hints.at else ["the time"]
+    missing: list[str] = []
+    if not hints.build:
+        missing.append("the build")
+    if not hints.at:
+        missing.append("the time")
     if missing:
         why = f"such a file does not name {' or '.join(missing)}: give them with the import"
         file.refuse(name, why)

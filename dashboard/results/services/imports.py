@@ -1,7 +1,6 @@
-"""Imports result files of machines that reach nothing, and other tools' files: the same rows as
-over HTTP.
+"""Imports result files of machines without a network, and other tools' files.
 
-A document is identified by its digest, from which its job's id follows: importing it again changes
+They become the same rows as over HTTP. A document is identified by its digest, from which its job's id follows: importing it again changes
 nothing.
 """
 
