@@ -1,7 +1,7 @@
 """Imports result files of machines without a network, and other tools' files.
 
-They become the same rows as over HTTP. A document is identified by its digest, from which its job's id follows: importing it again changes
-nothing.
+They become the same rows as over HTTP. A document is identified by its digest, from which its job's
+id follows: importing it again changes nothing.
 """
 
 import hashlib
