@@ -48,21 +48,21 @@ class ImportTarget(Schema):
     )
 
 
-class RefusedSource(Schema):
+class Refusal(Schema):
     source: str
     reason: str
 
 
-class ImportSummary(Schema):
+class Taken(Schema):
     """known: results that were here already. left_out: unknown metrics, and how often."""
 
     added: int
     known: int
-    refused: list[RefusedSource]
+    refused: list[Refusal]
     left_out: dict[str, int]
 
 
-@router.post("results", response=ImportSummary, auth=POST_RESULTS)
+@router.post("results", response=Taken, auth=POST_RESULTS)
 def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
     """Import a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
     body = read_body(request, settings.RESULT_LIMIT_BYTES)

@@ -135,7 +135,7 @@ class SeriesDetector:
         return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
 
     def state(self) -> dict[str, Any]:
-        """All that is known, JSON-ready; without repeats the open point needs no state before it."""
+        """All that is known, JSON-ready; without repeats only the state after the open point."""
         readings = [{**asdict(reading), "at": reading.at.isoformat()} for reading in self.open]
         if not self.per_build:
             return {"now": self.now.state(), "open": readings[-1:]}

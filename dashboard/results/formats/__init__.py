@@ -4,7 +4,7 @@ bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
       -> ForeignMeasurement -> result.v1 documents
 """
 
-from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, Refusal
+from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 from dashboard.results.formats.naming import parse_metric_mapping
 from dashboard.results.formats.reading import FORMATS, OURS, parse_file
 
@@ -14,7 +14,7 @@ __all__ = [
     "OURS",
     "Hints",
     "ParsedFile",
-    "Refusal",
+    "RefusedPart",
     "parse_file",
     "parse_metric_mapping",
 ]

@@ -60,7 +60,7 @@ NO_HINTS = Hints()
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedPart:
     """where: file, line or record. why: field and reason."""
 
     where: str
@@ -76,11 +76,11 @@ class ParsedFile:
 
     format: str = ""
     documents: list[tuple[str, Document]] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedPart] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def refuse(self, where: str, why: str) -> None:
-        self.refused.append(Refusal(where, why))
+        self.refused.append(RefusedPart(where, why))
 
     @contextmanager
     def part(self, where: str) -> Iterator[None]:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from dashboard.results.formats import asv, dynamo_csv, pytest_benchmark, v3
-from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, Refusal
+from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 
 FORMATS = (
     "result files of benchmarks_suite",
@@ -27,9 +27,9 @@ def parse_file(name: str, body: bytes, hints: Hints = NO_HINTS) -> ParsedFile:
     try:
         records = list(_decoded(name, body))
     except ValueError as error:
-        return ParsedFile(refused=[Refusal(name, str(error))])
+        return ParsedFile(refused=[RefusedPart(name, str(error))])
     if not records:
-        return ParsedFile(refused=[Refusal(name, "it is empty")])
+        return ParsedFile(refused=[RefusedPart(name, "it is empty")])
     return _parse_json(name, records, hints)
 
 
@@ -45,7 +45,7 @@ def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Pars
         return asv.read(name, value, hints)
     if isinstance(value, dict) and "schema" in value:
         return ParsedFile(OURS, documents=records)
-    return ParsedFile(refused=[Refusal(name, UNKNOWN)])
+    return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])
 
 
 def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:
