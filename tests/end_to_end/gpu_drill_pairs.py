@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks_suite.harness import recorded
-from dashboard.alerts.core.confirmation import FEWEST, Pair, compare_pairs
+from dashboard.alerts.core.confirmation import FEWEST, ConfirmationOutcome, Pair, compare_pairs
 from dashboard.detection import compare_levels
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.results.core.series_points import settings_of

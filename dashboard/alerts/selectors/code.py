@@ -8,8 +8,8 @@ from dashboard.results.core.code_diff import (
     ARCHIVE,
     FileDiff,
     UnreadableArchive,
-    differences,
-    unpacked,
+    file_diffs,
+    normalized_files,
 )
 from dashboard.results.selectors.generated_code import archive_bytes
 
@@ -61,7 +61,9 @@ def change_of(alert: Alert) -> CodeChange:
     if sides is None:
         return CodeChange(None, [], _NOT_KEPT)
     try:
-        old, new = (unpacked(archive_bytes(artifact)) for artifact in (sides.before, sides.after))
+        old, new = (
+            normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after)
+        )
     except (UnreadableArchive, OSError) as error:
         return CodeChange(sides, [], str(error))
-    return CodeChange(sides, differences(old, new))
+    return CodeChange(sides, file_diffs(old, new))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from dashboard.models import Environment
 from dashboard.results.core.environments import Difference, environment_differences
-from dashboard.results.core.mark_charts import At
+from dashboard.results.core.mark_charts import Mark
 from dashboard.ui.charts import ChartLine
 
 _OF_BUILD = "torch."  # builds have their own marks
@@ -16,7 +16,7 @@ _MOST_NAMED = 3
 Move = tuple[int, int, int]  # milliseconds, environment before, environment after
 
 
-def moves(lines: Sequence[ChartLine]) -> list[At]:
+def moves(lines: Sequence[ChartLine]) -> list[Mark]:
     """A mark for each moment at which an environment followed another one, in time order.
 
     At most one query.
@@ -31,11 +31,11 @@ def moves(lines: Sequence[ChartLine]) -> list[At]:
         return []
 
     rows = Environment.objects.in_bulk(environments)
-    marks: dict[At, None] = {}  # in order, each once
+    marks: dict[Mark, None] = {}  # in order, each once
     for at, old, new in sorted(changed):
         text = _text(environment_differences(rows[old].document, rows[new].document))
         if text:
-            marks[At(at, text)] = None
+            marks[Mark(at, text)] = None
     return list(marks)
 
 

@@ -14,7 +14,7 @@ from dashboard.alerts.core.confirmation import Pair
 from dashboard.detection import Settings, status_value
 from dashboard.language.metrics import METRICS, STATUS_METRIC
 from dashboard.models import Alert, Confirmation, Datum, Job
-from dashboard.results.core.series_points import number, settings_of
+from dashboard.results.core.series_points import judged_value, settings_of
 from dashboard.results.selectors import history
 
 RECORDED = 20  # newest points before the change
@@ -85,4 +85,4 @@ def _recorded(alert: Alert) -> list[float]:
     settings = settings_of_alert(alert)
     readings = history.readings(alert.series)
     before = [reading for reading in readings if reading.at < alert.planned_at]
-    return _present([number(reading, settings) for reading in before[-RECORDED:]])
+    return _present([judged_value(reading, settings) for reading in before[-RECORDED:]])

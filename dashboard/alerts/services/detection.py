@@ -25,7 +25,13 @@ from dashboard.alerts.services.changes import LevelChange
 from dashboard.detection import VERSION, Verdict, smallest_change_shown
 from dashboard.language.metrics import STATUS_METRIC
 from dashboard.models import Alert, DetectorState, Series
-from dashboard.results.core.series_points import SeriesDetector, SeriesPoint, began, point, segment
+from dashboard.results.core.series_points import (
+    SeriesDetector,
+    SeriesPoint,
+    change_start,
+    merge_repeats,
+    newest_segment,
+)
 from dashboard.results.selectors import history
 
 OLD = timedelta(days=14)
@@ -163,14 +169,14 @@ def _level_change(
     seen, verdict = detection.reading, detection.verdict
     last = seen.at, seen.job
     until = [reading for reading in readings if (reading.at, reading.job) <= last]
-    points = segment(until, detector.settings, detector.per_build)
+    points = newest_segment(until, detector.settings, detector.per_build)
     index = max(len(points) - 1 - detection.behind, 1)
     if verdict.cause == "drift":
         first = index
         before = _drift_start(series, points, first)
     else:
         exact = verdict.cause == "step" and verdict.effect_low == verdict.effect_high
-        first = began(points, index, detector.settings, exact)
+        first = change_start(points, index, detector.settings, exact)
         before = points[first - 1][-1]
     return LevelChange(
         series=series,
@@ -196,7 +202,7 @@ def _decision(
     """What `manage.py replay_alert` needs to decide again."""
     values = []
     for position, repeats in enumerate(points):
-        shown = point(repeats, position, detector.settings)
+        shown = merge_repeats(repeats, position, detector.settings)
         values.append([shown.value, shown.ci_low, shown.ci_high])
     return {
         "points": values,

@@ -16,7 +16,7 @@ from dashboard.alerts.services.descriptions import describe
 from dashboard.detection import Settings, compare_levels
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
-from dashboard.results.core.series_points import LEVEL_POINTS, number, settings_of
+from dashboard.results.core.series_points import LEVEL_POINTS, judged_value, settings_of
 from dashboard.results.selectors import history
 
 BACK = 1 / 3
@@ -73,7 +73,7 @@ def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
     settings = settings_of(METRICS[series.metric])
     values = []
     for reading in history.readings(series, after):
-        value = number(reading, settings)
+        value = judged_value(reading, settings)
         if value is not None:
             values.append((reading.at, value))
     return values

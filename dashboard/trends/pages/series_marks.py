@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import Annotation, Benchmark, Series
-from dashboard.results.core.mark_charts import At, Marked
+from dashboard.results.core.mark_charts import Mark, MarkedLine
 from dashboard.trends.selectors.marks import AlertMark, Marks
 from dashboard.trends.services import remarks as service
 from dashboard.ui.charts import ChartLine
@@ -25,28 +25,28 @@ from dashboard.ui.charts import ChartLine
 _DELETE = "dashboard.delete_annotation"
 
 
-def marked(lines: Sequence[ChartLine], series: Sequence[Series], said: Marks) -> list[Marked]:
+def marked(lines: Sequence[ChartLine], series: Sequence[Series], said: Marks) -> list[MarkedLine]:
     """Each line with the alerts and invalid points of its series."""
     keys = {one.config.name: one.pk for one in series}
-    by_series: dict[int, list[At]] = {}
+    by_series: dict[int, list[Mark]] = {}
     for alert in said.alerts:
         by_series.setdefault(alert.series, []).append(_at(alert))
     return [
-        Marked(line, by_series.get(keys[line.name], []), said.invalid.get(keys[line.name], {}))
+        MarkedLine(line, by_series.get(keys[line.name], []), said.invalid.get(keys[line.name], {}))
         for line in lines
     ]
 
 
-def _at(alert: AlertMark) -> At:
+def _at(alert: AlertMark) -> Mark:
     told = alert.change.text if alert.change else "status changed"
     text = f"{told}<br>{alert.state.replace('_', ' ')}"
-    return At(
+    return Mark(
         _ms(alert.at), text, reverse("alert", args=[alert.group]), alert.direction != "improvement"
     )
 
 
-def remarks(said: Marks) -> list[At]:
-    return [At(_ms(remark.at), remark.text) for remark in said.remarks]
+def remarks(said: Marks) -> list[Mark]:
+    return [Mark(_ms(remark.at), remark.text) for remark in said.remarks]
 
 
 def _ms(at: datetime) -> int:

@@ -52,7 +52,7 @@ def select(request: HttpRequest, name: str) -> Selection:
     benchmark = get_object_or_404(Benchmark, name=name)
     places = rollup.series_locations(benchmark)
     place = parameters.place(request, places)
-    known = trend.known_series(benchmark, place) if place else trend.TrendSeries([])
+    known = trend.recorded_series(benchmark, place) if place else trend.TrendSeries([])
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or _default_metric(known)]
     wanted = request.GET.getlist("config")
     chosen = known.choose(metric.key, wanted)

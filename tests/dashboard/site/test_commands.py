@@ -341,7 +341,7 @@ def test_an_exported_result_of_a_job_that_is_here_is_left_out(tmp_path: Path) ->
 
 def test_an_import_without_anything_usable_fails(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}")
-    with pytest.raises(CommandError, match="Nothing could be taken in"):
+    with pytest.raises(CommandError, match="Nothing could be imported"):
         call("import_results", tmp_path)
 
 

@@ -154,7 +154,7 @@ def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
     (place,) = rollup.series_locations()
     (found,) = rollup.case_rollups(place, ["latency_ms"])
     assert (found.benchmark, found.value("latency_ms"), found.status) == (site.MLP, 2.0, "pass")
-    known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
+    known = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
     (drawn,) = known.lines(known.choose("latency_ms", ["eager"]))
     assert (list(drawn.value), drawn.build, drawn.job) == (
         [2.0],
@@ -173,7 +173,7 @@ def test_a_crash_is_in_the_trend_of_latency() -> None:
         body=site.delivery(crashed, status="crashed", message="signal 11"),
     )
     (place,) = rollup.series_locations()
-    known = trend.known_series(Benchmark.objects.get(name=site.MLP), place)
+    known = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
     (drawn,) = known.lines(known.choose("latency_ms", []))
     assert list(drawn.status) == ["crashed"]
     assert np.isnan(drawn.value).all()

@@ -58,7 +58,7 @@ def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
         ({"LEASE_S": "soon"}, "LEASE_S"),
         (
             {"ARTIFACT_STORE": "/mnt/files"},
-            "ARTIFACT_STORE is '/mnt/files', which is no bucket of S3",
+            "ARTIFACT_STORE is '/mnt/files', which is not a bucket of S3",
         ),
         (
             {"SECRET_KEY": "django-insecure-" + "k3Jx9" * 12},

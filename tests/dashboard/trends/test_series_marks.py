@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import Annotation, Benchmark, DetectorState
-from dashboard.results.core.mark_charts import At, Marked, with_marks
+from dashboard.results.core.mark_charts import Mark, MarkedLine, with_marks
 from dashboard.ui.charts import series_figure
 from tests.builders import alerting, site
 from tests.builders.read_data import line
@@ -21,7 +21,7 @@ LATENCY = METRICS["latency_ms"]
 URL = f"/series/{site.MLP}/"
 
 
-def drawn(marked: Marked, *remarks: At) -> dict[str, Any]:
+def drawn(marked: MarkedLine, *remarks: Mark) -> dict[str, Any]:
     return with_marks(series_figure([marked.valid], LATENCY), [marked], remarks)
 
 
@@ -34,7 +34,11 @@ def trace(figure: dict[str, Any], ending: str) -> dict[str, Any] | None:
 def test_the_levels_between_alerts_are_medians() -> None:
     points = line([10.0, 10.0, 30.0, 12.0, 12.0])
     levels = trace(
-        drawn(Marked(points, [At(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)])),
+        drawn(
+            MarkedLine(
+                points, [Mark(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)]
+            )
+        ),
         " level",
     )
     assert levels
@@ -44,7 +48,7 @@ def test_the_levels_between_alerts_are_medians() -> None:
 def test_an_alert_is_a_triangle_that_leads_to_its_page() -> None:
     points = line([10.0, 12.0])
     mark = trace(
-        drawn(Marked(points, [At(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)])),
+        drawn(MarkedLine(points, [Mark(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)])),
         " alert",
     )
     assert mark
@@ -57,14 +61,14 @@ def test_an_alert_is_a_triangle_that_leads_to_its_page() -> None:
 
 def test_an_alert_at_a_failure_stands_at_the_next_value() -> None:
     points = line([10.0, float("nan"), 12.0])
-    mark = trace(drawn(Marked(points, [At(int(points.at_ms[1]), "x")])), " alert")
+    mark = trace(drawn(MarkedLine(points, [Mark(int(points.at_ms[1]), "x")])), " alert")
     assert mark
     assert mark["y"] == [12.0]
 
 
 def test_an_invalid_point_is_hollow_and_no_part_of_the_line() -> None:
     points = line([10.0, 99.0, 10.0])
-    figure = drawn(Marked(points, invalid={points.job[1]: "shared"}))
+    figure = drawn(MarkedLine(points, invalid={points.job[1]: "shared"}))
     assert np.isnan(figure["data"][0]["y"]).any() or np.isnan(figure["data"][1]["y"]).any()
     hollow = trace(figure, " invalid")
     assert hollow
@@ -78,7 +82,8 @@ def test_an_invalid_point_is_hollow_and_no_part_of_the_line() -> None:
 def test_a_remark_is_a_line_with_its_beginning_and_no_mark_up() -> None:
     points = line([10.0, 11.0])
     figure = drawn(
-        Marked(points), At(int(points.at_ms[1]), "<b>a very long remark about the machine</b>")
+        MarkedLine(points),
+        Mark(int(points.at_ms[1]), "<b>a very long remark about the machine</b>"),
     )
     (label,) = [one for one in figure["layout"]["annotations"] if "✎" in one["text"]]
     assert label["text"] == "✎ &lt;b&gt;a very long remark a…"

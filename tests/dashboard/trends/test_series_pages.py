@@ -13,7 +13,7 @@ from dashboard.demo.services.generated import KEY
 from dashboard.language.metrics import METRICS
 from dashboard.models import Datum, Job, Track
 from dashboard.results.core import job_pairs, sample_charts
-from dashboard.results.core.mark_charts import At, Marked, with_marks
+from dashboard.results.core.mark_charts import Mark, MarkedLine, with_marks
 from dashboard.results.services.ingest import ingest
 from dashboard.ui import series_scales
 from dashboard.ui.charts import series_figure
@@ -65,9 +65,9 @@ def test_a_job_whose_samples_are_gone_has_none() -> None:
 def test_a_change_of_the_environment_is_marked_with_what_changed() -> None:
     figure = with_marks(
         series_figure([line([1.0])], LATENCY),
-        [Marked(line([1.0]))],
+        [MarkedLine(line([1.0]))],
         [],
-        [At(5, "machine.driver: 1 → 2")],
+        [Mark(5, "machine.driver: 1 → 2")],
     )
     assert figure["layout"]["annotations"][-1]["hovertext"] == "machine.driver: 1 → 2"
 
@@ -190,13 +190,13 @@ def test_a_change_within_both_intervals_is_neither_good_nor_bad() -> None:
         {"metrics": {"latency_ms": {"value": value, "low": 9.0, "high": 12.0}}}
         for value in (10.0, 11.0)
     )
-    (pair,) = job_pairs.pairs(first, second)
+    (pair,) = job_pairs.metric_pairs(first, second)
     assert pair.change
     assert (pair.change.text, pair.change.tone) == ("10.0 % slower", "none")
 
 
 def test_a_metric_that_one_job_lacks_is_shown_without_a_change() -> None:
-    (pair,) = job_pairs.pairs({"metrics": {"latency_ms": {"value": 10.0}}}, {})
+    (pair,) = job_pairs.metric_pairs({"metrics": {"latency_ms": {"value": 10.0}}}, {})
     assert (pair.second, pair.change) == ("–", None)
 
 

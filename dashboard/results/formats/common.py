@@ -1,4 +1,4 @@
-"""What every format is brought to: one measured case, and what of a file was refused and why."""
+"""What every format is read into: one measured case, and what of a file was refused and why."""
 
 import hashlib
 import json
@@ -20,7 +20,8 @@ CONFIG = "imported"  # where the file names no way to execute
 MOST_SAMPLES = 10_000
 # Of the ids of jobs that other tools ran
 _NAMESPACE = uuid.UUID("0f6c3a52-6c1e-4f4e-a9a3-0f5b6a7d3c11")
-STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which is no result
+# Status words of PyTorch's runners -> ours
+STATUSES = {
     "pass": "pass",
     "pass_due_to_skip": "pass",
     "fail_accuracy": "fail_accuracy",
@@ -42,9 +43,10 @@ STATUSES = {  # of PyTorch's runners -> ours; None: the case was not run, which 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What the person who imports says, where a file does not: the build, when it was measured, the
-    machine, the config, and which of their metrics is which of ours: their name -> (our key, factor
-    to our unit).
+    """What the person who imports says, where a file does not.
+
+    build: its label; at: when it was measured. metrics: name of theirs -> (our key, factor to our
+    unit).
     """
 
     build: str = ""
@@ -54,11 +56,11 @@ class Hints:
     metrics: Mapping[str, tuple[str, float]] = field(default_factory=dict)
 
 
-NOTHING_SAID = Hints()
+NO_HINTS = Hints()
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedPart:
     """where: file, line or record. why: field and reason."""
 
     where: str
@@ -66,24 +68,23 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Understood:
-    """What a file brought. format: its kind in words; left_out: metrics that this site does not
-    have -> how often.
+class ParsedFile:
+    """What a file holds.
+
+    format: its kind in words; left_out: metrics that this site does not have -> how often.
     """
 
     format: str = ""
     documents: list[tuple[str, Document]] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[RefusedPart] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def refuse(self, where: str, why: str) -> None:
-        self.refused.append(Refusal(where, why))
+        self.refused.append(RefusedPart(where, why))
 
     @contextmanager
     def part(self, where: str) -> Iterator[None]:
-        """Reads a part of the file: one that is malformed is refused with its place, and the next
-        one is read.
-        """
+        """Around the reading of a part: where it is malformed, it is refused with its place."""
         try:
             yield
         except Malformed as error:
@@ -94,7 +95,7 @@ class Understood:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricValue:
     """A value in our unit, with its 95 % interval where the file has one."""
 
     value: float
@@ -107,8 +108,8 @@ class Metric:
 class ForeignMeasurement:
     """One case, once. Units are those of dashboard/language/metrics.py; samples_ms: single steps.
 
-    build: label; version, git_sha: of torch, or of the project that was measured. tool: who
-        measured it.
+    build: label; version, git_sha: of torch, or of the project that was measured. tool: what
+    measured it.
     """
 
     where: str
@@ -131,7 +132,7 @@ class ForeignMeasurement:
     libraries: dict[str, str] = field(default_factory=dict)
     status: str = "pass"
     message: str = ""
-    metrics: dict[str, Metric] = field(default_factory=dict)
+    metrics: dict[str, MetricValue] = field(default_factory=dict)
     samples_ms: list[float] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -141,6 +142,10 @@ def document(case: ForeignMeasurement) -> Document:
     model, mode, dtype = word(case.model, 80), word(case.mode, 40), word(case.dtype, 40)
     name = f"{model}.{SIZE}.{mode}.{dtype}.static.b{case.batch_size}"
     at = case.at.astimezone(UTC).isoformat(timespec="milliseconds")
+    metrics = {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS}
+    samples: Document = {}
+    if case.samples_ms:
+        samples["measured"] = {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}
     body = {
         "schema": "result.v1",
         "status": case.status,
@@ -161,11 +166,9 @@ def document(case: ForeignMeasurement) -> Document:
             "item": "samples",
         },
         "environment": _environment(case),
-        "metrics": {key: _entry(metric) for key, metric in case.metrics.items() if key in METRICS},
+        "metrics": metrics,
         "absent": {},
-        "samples": {"measured": {"unit": "ms", "values": case.samples_ms[:MOST_SAMPLES]}}
-        if case.samples_ms
-        else {},
+        "samples": samples,
     }
     config, build = word(case.config, 60), case.build[:200]
     job = {"attempt": 1, "benchmark": name, "config": config, "build": build, "planned_at": at}
@@ -193,15 +196,13 @@ def _environment(case: ForeignMeasurement) -> Document:
     return {"fingerprint": digest[:16], **described}
 
 
-def _entry(metric: Metric) -> Document:
+def _entry(metric: MetricValue) -> Document:
     entry = {"value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n}
     return {key: value for key, value in entry.items() if value is not None}
 
 
 def word(text: str, most: int) -> str:
-    """A name as benchmarks have it: lower-case letters, digits and _; a long one keeps its end
-    apart by a digest.
-    """
+    """A name as benchmarks have it: lower-case letters, digits, _; a long one ends in a digest."""
     plain = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
     if len(plain) <= most:
         return plain
