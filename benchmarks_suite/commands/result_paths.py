@@ -1,4 +1,4 @@
-"""RESULTS, as ``coverage`` and ``lists`` take them: the argument, and what lies there."""
+"""RESULTS, as ``coverage`` and ``lists`` take them: the argument, and the results at these paths."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -14,8 +14,11 @@ def declare(parser: ArgumentParser) -> None:
 
 def read(options: Namespace) -> list[recorded.Document] | None:
     """Every result at these paths; None where one cannot be read, and stderr says which."""
+    documents = list[recorded.Document]()
     try:
-        return [document for path in options.results for document in recorded.read(path)]
+        for path in options.results:
+            documents += recorded.read(path)
     except ValueError as error:
         progress.note(f"benchmarks_suite: {error}")
         return None
+    return documents

@@ -1,6 +1,4 @@
-"""AOTInductor: exported with its first inputs, compiled into a package, loaded, called like the
-module.
-"""
+"""AOTInductor: exported with its first inputs, compiled into a package, loaded, then called."""
 
 import os
 import tempfile
@@ -15,8 +13,9 @@ from benchmarks_suite.workload import Unsupported
 
 
 class Packaged:
-    """Stands in for ``module``; the first call compiles, as with torch.compile, so a start measures
-    it.
+    """Stands in for ``module``.
+
+    The first call compiles, as with torch.compile, so a start measures it.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -40,8 +39,9 @@ def _compiled(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], folder: Path) -> str:
-    """Exports and compiles; the path of the package, in ``folder``. Raises Unsupported where
-    loading it would crash.
+    """Exports and compiles; the path of the package, in ``folder``.
+
+    Raises Unsupported where loading it would crash.
     """
     from torch._inductor import aoti_compile_and_package
 
@@ -50,20 +50,22 @@ def package(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fo
     if has_own_runtime(path):
         compiler = os.environ.get("CXX", "g++")
         raise Unsupported(
-            f"the C++ compiler {compiler} links its runtime library into what it makes: a "
-            "package of AOTInductor then"
-            " crashes while it is loaded (std::regex finds two of them). Set CXX to one that "
-            "does not"
+            f"the C++ compiler {compiler} links its runtime library into what it makes: "
+            "a package of AOTInductor then crashes while it is loaded (std::regex finds two of "
+            "them). Set CXX to one that does not"
         )
     return str(path)
 
 
 def has_own_runtime(package: Path) -> bool:
-    """Whether a library in the package brings the C++ runtime along, instead of asking for the
-    process's: each shared library that asks for it names it.
+    """Whether a library in the package has the C++ runtime linked in.
+
+    A shared library that uses the process's names it.
     """
     with zipfile.ZipFile(package) as archive:
-        libraries = [archive.read(name) for name in archive.namelist() if name.endswith(".so")]
-    return any(
-        b"libstdc++.so" not in library and b"libc++.so" not in library for library in libraries
-    )
+        for name in archive.namelist():
+            if name.endswith(".so"):
+                library = archive.read(name)
+                if b"libstdc++.so" not in library and b"libc++.so" not in library:
+                    return True
+    return False

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks_suite.harness.ahead_of_time import has_own_runtime
+from benchmarks_suite.harness.aot_inductor import has_own_runtime
 
-SOURCE = (
-    "#include <regex>\nbool digits(const char* text) { return std::regex_match(text, "
-    'std::regex("[0-9]+")); }\n'
-)
+SOURCE = """
+#include <regex>
+bool digits(const char* text) { return std::regex_match(text, std::regex("[0-9]+")); }
+"""
 
 
 @pytest.mark.parametrize(
     ("option", "own"), [("-shared-libgcc", False), ("-static-libstdc++", True)]
 )
-def test_a_package_that_brings_the_cpp_runtime_along_is_known(
+def test_package_with_its_own_cpp_runtime_is_detected(
     tmp_path: Path, option: str, own: bool
 ) -> None:
     source, library = tmp_path / "model.cpp", tmp_path / "model.so"

@@ -1,8 +1,7 @@
-"""What a process does before anything is measured: set the variables that are read at import, then
-import.
+"""Warm imports: what a process does before it is forked, and before anything is measured.
 
-Nothing here touches the device, starts a thread or draws a number, so that the process can be
-forked (forks.py).
+It sets the variables that are read at import, then imports. Nothing here touches the device, starts
+a thread or draws a number, so that the process can be forked (forks.py).
 """
 
 import os
@@ -12,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite import registry
+from benchmarks_suite.benchmark import import_module_or_file
 from benchmarks_suite.harness import caches
 from benchmarks_suite.harness.job import Job
 
@@ -22,21 +21,21 @@ _DRIVER = Path("/dev/nvidiactl")  # there where NVIDIA's driver is
 def variables(job: Job) -> dict[str, str]:
     """What torch and its libraries read from the environment when they are imported."""
     threads = str(job.measure.threads)
-    found = {
+    values = {
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
-        # Numpy's: it would start its threads at import, and no arm uses them
+        # numpy's: it would start its threads at import, and no arm uses them
         "OPENBLAS_NUM_THREADS": "1",
         "TORCHINDUCTOR_COMPILE_THREADS": str(job.measure.compile_threads),
-        # Is_available() then asks NVML, and CUDA stays untouched
+        # is_available() then asks NVML, and CUDA stays untouched
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
     }
     if needs_toolchain(job):
         base = caches.place(job.device, os.environ | job.env, wrapper(job))
-        found["TMPDIR"] = str(base.temporary_folder)  # the precompiled header lies there
+        values["TMPDIR"] = str(base.temporary_folder)  # the precompiled header lies there
     if not job.on_gpu:
-        found |= job.benchmark.variables_on_cpu
-    return found | job.env
+        values |= job.benchmark.variables_on_cpu
+    return values | job.env
 
 
 def needs_toolchain(job: Job) -> bool:
@@ -45,25 +44,29 @@ def needs_toolchain(job: Job) -> bool:
 
 
 def wrapper(job: Job) -> str:
-    """What the compiler writes the kernels' calls in, as caches.base wants to know it."""
+    """What the compiler writes the kernels' calls in, in the words of caches.base."""
     if job.config.target == "aot_inductor":
         return "aot"
-    return "cpp" if {**job.config.inductor, **job.inductor}.get("cpp_wrapper") else "python"
+    options = {**job.config.inductor, **job.inductor}
+    return "cpp" if options.get("cpp_wrapper") else "python"
 
 
 def set_variables(job: Job) -> None:
     """Sets them in this process; its children inherit them."""
-    found = variables(job)
-    os.environ.update(found)
-    if "TMPDIR" in found:
+    values = variables(job)
+    os.environ.update(values)
+    if "TMPDIR" in values:
         tempfile.tempdir = None  # so that it is read again
 
 
 def compiler(job: Job) -> str | None:
-    """The backend whose imports this case needs. Eager's optimizer needs dynamo too: both arms
-    count alike.
+    """The backend whose imports this case needs; None: it needs no compiler.
+
+    Eager's optimizer needs dynamo too: both arms count alike.
     """
-    return job.config.backend if job.config.compiles or job.benchmark.mode == "training" else None
+    if job.config.compiles or job.benchmark.mode == "training":
+        return job.config.backend
+    return None
 
 
 def import_torch(backend: str | None) -> None:
@@ -76,17 +79,19 @@ def import_torch(backend: str | None) -> None:
 
 
 def import_model(module: str) -> None:
-    """The model's libraries, by ``Benchmark.module``. A missing one is told when the model is
-    built; workload.Unsupported passes through.
+    """The model's libraries, by ``Benchmark.module``.
+
+    A missing one is reported when the model is built; workload.Unsupported passes through.
     """
     with _no_compile_workers(), _gpu_known_by_its_file(), suppress(ImportError):
-        registry.imported(module)
+        import_module_or_file(module)
 
 
 @contextmanager
 def _no_compile_workers() -> Iterator[None]:
-    """Older releases start Inductor's workers when they are imported: a child starts its own
-    (torch_versions).
+    """Keeps older releases from starting Inductor's workers when they are imported.
+
+    A child starts its own (torch_versions).
     """
     before = os.environ.get("TORCH_WARM_POOL")
     os.environ["TORCH_WARM_POOL"] = "0"
@@ -101,10 +106,9 @@ def _no_compile_workers() -> Iterator[None]:
 
 @contextmanager
 def _gpu_known_by_its_file() -> Iterator[None]:
-    """Whoever asks meanwhile whether there is a GPU is answered by the driver's file, and nobody is
-    asked.
+    """Meanwhile the driver's file alone says whether there is a GPU; the device stays closed.
 
-    Inductor (seen in 2.11), diffusers and others want to know when they are imported. torch would
+    Inductor (seen in 2.11), diffusers and others look for one when they are imported. torch would
     ask the CUDA driver, or NVML (variables): either opens the device, and the process could not be
     forked any more.
     """
@@ -117,15 +121,17 @@ def _gpu_known_by_its_file() -> Iterator[None]:
     def current_accelerator(check_available: bool = False) -> "torch.device | None":
         return torch.device("cuda") if is_available() else None
 
-    answers: dict[tuple[Any, str], Any] = {(torch.cuda, "is_available"): is_available}
+    replacements: list[tuple[Any, str, Any]] = [(torch.cuda, "is_available", is_available)]
     if hasattr(torch, "accelerator"):  # since 2.6
-        answers[torch.accelerator, "is_available"] = is_available
-        answers[torch.accelerator, "current_accelerator"] = current_accelerator
-    before = {asked: getattr(*asked) for asked in answers}
+        replacements += [
+            (torch.accelerator, "is_available", is_available),
+            (torch.accelerator, "current_accelerator", current_accelerator),
+        ]
+    originals = [(module, name, getattr(module, name)) for module, name, _ in replacements]
     try:
-        for asked, answer in answers.items():
-            setattr(*asked, answer)
+        for replacement in replacements:
+            setattr(*replacement)
         yield
     finally:
-        for asked, answer in before.items():
-            setattr(*asked, answer)
+        for original in originals:
+            setattr(*original)

@@ -8,7 +8,5 @@ _LOCAL_FOLDERS = re.compile(
 
 
 def portable(text: str) -> str:
-    """``text``, its paths of libraries, Python and this suite cut to what is the same on every
-    machine.
-    """
+    """``text`` with its paths of libraries, Python and this suite cut to what every machine has."""
     return _LOCAL_FOLDERS.sub("", text)
