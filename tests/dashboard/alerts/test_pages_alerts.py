@@ -13,7 +13,7 @@ from dashboard.alerts.selectors import alerts
 from dashboard.models import AlertEvent, Confirmation, TorchBuild
 from tests.builders import alerting
 from tests.builders.notifications import channel
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -217,7 +217,7 @@ def test_a_feed_reader_gets_in_with_the_key_of_the_inbox(reader: Client) -> None
 def test_without_a_key_the_feed_says_where_to_get_one(client: Client) -> None:
     response = client.get("/alerts/feed/?key=1.0000")
     assert response.status_code == 403
-    assert "copy the address" in response.content.decode()
+    assert "copy the address" in page_text(response)
 
 
 def test_feed_key_is_void_after_a_new_password(reader: Client) -> None:

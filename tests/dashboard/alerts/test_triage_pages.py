@@ -14,6 +14,7 @@ from django.utils import timezone
 from dashboard.alerts.pages.triage import ACTS
 from dashboard.models import Alert, AlertGroup, AlertState, InvalidPoint, Mute
 from tests.builders import alerting, site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +32,7 @@ def do(client: Client, group: AlertGroup, act: str, **form: Any) -> str:
     """Send the form; what the page says afterwards."""
     response = client.post(f"/alerts/{group.pk}/{act}", form, follow=True)
     assert response.status_code == 200
-    messages = re.search(r'<ul class="messages".*?</ul>', response.content.decode(), re.DOTALL)
+    messages = re.search(r'<ul class="messages".*?</ul>', page_text(response), re.DOTALL)
     return messages[0] if messages else ""
 
 
@@ -64,13 +65,13 @@ def test_get_request_changes_nothing(triager: Client, act: str) -> None:
 
 def test_the_page_offers_what_is_possible_now(triager: Client) -> None:
     group = alerting.group(state=AlertState.ACKNOWLEDGED)
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert re.findall(r'name="to" value="(\w+)"', shown) == ["fixed", "wontfix", "invalid"]
 
 
 def test_a_closed_alert_can_be_opened_again(triager: Client) -> None:
     group = alerting.group(state=AlertState.FIXED, closed_at=timezone.now())
-    assert "Open again" in triager.get(group.get_absolute_url()).content.decode()
+    assert "Open again" in page_text(triager.get(group.get_absolute_url()))
     do(triager, group, "move", to="acknowledged")
     assert reloaded(group).state == "acknowledged"
     assert reloaded(group).closed_at is None
@@ -83,7 +84,7 @@ def test_a_move_is_in_the_history_with_who_and_why(triager: Client) -> None:
     group = alerting.group()
     said = do(triager, group, "move", to="acknowledged", why="looking at it")
     assert "It is acknowledged now." in said
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert "<b>ada</b>" in shown
     assert "looking at it" in shown
 
@@ -119,7 +120,7 @@ def test_a_note_and_a_link_are_kept(triager: Client) -> None:
     group = alerting.group()
     do(triager, group, "note", text="seen upstream")
     do(triager, group, "link", url="https://github.com/pytorch/pytorch/issues/1", title="Slow UNet")
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert "seen upstream" in shown
     assert ">Slow UNet</a>" in shown
 
@@ -136,7 +137,7 @@ def test_a_change_is_moved_to_a_neighbouring_build(triager: Client) -> None:
         alerting.measure({"latency_ms": 2.2}, hour, build=build)
     group = alerting.group(base=site.build("2.12.0"), new=site.build("2.13.0"))
     alerting.alert(group, planned_at=alerting.FIRST + timedelta(hours=2))
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert re.findall(r"<option value=\"\d+\">(2\.\d+\.0)</option>", shown) == ["2.11.0", "2.12.0"]
     do(triager, group, "nudge", to=site.build("2.12.0").pk, why="the night before was noisy")
     assert str(reloaded(group).base) == "2.11.0"
@@ -183,10 +184,10 @@ def test_inconclusive_alert_can_be_measured_again(triager: Client) -> None:
         state=AlertState.INCONCLUSIVE, base=site.build("2.12.0"), new=site.build()
     )
     alerting.alert(group)
-    assert "Measure again" in triager.get(group.get_absolute_url()).content.decode()
+    assert "Measure again" in page_text(triager.get(group.get_absolute_url()))
     assert "It is measured again now" in do(triager, group, "again", why="busy")
     assert reloaded(group).state == "confirming"
-    assert ">Measure again<" not in triager.get(group.get_absolute_url()).content.decode()
+    assert ">Measure again<" not in page_text(triager.get(group.get_absolute_url()))
 
 
 def test_a_series_is_muted_until_the_end_of_a_day_and_unmuted(triager: Client) -> None:
@@ -249,7 +250,7 @@ def test_several_are_acknowledged_and_the_filters_stay(triager: Client) -> None:
 def test_bulk_act_reports_refusals_and_does_the_rest(triager: Client) -> None:
     done, refused = alerting.group(), alerting.group(state=AlertState.FIXED)
     bulk(triager, "wontfix", done, refused)
-    shown = triager.get("/alerts/?state=all").content.decode()
+    shown = page_text(triager.get("/alerts/?state=all"))
     assert "Done with 1 of 2." in shown
     assert "is fixed and cannot become wontfix" in shown
 
@@ -272,7 +273,7 @@ def test_too_few_chosen_alerts_are_reported(
 ) -> None:
     alerting.group()
     bulk(triager, act, *AlertGroup.objects.all()[:chosen])
-    assert expected in triager.get("/alerts/").content.decode()
+    assert expected in page_text(triager.get("/alerts/"))
 
 
 def test_bulk_form_does_not_redirect_to_another_site(triager: Client) -> None:

@@ -26,7 +26,7 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Bisection, Job, JobState, TorchBuild, Worker
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 LATENCY = METRICS["latency_ms"]
 VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
@@ -307,7 +307,7 @@ def test_search_is_started_in_the_admin(worker: Worker, operator: Client) -> Non
 
 def test_admin_refuses_a_search_without_builds_between(worker: Worker, operator: Client) -> None:
     refused = operator.post(ADD, admin_form("2.3.0", "2.4.0"))
-    assert "No build lies between" in refused.content.decode()
+    assert "No build lies between" in page_text(refused)
 
 
 def test_search_is_started_from_the_command_line(

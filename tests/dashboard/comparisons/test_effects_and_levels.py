@@ -23,6 +23,7 @@ from dashboard.language.wording import effect, levels
 from dashboard.models import Alert
 from tests.builders import alerting
 from tests.builders.detection import ReportedChange, changes, points
+from tests.builders.reading import page_text
 from tests.perf import noise
 
 LATENCY, DRIFT, BREAKS = METRICS["latency_ms"], METRICS["drift"], METRICS["graph_breaks"]
@@ -108,7 +109,7 @@ def test_page_messages_and_chart_of_an_alert_show_the_levels_of_its_effect(reade
     detection.detect_due()
     alert = Alert.objects.get()
     assert agrees(summarize(alert).sentence)
-    shown = re.sub(r"<[^>]+>", "", reader.get(alert.group.get_absolute_url()).content.decode())
+    shown = re.sub(r"<[^>]+>", "", page_text(reader.get(alert.group.get_absolute_url())))
     assert agrees(shown[shown.index("Latency:") :].partition("ms")[0])
     assert alert.levels
     assert around(alert).step.level_before == alert.levels[0]

@@ -8,6 +8,7 @@ from dashboard.models import Artifact, Job
 from dashboard.results.core.code_diff import ARCHIVE
 from tests.builders import site
 from tests.builders.archives import packed
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,7 @@ def leave(content: bytes) -> Job:
 
 def test_first_file_is_shown_as_the_compiler_wrote_it(reader: Client) -> None:
     job = leave(packed({"wrapper/0000.py": "# from /tmp/a\ncall()", "kernels/0000.py": "kernel()"}))
-    page = reader.get(f"/jobs/{job.pk}/code/").text
+    page = page_text(reader.get(f"/jobs/{job.pk}/code/"))
     assert "kernel()" in page
     assert "wrapper/0000.py, 2 lines" in page
 

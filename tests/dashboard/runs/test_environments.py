@@ -13,6 +13,7 @@ from dashboard.results.services.ingest import ingest
 from dashboard.runs.services import environments, fleet
 from dashboard.runs.services.leases import Stale
 from tests.builders import site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 CPU = "linux_x86_64-cp311-cpu"
@@ -179,4 +180,4 @@ def test_the_jobs_page_shows_what_was_installed_for_it(
     job = job_on(worker, build())
     keep(job, worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
-    assert PINNED in admin_client.get(job.get_absolute_url()).content.decode()
+    assert PINNED in page_text(admin_client.get(job.get_absolute_url()))

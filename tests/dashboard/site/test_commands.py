@@ -27,6 +27,7 @@ from dashboard.models import (
 )
 from dashboard.runs.services import fleet
 from tests.builders import site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 H100 = [Path(__file__).parents[2] / "data" / name for name in ("h100_first", "h100_second")]
@@ -262,10 +263,10 @@ def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_con
 def test_what_no_suite_here_can_measure_is_shown_once_it_is_imported(client: Client) -> None:
     call("import_results", H100_TWO_RELEASES)
     client.force_login(User.objects.create_user("reader"))
-    matrix = client.get("/benchmarks/").content.decode()
+    matrix = page_text(client.get("/benchmarks/"))
     assert "vit_b16.standard.inference" in matrix.replace("<wbr>", "")
     assert "0.52×" in matrix
-    assert "Every case passed" in client.get("/").content.decode()
+    assert "Every case passed" in page_text(client.get("/"))
 
 
 def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from django.test import Client
 from dashboard.ui.badges import badge
 from dashboard.ui.pages.feed_keys import key_of
 from tests.builders import alerting, site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 BADGE = f"/badge/{site.MLP}/inductor.svg"
@@ -79,7 +80,7 @@ def test_an_embedded_chart_alone_may_be_framed_by_others(reader: Client) -> None
 
 
 def test_an_embedded_chart_keeps_its_choice_and_leads_to_the_whole_page(reader: Client) -> None:
-    page = reader.get(EMBED + "?metric=latency_ms&theme=dark").content.decode()
+    page = page_text(reader.get(EMBED + "?metric=latency_ms&theme=dark"))
     assert 'data-theme="dark"' in page
     assert f'href="/series/{site.MLP}/?metric=latency_ms"' in page
     assert f'data-figure="{EMBED}data.json?metric=latency_ms"' in page
@@ -120,5 +121,5 @@ def test_other_links_do_not_unfold(reader: Client, url: str) -> None:
 
 
 def test_the_page_of_a_series_says_how_it_unfolds(reader: Client) -> None:
-    page = reader.get(f"/series/{site.MLP}/?metric=latency_ms").content.decode()
+    page = page_text(reader.get(f"/series/{site.MLP}/?metric=latency_ms"))
     assert 'type="application/json+oembed" href="/oembed?url=http%3A//testserver/series/' in page

@@ -15,7 +15,7 @@ from dashboard.results.core.mark_charts import Mark, MarkedLine, with_marks
 from dashboard.ui.charts import series_figure
 from tests.builders import alerting, site
 from tests.builders.read_data import line
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 LATENCY = METRICS["latency_ms"]
 URL = f"/series/{site.MLP}/"
@@ -141,7 +141,7 @@ def test_others_remarks_stay(reader: Client) -> None:
     benchmark = Benchmark.objects.get(name=site.MLP)
     remark = Annotation.objects.create(benchmark=benchmark, at=timezone.now(), text="x")
     response = reader.post(f"{URL}remarks/{remark.pk}/remove", follow=True)
-    assert "Only who wrote a remark" in response.content.decode()
+    assert "Only who wrote a remark" in page_text(response)
     assert Annotation.objects.exists()
 
 
@@ -159,7 +159,7 @@ def test_a_remark_that_cannot_be_gets_a_sentence(
     reader: Client, asked: dict[str, str], told: str
 ) -> None:
     alerting.measured([2.0])
-    assert told in reader.post(f"{URL}remarks", asked, follow=True).content.decode()
+    assert told in page_text(reader.post(f"{URL}remarks", asked, follow=True))
 
 
 @pytest.mark.django_db

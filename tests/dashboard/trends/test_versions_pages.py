@@ -24,7 +24,7 @@ from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, To
 from dashboard.trends.core.release_charts import Release, ReleaseLine, release_figure, short_names
 from dashboard.ui.charts import SLOTS
 from tests.builders import pages, releases
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[Any]]
@@ -62,11 +62,11 @@ def test_the_page_leads_to_the_commits_and_to_the_two_jobs_of_a_case(
     two_releases: None, reader: Client
 ) -> None:
     TorchBuild.objects.filter(variant={}).update(git_sha=F("version"))
-    page = reader.get(COMPARE).content.decode()
+    page = page_text(reader.get(COMPARE))
     assert "https://github.com/pytorch/pytorch/compare/2.11.0+cu130...2.13.0+cu130" in page
     pair = re.search(r"/jobs/pair/\?job=[0-9a-f-]{36}&amp;job=[0-9a-f-]{36}", page)
     assert pair
-    assert "Two jobs" in reader.get(pair[0].replace("&amp;", "&")).content.decode()
+    assert "Two jobs" in page_text(reader.get(pair[0].replace("&amp;", "&")))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_was_not_measured_is_named(
 ) -> None:
     response = reader.get(f"/compare/{query}")
     assert response.status_code == 404
-    assert words in response.content.decode()
+    assert words in page_text(response)
 
 
 def test_pages_need_ten_queries_at_most(
@@ -159,7 +159,7 @@ def test_only_what_is_significant_leaves_the_unchanged_out(
     two_releases: None, reader: Client
 ) -> None:
     shown = text(reader, COMPARE + "&show=significant")
-    assert 'metric=latency_ms&amp;axis=release">vit_<wbr>b16' in shown
+    assert 'metric=latency_ms&amp;axis=release" >vit_<wbr>b16' in shown
     assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
 
 
@@ -213,7 +213,7 @@ def test_no_cell_of_the_csv_becomes_a_formula(reader: Client) -> None:
 
 def test_the_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Client) -> None:
     response = reader.get(COMPARE.replace("/?", "/export.md?"))
-    shown = response.content.decode()
+    shown = page_text(response)
     assert shown.startswith("# Move from 2.11.0+cu130 to 2.13.0+cu130? On h100\n\n**Not yet.** ")
     assert "| gpt2 | Yes, at a cost |" in shown
     assert "/compare/?base=2.11.0" in shown
@@ -296,7 +296,7 @@ def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_with
     Run.objects.create(
         build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
     )
-    page = reader.get("/versions/?machine=h100").content.decode()
+    page = page_text(reader.get("/versions/?machine=h100"))
     assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [
         releases.BASE,
         releases.NEW,
