@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from tests.builders.reading import page_text
+
 pytestmark = pytest.mark.django_db
 RIGHT = "a-rather-long-word"
 
