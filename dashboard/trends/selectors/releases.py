@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from django.db.models import F
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import Side
+from dashboard.comparisons.core.matching import CaseMeasurements, Side
 from dashboard.comparisons.core.metric_effects import pooled
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
-from dashboard.trends.core.release_charts import Release, ReleaseLine
+from dashboard.trends.core.release_lines import Release, ReleaseLine
 
 
 def release_lines(
@@ -20,18 +20,23 @@ def release_lines(
     """
     lines: dict[str, ReleaseLine] = {}
     for build, label in builds:
-        for key, one in sides[build].items():
+        for key, measured in sides[build].items():
             if key.benchmark != benchmark:
                 continue
-            line = lines.setdefault(key.config, ReleaseLine(key.config, one.case.place[1]))
-            parts = one.parts.get(metric, [])
-            newest = max((part.version for part in parts), default=0)
-            part = pooled([part for part in parts if part.version == newest]) if parts else None
-            status = ", ".join(sorted(one.failures))
-            line.releases.append(
-                Release(label, part.level if part else None, part.job if part else "", status)
-            )
+            position = measured.case.place[1]
+            line = lines.setdefault(key.config, ReleaseLine(key.config, position))
+            line.releases.append(_release(label, measured, metric))
     return sorted(lines.values(), key=lambda line: line.position)
+
+
+def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
+    status = ", ".join(sorted(measured.failures))
+    parts = measured.parts.get(metric, [])
+    if not parts:
+        return Release(build, None, status=status)
+    newest = max(part.version for part in parts)
+    samples = pooled([part for part in parts if part.version == newest])
+    return Release(build, samples.level, samples.job, status)
 
 
 def releases_of(
@@ -40,16 +45,17 @@ def releases_of(
     """Every config of a benchmark over all builds that were measured on a machine, and their
     labels: a build before its variants. Five queries.
     """
-    found = TorchBuild.objects.filter(
-        pk__in=Run.objects.filter(machine=machine, jobs__benchmark=benchmark).values("build")
+    runs = Run.objects.filter(machine=machine, jobs__benchmark=benchmark)
+    rows = (
+        TorchBuild.objects.filter(pk__in=runs.values("build"))
+        .order_by(F("base").asc(nulls_first=True), "label")
+        .values_list("pk", "label", "version")
     )
-    known = found.order_by(F("base").asc(nulls_first=True), "label").values_list(
-        "pk", "label", "version"
-    )
-    builds = sorted(known, key=lambda build: version_order(build[2]))
-    sides = by_build(
-        SideSource(machine, benchmark=benchmark.pk), [pk for pk, *_ in builds], [metric]
-    )
-    lines = release_lines(sides, [(pk, label) for pk, label, _ in builds], benchmark.name, metric)
-    shown = {release.build for line in lines for release in line.releases}
-    return lines, [label for _, label, _ in builds if label in shown]
+    by_version = sorted(rows, key=lambda row: version_order(row[2]))
+    builds = [(pk, label) for pk, label, _ in by_version]
+
+    source = SideSource(machine, benchmark=benchmark.pk)
+    sides = by_build(source, [pk for pk, _ in builds], [metric])
+    lines = release_lines(sides, builds, benchmark.name, metric)
+    measured = {release.build for line in lines for release in line.releases}
+    return lines, [label for _, label in builds if label in measured]

@@ -10,8 +10,8 @@ from dashboard.advisor.core import advice_charts
 from dashboard.advisor.core.advice import Advice, advise, by_steps, by_time
 from dashboard.advisor.core.advice_text import (
     certainty,
-    from_words,
-    number_of,
+    precise_steps,
+    range_start,
     sentence,
     verdict_by_steps,
     verdict_by_time,
@@ -51,18 +51,18 @@ def advice(*options: Option, start: Start = "cold", limit: float | None = None) 
 
 
 def used(found: Advice) -> list[str]:
-    return [one.candidate.config for one in found.stretches]
+    return [one.candidate.config for one in found.ranges]
 
 
 def test_a_config_is_ahead_once_its_start_is_paid_back() -> None:
     # eager 0.1 n; regional 10 + 0.08 (n - 1): 0.1 n > 9.92 + 0.08 n from n = 496 on
-    (_, regional) = advice(REGIONAL).stretches
+    (_, regional) = advice(REGIONAL).ranges
     assert regional.from_steps.value == pytest.approx(496)
 
 
 def test_the_break_even_is_the_one_that_the_suite_writes() -> None:
     """The suite: (cold start - compiled step) / (eager step - compiled step)."""
-    (_, regional) = advice(REGIONAL).stretches
+    (_, regional) = advice(REGIONAL).ranges
     assert regional.from_steps.value == pytest.approx((10_000 - 80) / (100 - 80))
 
 
@@ -80,9 +80,9 @@ def test_a_config_that_another_beats_in_start_and_step_is_never_advised() -> Non
 
 def test_the_advised_config_takes_the_least_time_at_every_number_of_steps() -> None:
     found = advice(REGIONAL, INDUCTOR, option("autotune", 48, 300), option("slow", 90, 60))
-    for now, then in pairwise([one.from_steps.value for one in found.stretches] + [1e7]):
+    for now, then in pairwise([one.from_steps.value for one in found.ranges] + [1e7]):
         middle = math.sqrt(now * then)
-        expected = next(one for one in reversed(found.stretches) if one.from_steps.value <= middle)
+        expected = next(one for one in reversed(found.ranges) if one.from_steps.value <= middle)
         assert by_steps(found, middle)[0].candidate is expected.candidate
 
 
@@ -115,14 +115,14 @@ def test_the_interval_of_a_break_even_holds_the_truth_as_often_as_it_says() -> N
             "cold_start_s": measured(start, error=0.05),
         }
         found = advise([eager(), Option("regional", 1, levels)], "cold", rng)
-        hits += any(one.from_steps.low <= 496 <= one.from_steps.high for one in found.stretches[1:])
+        hits += any(one.from_steps.low <= 496 <= one.from_steps.high for one in found.ranges[1:])
     assert 0.91 < hits / trials < 0.99
 
 
 def test_the_spread_between_processes_is_taken_where_there_are_repeats() -> None:
     """Within each process exact, between them ± 10 %: the interval must tell the latter."""
     levels = {**REGIONAL.levels, "cold_start_s": level([9.0, 10.0, 11.0], [1e-4] * 3)}
-    (_, regional) = advice(Option("regional", 1, levels)).stretches
+    (_, regional) = advice(Option("regional", 1, levels)).ranges
     assert regional.from_steps.high / regional.from_steps.low > 1.3
     assert regional.candidate.bases[0] == "repeats"
 
@@ -130,7 +130,7 @@ def test_the_spread_between_processes_is_taken_where_there_are_repeats() -> None
 def test_a_start_that_was_measured_once_is_not_taken_for_exact() -> None:
     levels = {**REGIONAL.levels, "cold_start_s": level([10.0])}
     found = advice(Option("regional", 1, levels))
-    assert found.stretches[1].from_steps.low < 420
+    assert found.ranges[1].from_steps.low < 420
     assert "Starts that were measured once are taken to repeat within ± 20 %." in certainty(found)
 
 
@@ -145,7 +145,7 @@ def test_what_slows_a_whole_process_favours_no_config() -> None:
 def test_a_cheaper_kind_of_start_brings_the_break_even_forward() -> None:
     regional = option("regional", 80, 10, warm_start_s=1, restored_start_s=2)
     cold, warm, restored = (
-        advice(regional, start=start).stretches[1] for start in ("cold", "warm", "restored")
+        advice(regional, start=start).ranges[1] for start in ("cold", "warm", "restored")
     )
     assert warm.from_steps.value < restored.from_steps.value < cold.from_steps.value
 
@@ -196,7 +196,7 @@ def test_without_an_eager_arm_a_config_is_judged_by_its_own_steps() -> None:
 
 def test_a_failed_config_is_left_out_with_its_status() -> None:
     found = advice(Option("inductor", 1, {}, "it ended in fail_accuracy"))
-    assert found.left_out[0].why == "failed"
+    assert found.left_out[0].reason == "failed"
     assert sentence(found) == "Stay in eager: nothing else that was measured can be used."
 
 
@@ -237,14 +237,14 @@ def test_a_near_tie_is_told_with_its_chance() -> None:
 
 
 def test_the_same_draws_give_the_same_advice() -> None:
-    assert from_words(advice(REGIONAL).stretches[1]) == from_words(advice(REGIONAL).stretches[1])
+    assert range_start(advice(REGIONAL).ranges[1]) == range_start(advice(REGIONAL).ranges[1])
 
 
 @pytest.mark.parametrize(
     ("count", "text"), [(1, "1"), (9_999, "9\u2009999"), (135_918, "136\u2009000"), (math.inf, "∞")]
 )
 def test_numbers_of_steps_have_the_digits_that_count(count: float, text: str) -> None:
-    assert number_of(count) == text
+    assert precise_steps(count) == text
 
 
 def test_the_figure_marks_each_break_even_on_the_line_that_gets_ahead() -> None:
@@ -252,7 +252,7 @@ def test_the_figure_marks_each_break_even_on_the_line_that_gets_ahead() -> None:
     marks = next(
         trace for trace in advice_charts.figure(found)["data"] if trace.get("name") == "break-even"
     )
-    assert list(marks["x"]) == [one.from_steps.value for one in found.stretches[1:]]
+    assert list(marks["x"]) == [one.from_steps.value for one in found.ranges[1:]]
     assert marks["y"] == pytest.approx(
         [
             0.1 * steps if place == 0 else 0.08 * steps + 9.92

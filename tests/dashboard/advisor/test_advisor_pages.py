@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.advisor.selectors.advice import built, device_memory_gb, options
+from dashboard.advisor.selectors.advice import advised_builds, device_memory_gb, read_options
 from dashboard.models import Job
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
@@ -119,9 +119,9 @@ def test_the_newest_build_is_advised_on_unless_another_is_named(reader: Client) 
 @pytest.mark.usefixtures("measured")
 def test_builds_are_never_mixed(db: None) -> None:
     land("regional", FAST, build="2.14.0")
-    newest, before = built()
+    newest, before = advised_builds()
     assert (newest.label, before.label) == ("2.14.0", site.BUILD)
-    assert [option.config for option in options(newest)[site.MLP]] == ["regional"]
+    assert [option.config for option in read_options(newest)[site.MLP]] == ["regional"]
 
 
 def test_a_config_that_failed_is_left_out_with_its_status(reader: Client) -> None:
@@ -136,11 +136,11 @@ def test_another_version_of_the_benchmark_is_another_work(db: None) -> None:
     result = site.result(job, SLOW)
     result["benchmark"]["version"] = 2
     take_in(job, result)
-    eager, inductor = options(built()[0])[site.MLP]
+    eager, inductor = read_options(advised_builds()[0])[site.MLP]
     assert eager.levels
     assert inductor.failed == "only an older version of the benchmark was measured with it"
 
 
 @pytest.mark.usefixtures("measured")
 def test_the_memory_of_the_device_is_what_the_newest_result_says(db: None) -> None:
-    assert device_memory_gb(built()[0].machine) == 23.4
+    assert device_memory_gb(advised_builds()[0].machine) == 23.4

@@ -14,8 +14,9 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Worker
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.results.services.ingest import ingest
-from dashboard.trends.selectors import matrix
-from dashboard.trends.selectors.matrix import MatrixQuery
+from dashboard.trends.core.heat import change_heat, speedup_heat
+from dashboard.trends.selectors.matrix import make_matrix
+from dashboard.trends.selectors.matrix_cells import MatrixQuery, make_cell
 from tests.builders import site
 from tests.builders.read_data import case, newest
 from tests.builders.reading import text
@@ -52,7 +53,7 @@ def latency(value: float, benchmark: str = "a", **fields: Any) -> CaseRollup:
     ],
 )
 def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
-    assert matrix.heat(speedup) == step
+    assert speedup_heat(speedup) == step
 
 
 @pytest.mark.parametrize(
@@ -71,35 +72,35 @@ def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
 def test_the_heat_of_a_change_goes_by_the_metrics_threshold(
     metric: Any, old: float, new: float, step: int
 ) -> None:
-    assert matrix.change_heat(metric, old, new) == step
+    assert change_heat(metric, old, new) == step
 
 
 def test_a_cell_shows_the_speedup_and_tells_the_latency_on_hover() -> None:
     found = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
-    cell = matrix.cell(found, PLAIN)
+    cell = make_cell(found, PLAIN)
     assert (cell.text, cell.about) == ("1.50×", "12.0 ms per step; 95 % interval 1.40 to 1.60×")
 
 
 def test_the_cell_of_eager_shows_its_latency() -> None:
-    assert matrix.cell(case({"latency_ms": newest(12.0)}, config="eager"), PLAIN).text == "12.0 ms"
+    assert make_cell(case({"latency_ms": newest(12.0)}, config="eager"), PLAIN).text == "12.0 ms"
 
 
 def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None:
     failed = case({"latency_ms": newest(None, "timeout")})
-    assert {matrix.cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {
+    assert {make_cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {
         "timeout"
     }
 
 
 def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
-    cell = matrix.cell(
+    cell = make_cell(
         case({"speedup": newest(2.0), "drift": newest(1e-6)}), MatrixQuery(metric=DRIFT)
     )
     assert (cell.text, cell.heat, cell.about) == ("1.00×10⁻⁶", 4, "speedup 2.00×")
 
 
 def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
-    cell = matrix.cell(latency(110.0), against(latency(100.0)))
+    cell = make_cell(latency(110.0), against(latency(100.0)))
     assert (cell.text, cell.heat, cell.about) == ("10.0 % slower", -3, "100 ms before, 110 ms now")
 
 
@@ -112,7 +113,7 @@ def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
     ids=["absent", "failed"],
 )
 def test_without_a_value_of_the_base_a_cell_says_why(base: list[CaseRollup], told: str) -> None:
-    cell = matrix.cell(latency(110.0), against(*base))
+    cell = make_cell(latency(110.0), against(*base))
     assert (cell.text, cell.heat) == ("110 ms", 0)
     assert cell.about.startswith(told)
 
@@ -123,7 +124,7 @@ def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
     found = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
     for status, kept in (("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])):
         assert [
-            row.benchmark for row in matrix.matrix(found, MatrixQuery(status=status)).rows
+            row.benchmark for row in make_matrix(found, MatrixQuery(status=status)).rows
         ] == kept
 
 
@@ -141,18 +142,18 @@ def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
 def test_rows_are_ordered_by_what_is_asked(order: str, rows: str) -> None:
     found = [latency(value, name) for name, value in (("c", 3.0), ("a", 2.0), ("b", 1.0))]
     found.append(case({"latency_ms": newest(None, "oom")}, benchmark="d"))
-    table = matrix.matrix(found, MatrixQuery(metric=LATENCY, order=order))
+    table = make_matrix(found, MatrixQuery(metric=LATENCY, order=order))
     assert "".join(row.benchmark for row in table.rows) == rows
 
 
 def test_a_family_has_the_geomean_of_its_passing_cases() -> None:
     found = [case({"speedup": newest(value)}, benchmark=str(value)) for value in (2.0, 0.5)]
     found.append(case({"speedup": newest(9.0, "oom")}, benchmark="failed"))
-    assert matrix.matrix(found, PLAIN).means == {"llm": ["1.00×"]}
+    assert make_matrix(found, PLAIN).means == {"llm": ["1.00×"]}
 
 
 def test_a_family_changes_by_the_cases_that_both_have() -> None:
-    table = matrix.matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
+    table = make_matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
     assert table.means == {"llm": ["10.0 % slower"]}
 
 

@@ -21,7 +21,8 @@ from dashboard.comparisons.core.ratios import Level
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
-from dashboard.trends.core.release_charts import Release, ReleaseLine, release_figure, short_names
+from dashboard.trends.core.release_charts import release_figure
+from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
 from dashboard.ui.charts import SLOTS
 from tests.builders import pages, releases
 from tests.builders.reading import text
@@ -317,7 +318,7 @@ def test_the_matrix_compares_with_a_plain_build_also_where_a_variant_was_measure
         build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
     )
     Run.objects.filter(pk=earlier.pk).update(created_at=run.created_at - timedelta(days=1))
-    assert reader.get("/versions/?machine=h100").context["chosen"].base.label == releases.BASE
+    assert reader.get("/versions/?machine=h100").context["selection"].base.label == releases.BASE
 
 
 def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
