@@ -30,7 +30,7 @@ def axis(advice: Advice, horizon: float | None = None) -> Floats:
     marks = [step_range.from_steps.value for step_range in advice.ranges]
     if horizon:
         marks.append(horizon)
-    last = max([_LEAST_STEPS, *(_BEYOND * mark for mark in marks)])
+    last = max(_LEAST_STEPS, _BEYOND * max(marks, default=0))
     exponent = math.ceil(math.log10(min(last, _MOST_STEPS)))
     points: Floats = np.logspace(0, exponent, _POINTS)
     return points
@@ -40,11 +40,15 @@ def figure(advice: Advice, *, relative: bool = False, horizon: float | None = No
     """relative: each config's time as a multiple of eager's. horizon: a number of steps to mark."""
     steps = axis(advice, horizon)
     base = _eager(advice) if relative else None
-    traces = [_band(candidate, steps, base) for candidate in advice.candidates]
-    traces += [_line(candidate, steps, base) for candidate in advice.candidates]
-    if len(advice.ranges) > 1:
-        traces.append(_break_evens(advice.ranges[1:], base))
-    return {"data": traces, "layout": _layout(relative=base is not None, horizon=horizon)}
+    bands, lines = [], []
+    for candidate in advice.candidates:
+        bands.append(_band(candidate, steps, base))
+        lines.append(_line(candidate, steps, base))
+    marks = [_break_evens(advice.ranges[1:], base)] if len(advice.ranges) > 1 else []
+    return {
+        "data": [*bands, *lines, *marks],
+        "layout": _layout(relative=base is not None, horizon=horizon),
+    }
 
 
 def _eager(advice: Advice) -> Candidate | None:
@@ -104,9 +108,10 @@ def _break_evens(ranges: Sequence[StepRange], base: Candidate | None) -> dict[st
     y = np.array([row.candidate.seconds(row.from_steps.value).value for row in ranges])
     if base:
         y /= _seconds(base, x)
-    labels = [f"{rough_steps(count)} steps" for count in x]
-    hover = []
-    for label, step_range in zip(labels, ranges, strict=True):
+    labels, hover = [], []
+    for step_range in ranges:
+        label = f"{rough_steps(step_range.from_steps.value)} steps"
+        labels.append(label)
         hover.append(f"{label}<br>{step_range.config} is ahead from here on")
     return {
         "type": "scatter",

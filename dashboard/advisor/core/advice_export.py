@@ -36,16 +36,17 @@ def export_rows(advice: Advice) -> list[Sequence[Any]]:
     """Every candidate in the order of EXPORT_FIELDS; an infinite number of steps is left empty."""
     ahead_from = {step_range.config: step_range.from_steps for step_range in advice.ranges}
     never = Interval(math.inf, math.inf, math.inf)
-    rows = []
+    rows: list[Sequence[Any]] = []
     for candidate in advice.candidates:
         steps = ahead_from.get(candidate.config, never)
-        row = [
-            candidate.config,
-            advice.start,
-            *candidate.start,
-            *candidate.step_ms,
-            candidate.memory_gb,
-            *(count if math.isfinite(count) else None for count in steps),
-        ]
-        rows.append(row)
+        rows.append(
+            (
+                candidate.config,
+                advice.start,
+                *candidate.start,
+                *candidate.step_ms,
+                candidate.memory_gb,
+                *(count if math.isfinite(count) else None for count in steps),
+            )
+        )
     return rows

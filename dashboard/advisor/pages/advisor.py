@@ -3,6 +3,7 @@ in full.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from csp.decorators import csp_update
 from django.conf import settings
@@ -105,7 +106,7 @@ def show(request: HttpRequest, name: str) -> HttpResponse:
     """
     benchmark = get_object_or_404(Benchmark, name=name)
     selection = select(request, benchmark)
-    context = {"benchmark": benchmark, "selection": selection}
+    context: dict[str, Any] = {"benchmark": benchmark, "selection": selection}
     if selection:
         scale = parameters.one_of(request, "scale", ["eager"])
         context |= {"scale": scale, **advice_page(selection)}

@@ -3,11 +3,11 @@ config costs there.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import CaseMeasurements, Key
+from dashboard.comparisons.core.matching import CaseMeasurements
 from dashboard.comparisons.core.metric_effects import pooled
 from dashboard.comparisons.core.running_costs import METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
@@ -101,14 +101,14 @@ def _why_unusable(measured: CaseMeasurements) -> str:
     return "only an older version of the benchmark was measured with it"
 
 
-def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> Mapping[Key, str]:
+def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:
     """The newest job of each config there, which shows how its numbers came about. Four queries."""
     source = SideSource(build.machine, benchmark=benchmark.pk)
     cases = by_build(source, [build.build], ["latency_ms"])[build.build]
     jobs = {}
     for key, measured in cases.items():
         if "latency_ms" in measured.parts:
-            jobs[key] = measured.parts["latency_ms"][-1].job
+            jobs[key.config] = measured.parts["latency_ms"][-1].job
     return jobs
 
 

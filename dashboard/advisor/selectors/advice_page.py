@@ -36,6 +36,12 @@ class AdviceSelection:
     memory_gb: float | None
     options: Sequence[Option]
 
+    @property
+    def missing_configs(self) -> list[str]:
+        """Configs of the benchmark's default run of which this build has nothing at all."""
+        measured = {option.config for option in self.options}
+        return [config for config in self.benchmark.default_configs if config not in measured]
+
     def advice(self, start: Start | None = None) -> Advice:
         rng = np.random.default_rng(_SEED)
         return advise(self.options, start or self.start, rng, self.memory_gb)
@@ -43,9 +49,10 @@ class AdviceSelection:
 
 def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[str, Any]:
     """The choices of machine and build in the form."""
-    machines = dict.fromkeys(build.machine_key for build in builds)
-    here = [build.label for build in builds if build.machine_key == chosen.machine_key]
-    return {"machines": list(machines), "builds": here}
+    labels: dict[str, list[str]] = {}
+    for build in builds:
+        labels.setdefault(build.machine_key, []).append(build.label)
+    return {"machines": list(labels), "builds": labels[chosen.machine_key]}
 
 
 def advice_lines(build: AdvisedBuild, start: Start) -> dict[str, Any]:
@@ -72,9 +79,6 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
     what it is made of. Five queries.
     """
     advice = selection.advice()
-    jobs = selector.newest_jobs(selection.build, selection.benchmark)
-    measured = {option.config for option in selection.options}
-    default_configs = selection.benchmark.default_configs
     return {
         **place_choices(selection.builds, selection.build),
         "advice": advice,
@@ -84,8 +88,8 @@ def advice_page(selection: AdviceSelection) -> dict[str, Any]:
         "device_memory_gb": selector.device_memory_gb(selection.build.machine),
         "ahead": {row.config: advice_text.range_start(row) for row in advice.ranges},
         "totals": total_times(advice),
-        "missing": [config for config in default_configs if config not in measured],
-        "jobs": {key.config: job for key, job in jobs.items()},
+        "missing": selection.missing_configs,
+        "jobs": selector.newest_jobs(selection.build, selection.benchmark),
         **_plans(selection, advice),
     }
 

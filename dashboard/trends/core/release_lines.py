@@ -101,6 +101,14 @@ def table_rows(lines: Sequence[ReleaseLine]) -> list[ReleaseRow]:
     return rows
 
 
+def measured_labels(lines: Sequence[ReleaseLine]) -> set[str]:
+    """The builds that one of the lines measured, or failed on."""
+    labels: set[str] = set()
+    for line in lines:
+        labels.update(release.build for release in line.releases)
+    return labels
+
+
 def short_names(builds: Sequence[str]) -> dict[str, str]:
     """A name that is enough to distinguish each build, by label: without the fingerprint of a
     variant's settings, and without the local version (+cu130) where all have the same.

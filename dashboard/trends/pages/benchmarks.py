@@ -67,8 +67,11 @@ def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:
 
 
 def _metrics(page: BenchmarksPage) -> list[Metric]:
-    measured = [metric for key, metric in METRICS.items() if key in page.metrics]
-    return [metric for metric in measured if metric.aggregate != "share"]
+    metrics = []
+    for metric in METRICS.values():
+        if metric.key in page.metrics and metric.aggregate != "share":
+            metrics.append(metric)
+    return metrics
 
 
 def _missing(request: HttpRequest, page: BenchmarksPage) -> list[str]:

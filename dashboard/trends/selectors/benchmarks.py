@@ -2,7 +2,7 @@
 an export.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,8 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     """The page at one place. Two to six queries."""
     builds = build_cases.builds(place)
     ids = {build.label: build.build for build in builds}
-    build = parameters.build if parameters.build in ids else ""
-    base = parameters.base if parameters.base in ids else ""
+    build = _existing(parameters.build, ids)
+    base = _existing(parameters.base, ids)
 
     metric = METRICS.get(parameters.metric, SPEEDUP)
     base_cases = None
@@ -89,12 +89,15 @@ def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> 
     choices = _choices(cases)
     chosen = {}
     for name, values in choices.items():
-        requested = parameters.filters.get(name, "")
-        chosen[name] = requested if requested in values else ""
+        chosen[name] = _existing(parameters.filters.get(name, ""), values)
 
     matrix = make_matrix([case for case in cases if _fits(case, chosen)], query)
     metrics = build_cases.metrics(place)
     return BenchmarksPage(builds, metrics, build, base, query, matrix, choices, chosen)
+
+
+def _existing(requested: str, values: Collection[str]) -> str:
+    return requested if requested in values else ""
 
 
 def _choices(cases: Sequence[CaseRollup]) -> dict[str, list[str]]:
@@ -122,7 +125,6 @@ def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:
 def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
     case, metric = cell.case, page.query.metric
     newest = None if case.failed else case.newest.get(metric.key)
-    base = page.query.base_of(case)
     return (
         case.benchmark,
         case.family,
@@ -137,7 +139,7 @@ def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
         newest and newest.low,
         newest and newest.high,
         page.base,
-        base and base.value(metric.key),
+        page.query.base_value(case),
         cell.change and cell.change.percent,
-        case.latest.job if case.latest else None,
+        case.latest and case.latest.job,
     )

@@ -86,7 +86,7 @@ class Marks:
 
 
 def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -> Marks:
-    """Everything that was said about ``series``, all of one ``metric``, in time order. One query."""
+    """Everything said about ``series``, all of one ``metric``, in time order. One query."""
     keys = [row.pk for row in series]
     with connection.cursor() as cursor:
         cursor.execute(_MARKS, {"series": keys, "benchmark": benchmark.pk})

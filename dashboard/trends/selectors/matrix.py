@@ -54,10 +54,11 @@ def make_matrix(cases: Sequence[CaseRollup], query: MatrixQuery) -> Matrix:
                 rows.append(_row(by_config, configs, query))
 
     rows = _ordered(rows, configs, query.order)
-    cells = [cell for row in rows for cell in row.cells if cell]
+    cells: list[MatrixCell] = []
+    for row in rows:
+        cells += filter(None, row.cells)
     failed = sum(cell.case.failed for cell in cells)
-    means = {} if query.order else _means(rows, query)
-    return Matrix(configs, rows, len(cells), failed, means)
+    return Matrix(configs, rows, len(cells), failed, _means(rows, query))
 
 
 def _fits_status(cases: Iterable[CaseRollup], status: str) -> bool:
@@ -70,11 +71,9 @@ def _fits_status(cases: Iterable[CaseRollup], status: str) -> bool:
 
 
 def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], query: MatrixQuery) -> MatrixRow:
-    cells: list[MatrixCell | None] = []
-    for config in configs:
-        case = by_config.get(config)
-        cells.append(make_cell(case, query) if case else None)
     first = next(iter(by_config.values()))
+    by_column = {config: make_cell(case, query) for config, case in by_config.items()}
+    cells = [by_column.get(config) for config in configs]
     return MatrixRow(first.benchmark, first.family, first.mode, first.dtype, cells)
 
 
@@ -120,9 +119,9 @@ def _extreme(cells: Iterable[MatrixCell | None], *, worst: bool) -> float | None
 
 def _means(rows: Sequence[MatrixRow], query: MatrixQuery) -> dict[str, list[str]]:
     """The geomean of each config over the benchmarks of a family: of the values, or of the changes
-    against the base.
+    against the base. None where another order tears families apart.
     """
-    if query.metric.aggregate != "geomean":
+    if query.order or query.metric.aggregate != "geomean":
         return {}
     families: dict[str, list[MatrixRow]] = {}
     for row in rows:
@@ -142,9 +141,11 @@ def _mean(column: Iterable[MatrixCell | None], query: MatrixQuery) -> str:
         if cell is None or cell.goodness is None:
             continue
         value = cell.case.value(metric.key) or 0.0
-        reference = _reference(cell.case, query) or 0.0
-        if value > 0 and reference > 0:
-            logs.append(math.log(value / reference))
+        base = query.base_value(cell.case) or 0.0
+        if query.base is None:
+            base = 1.0
+        if value > 0 and base > 0:
+            logs.append(math.log(value / base))
     if not logs:
         return ""
 
@@ -153,11 +154,3 @@ def _mean(column: Iterable[MatrixCell | None], query: MatrixQuery) -> str:
         return quantity(metric, mean)
     moved = change(metric, 1.0, mean)
     return moved.text if moved else ""
-
-
-def _reference(case: CaseRollup, query: MatrixQuery) -> float | None:
-    """What a case's value is compared with in a mean: the base's value, or 1."""
-    if query.base is None:
-        return 1.0
-    base = query.base_of(case)
-    return base.value(query.metric.key) if base else None

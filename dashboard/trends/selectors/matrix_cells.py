@@ -37,6 +37,11 @@ class MatrixQuery:
             return None
         return self.base.get((case.benchmark, case.config))
 
+    def base_value(self, case: CaseRollup) -> float | None:
+        """The value of the same case on the base build."""
+        base = self.base_of(case)
+        return base.value(self.metric.key) if base else None
+
 
 class MatrixCell(NamedTuple):
     """One case as the matrix shows it. A tuple: a page makes thousands of them.
@@ -90,10 +95,9 @@ def _value_cell(case: CaseRollup, value: float, ends: str, metric: Metric) -> Ma
 def _change_cell(case: CaseRollup, value: float, query: MatrixQuery) -> MatrixCell:
     metric = query.metric
     text = quantity(metric, value)
-    base = query.base_of(case)
-    before = base.value(metric.key) if base else None
+    before = query.base_value(case)
     if before is None:
-        return MatrixCell(case, text, 0, f"{_why_no_base(base)}: no change to tell")
+        return MatrixCell(case, text, 0, f"{_why_no_base(case, query)}: no change to tell")
 
     moved = change(metric, before, value)
     return MatrixCell(
@@ -106,7 +110,8 @@ def _change_cell(case: CaseRollup, value: float, query: MatrixQuery) -> MatrixCe
     )
 
 
-def _why_no_base(base: CaseRollup | None) -> str:
+def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:
+    base = query.base_of(case)
     if base and base.failed:
         return f"the base ended with {base.status}"
     return "not measured with the base"

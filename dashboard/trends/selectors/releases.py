@@ -1,6 +1,6 @@
 """The configs of one benchmark over the releases that were measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django.db.models import F
 
@@ -9,17 +9,18 @@ from dashboard.comparisons.core.matching import CaseMeasurements, Side
 from dashboard.comparisons.core.metric_effects import pooled
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, Run, TorchBuild
-from dashboard.trends.core.release_lines import Release, ReleaseLine
+from dashboard.trends.core.release_lines import Release, ReleaseLine, measured_labels
 
 
 def release_lines(
-    sides: Mapping[int, Side], builds: Sequence[tuple[int, str]], benchmark: str, metric: str
+    sides: Mapping[int, Side], labels: Mapping[int, str], benchmark: str, metric: str
 ) -> list[ReleaseLine]:
-    """The configs of one benchmark over builds, given as (id, label), oldest first; each in its
-    newest benchmark version.
+    """The configs of one benchmark over builds, each in its newest benchmark version.
+
+    labels: of the builds by id, oldest first.
     """
     lines: dict[str, ReleaseLine] = {}
-    for build, label in builds:
+    for build, label in labels.items():
         for key, measured in sides[build].items():
             if key.benchmark != benchmark:
                 continue
@@ -52,10 +53,9 @@ def releases_of(
         .values_list("pk", "label", "version")
     )
     by_version = sorted(rows, key=lambda row: version_order(row[2]))
-    builds = [(pk, label) for pk, label, _ in by_version]
+    labels = {pk: label for pk, label, _ in by_version}
 
-    source = SideSource(machine, benchmark=benchmark.pk)
-    sides = by_build(source, [pk for pk, _ in builds], [metric])
-    lines = release_lines(sides, builds, benchmark.name, metric)
-    measured = {release.build for line in lines for release in line.releases}
-    return lines, [label for _, label in builds if label in measured]
+    sides = by_build(SideSource(machine, benchmark=benchmark.pk), labels, [metric])
+    lines = release_lines(sides, labels, benchmark.name, metric)
+    measured = measured_labels(lines)
+    return lines, [label for label in labels.values() if label in measured]

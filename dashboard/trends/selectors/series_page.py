@@ -26,6 +26,11 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
     invalid: dict[str, str] = {}
     for reasons in marks.invalid.values():
         invalid |= reasons
+    names, can_show = {}, {}
+    for row in series:
+        names[row.pk] = row.config.name
+        can_show[row.config.name] = marks.can_show.get(row.pk)
+    counts = [row.count for row in series]
     return {
         "has_samples": metric.key in SAMPLED,
         "controls": controls.series(series),
@@ -36,13 +41,13 @@ def series_page(selection: SeriesSelection, *, more_rows: bool) -> dict[str, Any
             trend.summary(line.valid, metric) for line in marked_lines(lines, series, marks)
         ],
         "marks": marks,
-        "can_show": {row.config.name: marks.can_show.get(row.pk) for row in series},
-        "names": {row.pk: row.config.name for row in series},
+        "can_show": can_show,
+        "names": names,
         "invalid": invalid,
         "table": newest_points(lines, _MOST_READ if more_rows else _TABLE_ROWS),
-        "total": sum(row.count for row in series),
+        "total": sum(counts),
         "most_read": _MOST_READ,
-        "is_cut": any(row.count > _MOST_READ for row in series),
+        "is_cut": max(counts, default=0) > _MOST_READ,
     }
 
 

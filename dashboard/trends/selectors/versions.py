@@ -3,9 +3,10 @@ export.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
@@ -13,7 +14,12 @@ from dashboard.comparisons.selectors.versions import MeasuredBuild, SideSource, 
 from dashboard.language.metrics import Metric
 from dashboard.models import Benchmark
 from dashboard.trends.core.release_charts import release_figure
-from dashboard.trends.core.release_lines import ReleaseRow, short_names, table_rows
+from dashboard.trends.core.release_lines import (
+    ReleaseRow,
+    measured_labels,
+    short_names,
+    table_rows,
+)
 from dashboard.trends.core.version_matrix import VersionCell, version_rows
 from dashboard.trends.selectors.releases import release_lines
 from dashboard.ui.charts import Figure
@@ -54,14 +60,14 @@ class VersionsSelection:
         return sorted(self.builds, key=lambda build: build.base is not None)
 
     @property
-    def labels(self) -> list[tuple[int, str]]:
-        return [(build.build, build.label) for build in self.builds]
+    def labels(self) -> dict[int, str]:
+        """The builds by id."""
+        return {build.build: build.label for build in self.builds}
 
     def read_sides(self, benchmark: int | None = None) -> dict[int, Side]:
         """What each build measured, of one benchmark or of all. Four queries."""
         source = SideSource(self.machine.machine, benchmark=benchmark)
-        builds = [build.build for build in self.builds]
-        return {**by_build(source, builds, [self.metric.key])}
+        return {**by_build(source, self.labels, [self.metric.key])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +101,13 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> VersionsPa
     benchmarks = list(dict.fromkeys(case.benchmark for case in comparison.cases))
     benchmark = selection.benchmark
     if benchmark not in benchmarks:
-        benchmark = _most_measured(comparison)
+        # The one with the most to show: cases on builds
+        counts = _case_counts(comparison.sides)
+        benchmark = max(counts, key=counts.__getitem__, default="")
     lines = release_lines(comparison.sides, selection.labels, benchmark, selection.metric.key)
 
     cases = comparison.cases if all_rows else comparison.cases[:_MOST_ROWS]
-    names = short_names([build.label for build in selection.builds])
+    names = short_names(list(selection.labels.values()))
     tables = [comparison.tables[build.build] for build in selection.columns]
     return VersionsPage(
         columns=[(build, names[build.label]) for build in selection.columns],
@@ -113,7 +121,7 @@ def versions_page(selection: VersionsSelection, *, all_rows: bool) -> VersionsPa
 
 def compare_versions(selection: VersionsSelection) -> VersionComparison:
     """Every build of the selection against its base, kept while the data are the same."""
-    builds = tuple(build.build for build in selection.builds)
+    builds = tuple(selection.labels)
     source = SideSource(selection.machine.machine)
     fingerprint = stamp([(source, build) for build in builds], [selection.metric.key])
     return _compare(fingerprint, source, builds, selection.base.build, selection.metric)
@@ -135,24 +143,28 @@ def _compare(
 
 def _ordered_cases(sides: Iterable[Side]) -> list[ComparedCase]:
     """Every case of the sides in registry order, those of one family together."""
-    cases = {key: measured.case for side in sides for key, measured in side.items()}
-    by_family: dict[str, list[ComparedCase]] = {}
-    for case in sorted(cases.values(), key=lambda case: case.place):
-        by_family.setdefault(case.family, []).append(case)
-    return [case for family in by_family.values() for case in family]
+    cases = {}
+    for side in sides:
+        for key, measured in side.items():
+            cases[key] = measured.case
+    ordered = sorted(cases.values(), key=attrgetter("place"))
+    families = list(dict.fromkeys(case.family for case in ordered))
+    return sorted(ordered, key=lambda case: families.index(case.family))
 
 
-def _most_measured(comparison: VersionComparison) -> str:
-    """The benchmark with the most to show: cases on builds."""
-    counts = Counter(key.benchmark for side in comparison.sides.values() for key in side)
-    return counts.most_common(1)[0][0] if counts else ""
+def _case_counts(sides: Mapping[int, Side]) -> Counter[str]:
+    """How many cases each benchmark has, over all builds."""
+    counts: Counter[str] = Counter()
+    for side in sides.values():
+        counts.update(key.benchmark for key in side)
+    return counts
 
 
 def versions_figure(selection: VersionsSelection, benchmark: Benchmark) -> Figure:
     """The chart of one benchmark: every plain build, and the variants that measured it."""
     sides = selection.read_sides(benchmark.pk)
     lines = release_lines(sides, selection.labels, benchmark.name, selection.metric.key)
-    measured = {release.build for line in lines for release in line.releases}
+    measured = measured_labels(lines)
     builds = []
     for build in selection.builds:
         if build.base is None or build.label in measured:
@@ -164,9 +176,8 @@ def export_rows(selection: VersionsSelection) -> list[Sequence[Any]]:
     """Every case on every build of the selection in the order of EXPORT_FIELDS."""
     metric = selection.metric
     sides = selection.read_sides()
-    benchmarks = dict.fromkeys(key.benchmark for side in sides.values() for key in side)
     rows: list[Sequence[Any]] = []
-    for benchmark in benchmarks:
+    for benchmark in _case_counts(sides):
         for row in table_rows(release_lines(sides, selection.labels, benchmark, metric.key)):
             rows.append(
                 (
