@@ -54,8 +54,9 @@ class ExcludedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A config whose step may be shorter than that of the last advised one: by percent, which may
-    be less than 0.
+    """A config whose step may be shorter than that of the last advised one.
+
+    percent: by how much; it may be less than 0.
     """
 
     config: str
@@ -76,8 +77,9 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class RankedCandidate:
-    """A candidate for a given length. amount: seconds, or steps. chance: the share of draws in
-    which it is the best.
+    """A candidate for a given length.
+
+    amount: seconds, or steps. chance: the share of draws in which it is the best.
     """
 
     candidate: Candidate
@@ -95,8 +97,9 @@ def advise(
     rng: np.random.Generator,
     memory_limit_gb: float | None = None,
 ) -> Advice:
-    """What to use after a ``start`` of that kind. memory_limit_gb: None: whatever ran on the
-    machine fits.
+    """What to use after a ``start`` of that kind.
+
+    memory_limit_gb: None where whatever ran on the machine fits.
     """
     measured = candidates(options, start, rng)
     fitting = []
@@ -155,9 +158,7 @@ def _is_faster(candidate: Candidate, leader: Candidate) -> bool:
 
 
 def break_even(early: Candidate, late: Candidate) -> Interval:
-    """The number of steps from which on ``late`` is ahead of ``early``; infinite where it never
-    is.
-    """
+    """The number of steps from which on ``late`` is ahead of ``early``; infinite where never."""
     drawn = _overtaken(early.starts, early.steps, late.starts, late.steps)
     return interval(_break_even_steps(early, late), drawn)
 

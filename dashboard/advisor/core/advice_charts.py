@@ -1,6 +1,4 @@
-"""The figure of an advice: total time against steps, with the break-even points marked. Pure; see
-charts.py.
-"""
+"""The figure of an advice: total time against steps, with the break-even points marked. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -24,8 +22,9 @@ _LOG_AXIS = {"type": "log", "exponentformat": "power", "dtick": 1}
 
 
 def axis(advice: Advice, horizon: float | None = None) -> Floats:
-    """The numbers of steps that the figure shows: evenly in logarithm, from 1 to well beyond the
-    last break-even.
+    """The numbers of steps that the figure shows.
+
+    They are even in logarithm, from 1 to well beyond the last break-even.
     """
     marks = [step_range.from_steps.value for step_range in advice.ranges]
     if horizon:

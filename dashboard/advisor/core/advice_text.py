@@ -50,9 +50,7 @@ def rough_steps(count: float) -> str:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """How sure each break-even is, what may be better still, and what the intervals rest on; a
-    sentence each.
-    """
+    """How sure each break-even is, what may be better, and what the intervals rest on: sentences."""
     sentences = [_break_even(step_range) for step_range in advice.ranges[1:]]
     sentences += [_doubt(doubt) for doubt in advice.doubts]
     return sentences + _assumptions(advice)

@@ -1,6 +1,4 @@
-"""The advisor: which config to use for how many steps, for every benchmark in a line, and for one
-in full.
-"""
+"""The advisor: which config for how many steps, every benchmark in a line, and one in full."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -101,9 +99,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """The advice for one benchmark: the sentence, how sure it is, the curves, and what it is made
-    of.
-    """
+    """The advice for one benchmark: the sentence, how sure it is, the curves, and the evidence."""
     benchmark = get_object_or_404(Benchmark, name=name)
     selection = select(request, benchmark)
     context: dict[str, Any] = {"benchmark": benchmark, "selection": selection}
@@ -125,9 +121,7 @@ def data(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def export(request: HttpRequest, name: str, form: str) -> HttpResponse:
-    """What each config costs, and from where on it is ahead, for every kind of start, as CSV or
-    JSON.
-    """
+    """What each config costs, and from where on it is ahead, for every kind of start."""
     selection = _select_measured(request, name)
     if form == "csv":
         return csv_file(f"advice-{name}", EXPORT_FIELDS, export_table(selection))

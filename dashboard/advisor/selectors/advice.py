@@ -1,6 +1,4 @@
-"""What the advisor reads: on which machines and builds a benchmark was measured, and what each
-config costs there.
-"""
+"""What the advisor reads: where a benchmark was measured, and what each config costs there."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,8 +25,9 @@ class AdvisedBuild:
 
 
 def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
-    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each
-    first, a plain build before its variants. Two queries.
+    """Where ``benchmark`` (None: any) has a step time. Two queries.
+
+    Machines by name, the newest version of each first, a plain build before its variants.
     """
     levels = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
@@ -48,8 +47,9 @@ def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
 
 
 def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> AdvisedBuild | None:
-    """The build of that machine and label, else the newest of that machine; without a machine, of
-    the one with the most builds. None where nothing was measured on the machine.
+    """The build of that machine and label, else the newest of that machine.
+
+    Without a machine: of the one with the most builds. None where the machine has no build.
     """
     if not machine:
         counts = Counter(build.machine_key for build in builds)
@@ -74,9 +74,7 @@ def read_options(
 
 
 def _options(cases: Sequence[CaseMeasurements]) -> list[Option]:
-    """Under the newest version of the benchmark alone: what an older one measured was another
-    work.
-    """
+    """Under the newest version of the benchmark alone: an older one did another work."""
     newest = 0
     for measured in cases:
         for parts in measured.parts.values():
@@ -113,8 +111,9 @@ def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:
 
 
 def device_memory_gb(machine: int) -> float | None:
-    """Memory of the machine's device (a GPU's own, else the computer's); None where no result
-    reported it. One query.
+    """Memory of the machine's device: a GPU's own, else the computer's. One query.
+
+    None where no result reported it.
     """
     environments = Environment.objects.filter(results__job__run__machine=machine)
     facts = environments.order_by("-pk").values_list("document__machine", flat=True).first() or {}

@@ -56,8 +56,9 @@ def place_choices(builds: Sequence[AdvisedBuild], chosen: AdvisedBuild) -> dict[
 
 
 def advice_lines(build: AdvisedBuild, start: Start) -> dict[str, Any]:
-    """Every benchmark that leaves a choice with its advice in a line; alone: how many leave none.
-    Four queries.
+    """Every benchmark that leaves a choice with its advice in a line. Four queries.
+
+    alone: how many benchmarks leave none.
     """
     rng = np.random.default_rng(_SEED)
     measured = selector.read_options(build)
@@ -75,9 +76,7 @@ def _is_choice(options: Sequence[Option]) -> bool:
 
 
 def advice_page(selection: AdviceSelection) -> dict[str, Any]:
-    """The advice for one benchmark, by the names of its template: the sentence, how sure it is, and
-    what it is made of. Five queries.
-    """
+    """The advice for one benchmark, by the names of its template. Five queries."""
     advice = selection.advice()
     return {
         **place_choices(selection.builds, selection.build),

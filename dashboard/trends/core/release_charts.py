@@ -1,6 +1,4 @@
-"""A line per config over releases: values with their intervals, failures in a lane below. Pure; as
-charts.py.
-"""
+"""A line per config over releases: values with intervals, failures in a lane below. Pure."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -51,9 +49,7 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
 
 
 def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
-    """A line through the plain builds; variants are hollow marks of their own: no step in time
-    leads to them.
-    """
+    """A line through the plain builds; variants are hollow marks: no step in time leads to them."""
     measured = line.measured
     plain = [point for point in measured if not point.release.is_variant]
     variants = [point for point in measured if point.release.is_variant]
@@ -157,9 +153,7 @@ def _build_axis(builds: Sequence[str]) -> dict[str, Any]:
 
 
 def _tick_text(name: str) -> str:
-    """The name of a variant on a line of its own, and cut where it is long: hovering the point
-    shows it whole.
-    """
+    """A variant's name on a line of its own, cut where it is long: hovering the point shows it."""
     base, tilde, variant = name.partition("~")
     if not tilde:
         return base

@@ -40,8 +40,9 @@ class MeasuredRelease(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLine:
-    """One config over builds, oldest first. position: its place in the registry, which decides
-    colour and dash.
+    """One config over builds, oldest first.
+
+    position: its place in the registry, which decides colour and dash.
     """
 
     name: str
@@ -110,8 +111,10 @@ def measured_labels(lines: Sequence[ReleaseLine]) -> set[str]:
 
 
 def short_names(builds: Sequence[str]) -> dict[str, str]:
-    """A name that is enough to distinguish each build, by label: without the fingerprint of a
-    variant's settings, and without the local version (+cu130) where all have the same.
+    """A name that is enough to distinguish each build, by label.
+
+    It lacks the fingerprint of a variant's settings, and the local version (+cu130) where all have
+    the same.
     """
     local_versions = {build.partition("~")[0].partition("+")[2] for build in builds}
     names = {}

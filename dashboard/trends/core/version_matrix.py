@@ -29,8 +29,10 @@ class VersionCell:
 def version_rows(
     cases: Sequence[ComparedCase], tables: Sequence[Table], base: Table
 ) -> list[tuple[ComparedCase, list[VersionCell | None]]]:
-    """These cases on each build. tables: each build's against the base, in the order of the
-    columns. base: the one among them whose column has the values.
+    """These cases on each build.
+
+    tables: each build's against the base, in the order of the columns.
+    base: the one among them whose column has the values.
     """
     keys = [Key(case.benchmark, case.config) for case in cases]
     columns = [_column(table, set(keys), is_base=table is base) for table in tables]

@@ -1,6 +1,4 @@
-"""The matrix: benchmarks × configs, for the newest results or one build, in any metric, against any
-base.
-"""
+"""The matrix: benchmarks × configs, of the newest results or one build, against any base."""
 
 from typing import Any
 
@@ -56,9 +54,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 def _sorting(config: str, page: BenchmarksPage) -> tuple[str, str]:
-    """(aria-sort, the order that a click on the column's head leads to): best first, worst first,
-    as registered.
-    """
+    """(aria-sort, the order after a click on the column's head): best, worst, as registered."""
     if page.query.order == config:
         return "descending", f"-{config}"
     if page.query.order == f"-{config}":

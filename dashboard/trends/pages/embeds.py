@@ -52,9 +52,7 @@ def badge(request: HttpRequest, name: str, config: str) -> HttpResponse:
 @csp_replace(FRAMED)
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: HttpRequest, name: str) -> HttpResponse:
-    """The trend of a benchmark, as its page draws it, for a frame: `theme` is light, dark, or the
-    reader's own.
-    """
+    """The trend of a benchmark for a frame; `theme` is light, dark, or the reader's own."""
     page_query = _without(request.GET, "key", "theme")
     data_query = _without(request.GET, "theme")
     context = {
@@ -81,9 +79,7 @@ def _without(query: QueryDict, *names: str) -> str:
 
 @for_readers
 def oembed(request: HttpRequest) -> JsonResponse:
-    """How a link to a page of this site unfolds in an editor that knows oEmbed 1.0
-    (https://oembed.com).
-    """
+    """How a link to this site unfolds in an editor that knows oEmbed 1.0 (https://oembed.com)."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"detail": "Only format=json is spoken here."}, status=501)
     name, query = _series_of(request.GET.get("url", ""))
@@ -113,8 +109,9 @@ def oembed(request: HttpRequest) -> JsonResponse:
 
 
 def _series_of(url: str) -> tuple[str, str]:
-    """The benchmark and the query of a series page's address. Raises Http404: nothing else
-    unfolds.
+    """The benchmark and the query of a series page's address.
+
+    Raises Http404 for any other page: nothing else unfolds.
     """
     try:
         parts = urlsplit(url)

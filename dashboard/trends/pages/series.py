@@ -1,6 +1,4 @@
-"""The trend of one benchmark as a page: the newest data in words and as a table. series_data.py has
-the figures.
-"""
+"""The trend of one benchmark as a page. series_data.py has its figures."""
 
 from csp.decorators import csp_update
 from django.conf import settings
@@ -14,9 +12,7 @@ from dashboard.ui.series_scales import SCALES
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, name: str) -> HttpResponse:
-    """The page with the newest data in words and as a table; the figure comes from ``data`` in a
-    second request.
-    """
+    """The newest data in words and as a table; the figure comes in a second request."""
     selection = select(request, name)
     context = {
         "selection": selection,

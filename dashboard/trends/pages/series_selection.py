@@ -1,6 +1,4 @@
-"""What the address of a series page asks for: which series, which stretch of time, and how they are
-drawn.
-"""
+"""What the address of a series page asks for: which series, of what time, and how drawn."""
 
 from datetime import UTC, datetime
 

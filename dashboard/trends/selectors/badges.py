@@ -9,9 +9,7 @@ from dashboard.ui.badges import Tone
 def newest_series(
     benchmark: str, config: str, metric: Metric, *, machine: str, track: str
 ) -> Series | None:
-    """The series of a case that reported last, of the machine and track where they are named. One
-    query.
-    """
+    """The series of a case that reported last, of the machine and track where named. One query."""
     series = Series.objects.filter(
         benchmark__name=benchmark, config__name=config, metric=metric.key, count__gt=0
     )

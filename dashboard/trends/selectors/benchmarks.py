@@ -1,6 +1,4 @@
-"""The page of benchmarks: the cases of one place that fit its filters, as a matrix and as rows of
-an export.
-"""
+"""The page of benchmarks: the cases of one place that fit its filters, as matrix and as export."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +35,9 @@ EXPORT_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class BenchmarksParameters:
-    """What the address asks for, as it stands there. What does not exist is ignored: an old link
-    shows more, not an error.
+    """What the address asks for, as it stands there.
+
+    What does not exist is ignored: an old link shows more, not an error.
     """
 
     metric: str

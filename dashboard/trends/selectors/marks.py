@@ -1,5 +1,6 @@
-"""What people and the detector have said about the series of a page: alerts, invalid points,
-remarks, mutes; and the same as marks on the chart.
+"""What people and the detector have said about the series of a page, and its marks on the chart.
+
+These are alerts, invalid points, remarks and mutes.
 """
 
 from collections.abc import Sequence
@@ -74,8 +75,10 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """invalid: series -> {job: reason}. can_show: series -> the smallest change in percent that it
-    can show.
+    """All of it.
+
+    invalid: series -> {job: reason}.
+    can_show: series -> the smallest change in percent that it can show.
     """
 
     alerts: list[AlertMark] = field(default_factory=list)

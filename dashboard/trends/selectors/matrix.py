@@ -1,5 +1,6 @@
-"""Benchmarks × configs at one place: any metric of every case, how it changed against a base, and
-how others failed. matrix_cells.py says what one cell shows.
+"""Benchmarks × configs at one place: any metric of every case, or how it changed against a base.
+
+matrix_cells.py says what one cell shows.
 """
 
 import math
@@ -26,8 +27,10 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """means: family -> the geomean of each config's column, as text; empty where rows are not
-    grouped by family.
+    """The rows, and what they count.
+
+    means: family -> the geomean of each config's column, as text; empty where rows are not grouped
+    by family.
     """
 
     configs: list[str]
@@ -78,9 +81,7 @@ def _row(by_config: dict[str, CaseRollup], configs: Sequence[str], query: Matrix
 
 
 def _ordered(rows: list[MatrixRow], configs: Sequence[str], order: str) -> list[MatrixRow]:
-    """By name, by the whole row, or by the column of one config; what has nothing to sort by comes
-    last.
-    """
+    """By name, by the whole row, or by one config's column; what has nothing to sort by is last."""
     if order == "name":
         return sorted(rows, key=lambda row: row.benchmark)
     config = order.removeprefix("-")
@@ -118,8 +119,9 @@ def _extreme(cells: Iterable[MatrixCell | None], *, worst: bool) -> float | None
 
 
 def _means(rows: Sequence[MatrixRow], query: MatrixQuery) -> dict[str, list[str]]:
-    """The geomean of each config over the benchmarks of a family: of the values, or of the changes
-    against the base. None where another order tears families apart.
+    """The geomean of each config over a family: of the values, or of the changes against the base.
+
+    Empty where another order does not keep families together.
     """
     if query.order or query.metric.aggregate != "geomean":
         return {}

@@ -43,8 +43,9 @@ def _release(build: str, measured: CaseMeasurements, metric: str) -> Release:
 def releases_of(
     benchmark: Benchmark, machine: int, metric: str
 ) -> tuple[list[ReleaseLine], list[str]]:
-    """Every config of a benchmark over all builds that were measured on a machine, and their
-    labels: a build before its variants. Five queries.
+    """Every config of a benchmark over all builds that a machine measured, and the builds' labels.
+
+    A build comes before its variants. Five queries.
     """
     runs = Run.objects.filter(machine=machine, jobs__benchmark=benchmark)
     rows = (

@@ -68,9 +68,7 @@ def _samples(lines: list[ChartLine], metric: str) -> list[dict[str, Any]]:
 
 
 def control_figure(selection: SeriesSelection) -> Figure:
-    """What should stay where it is: the eager control of each config, and the same cases on pinned
-    tracks.
-    """
+    """What should stay where it is: each config's eager control, and the cases on pinned tracks."""
     lines = controls.lines(selection.series, selection.within)
     relative = [series_scales.relative(line) for line in lines]
     figure = series_figure(relative, series_scales.relative_metric(selection.metric))
@@ -80,9 +78,7 @@ def control_figure(selection: SeriesSelection) -> Figure:
 
 
 def _zoomed(figure: Figure, within: Window) -> Figure:
-    """The time axis shows the stretch that was requested; the axis of values fits what lies in
-    it.
-    """
+    """The time axis shows the requested stretch; the axis of values fits what lies in it."""
     layout = figure["layout"]
     layout["yaxis"] = {**layout["yaxis"], "fixedrange": True}
     if within.start and within.end:

@@ -1,5 +1,6 @@
-"""The page of one benchmark's trend: the newest data in words and as a table. The figure is in
-series_figures.py.
+"""The page of one benchmark's trend: the newest data in words and as a table.
+
+Its figures are in series_figures.py.
 """
 
 from collections.abc import Sequence

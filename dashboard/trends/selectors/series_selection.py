@@ -38,8 +38,9 @@ class SeriesSelection:
 
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
-    """How they are drawn. axis: "release", or empty: time. scale: of SCALES. apart: a chart for
-    each config.
+    """How they are drawn.
+
+    axis: "release", or empty: time. scale: of SCALES. apart: a chart for each config.
     """
 
     axis: str

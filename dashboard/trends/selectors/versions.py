@@ -1,6 +1,4 @@
-"""The page of versions: the builds that it shows, its matrix of cases × builds, its chart and its
-export.
-"""
+"""The page of versions: its builds, its matrix of cases × builds, its chart and its export."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

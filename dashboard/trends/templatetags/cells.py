@@ -1,6 +1,4 @@
-"""The rows of the matrix. Made here and not in the template, which would take longer for thousands
-of cells.
-"""
+"""The rows of the matrix, made in Python: thousands of cells take a template longer."""
 
 from collections.abc import Iterator
 from html import escape
@@ -20,9 +18,7 @@ register = template.Library()
 
 @register.simple_tag
 def matrix_rows(matrix: Matrix, query: MatrixQuery, place: SeriesLocation) -> SafeString:
-    """Every row; before the first one of a family, where rows are in their own order, the family's
-    line.
-    """
+    """Every row; in their own order, a family's line before its first row."""
     address = place.trend_query
     if query.metric != SPEEDUP:
         address += f"&metric={query.metric.key}"
