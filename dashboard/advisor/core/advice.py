@@ -193,18 +193,19 @@ def _doubts(fitting: Sequence[Candidate], last: Candidate) -> list[Doubt]:
 
 def by_steps(advice: Advice, steps: float) -> list[RankedCandidate]:
     """The candidates by how soon they have done so many steps, soonest first."""
-    drawn = [candidate.drawn_seconds(steps) for candidate in advice.candidates]
-    amounts = [candidate.seconds(steps) for candidate in advice.candidates]
+    amounts, drawn = [], []
+    for candidate in advice.candidates:
+        amounts.append(candidate.seconds(steps))
+        drawn.append(candidate.drawn_seconds(steps))
     return sorted(_ranked(advice, amounts, drawn), key=lambda row: row.amount.value)
 
 
 def by_time(advice: Advice, seconds: float) -> list[RankedCandidate]:
     """The candidates by how many steps they do in so many seconds, most first."""
-    drawn = [
-        -np.asarray(done(seconds, candidate.starts, candidate.steps))
-        for candidate in advice.candidates
-    ]
-    amounts = [candidate.steps_within(seconds) for candidate in advice.candidates]
+    amounts, drawn = [], []
+    for candidate in advice.candidates:
+        amounts.append(candidate.steps_within(seconds))
+        drawn.append(-np.asarray(done(seconds, candidate.starts, candidate.steps)))
     return sorted(_ranked(advice, amounts, drawn), key=lambda row: -row.amount.value)
 
 

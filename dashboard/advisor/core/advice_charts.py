@@ -43,11 +43,10 @@ def figure(advice: Advice, *, relative: bool = False, horizon: float | None = No
     for candidate in advice.candidates:
         bands.append(_band(candidate, steps, base))
         lines.append(_line(candidate, steps, base))
-    marks = [_break_evens(advice.ranges[1:], base)] if len(advice.ranges) > 1 else []
-    return {
-        "data": [*bands, *lines, *marks],
-        "layout": _layout(relative=base is not None, horizon=horizon),
-    }
+    traces = bands + lines
+    if len(advice.ranges) > 1:
+        traces.append(_break_evens(advice.ranges[1:], base))
+    return {"data": traces, "layout": _layout(relative=base is not None, horizon=horizon)}
 
 
 def _eager(advice: Advice) -> Candidate | None:
@@ -83,7 +82,9 @@ def _band(candidate: Candidate, steps: Floats, base: Candidate | None) -> dict[s
 
 
 def _line(candidate: Candidate, steps: Floats, base: Candidate | None) -> dict[str, Any]:
-    seconds = _seconds(candidate, steps)
+    y = _seconds(candidate, steps)
+    if base:
+        y /= _seconds(base, steps)
     text = []
     for count in steps:
         text.append(f"{number(count)} steps: {duration(candidate.seconds(count).value)}")
@@ -93,7 +94,7 @@ def _line(candidate: Candidate, steps: Floats, base: Candidate | None) -> dict[s
         "name": candidate.config,
         "legendgroup": candidate.config,
         "x": steps,
-        "y": seconds / _seconds(base, steps) if base else seconds,
+        "y": y,
         "text": text,
         "line": {"width": 2, "dash": dash(candidate.position)},
         "hovertemplate": f"%{{text}}<extra>{candidate.config}</extra>",

@@ -50,10 +50,10 @@ def rough_steps(count: float) -> str:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """How sure each break-even is, what may be better, and what the intervals rest on: sentences."""
-    sentences = [_break_even(step_range) for step_range in advice.ranges[1:]]
-    sentences += [_doubt(doubt) for doubt in advice.doubts]
-    return sentences + _assumptions(advice)
+    """How sure each break-even is, what may be better, and what the intervals assume."""
+    break_evens = map(_break_even, advice.ranges[1:])
+    doubts = map(_doubt, advice.doubts)
+    return [*break_evens, *doubts, *_assumptions(advice)]
 
 
 def _break_even(step_range: StepRange) -> str:
@@ -72,20 +72,23 @@ def _between(steps: Interval) -> str:
 
 
 def _doubt(doubt: Doubt) -> str:
-    low, high = (f"{end:.1f}".replace("-", "−") for end in doubt.percent[1:])
+    ends = f"{doubt.percent.low:.1f} to {doubt.percent.high:.1f}".replace("-", "−")
     return (
         f"A step of {doubt.config} may be shorter than one of {doubt.than}, "
         f"by {doubt.percent.value:.1f} % at the best estimate, "
-        f"but what was measured does not show it (95 % interval {low} to {high} %): "
+        f"but what was measured does not show it (95 % interval {ends} %): "
         "measure it more often."
     )
 
 
 def _assumptions(advice: Advice) -> list[str]:
     """What the intervals assume where no measurement shows the spread between processes."""
-    compiled = [candidate for candidate in advice.candidates if candidate.config != EAGER]
-    start_bases = {candidate.bases[0] for candidate in compiled}
-    step_bases = {candidate.bases[1] for candidate in compiled}
+    start_bases, step_bases = set(), set()
+    for candidate in advice.candidates:
+        if candidate.config != EAGER:
+            start_bases.add(candidate.bases[0])
+            step_bases.add(candidate.bases[1])
+
     sentences = []
     if "assumed" in start_bases:
         sentences.append(

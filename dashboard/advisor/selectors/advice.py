@@ -86,8 +86,7 @@ def _option(measured: CaseMeasurements, version: int) -> Option:
     levels = {}
     for metric, parts in measured.parts.items():
         counted = [part for part in parts if part.version == version]
-        level = pooled(counted).level if counted else None
-        if level:
+        if counted and (level := pooled(counted).level):
             levels[metric] = level
     failed = "" if levels else _why_unusable(measured)
     return Option(measured.case.config, measured.case.place[1], levels, failed)

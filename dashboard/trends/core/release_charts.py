@@ -50,9 +50,12 @@ def release_figure(lines: Sequence[ReleaseLine], metric: Metric, builds: Sequenc
 
 def _traces(line: ReleaseLine, metric: Metric) -> Iterator[dict[str, Any]]:
     """A line through the plain builds; variants are hollow marks: no step in time leads to them."""
-    measured = line.measured
-    plain = [point for point in measured if not point.release.is_variant]
-    variants = [point for point in measured if point.release.is_variant]
+    plain, variants = [], []
+    for point in line.measured:
+        if point.release.is_variant:
+            variants.append(point)
+        else:
+            plain.append(point)
     if plain:
         yield _trace(line, plain, metric)
     if variants:

@@ -62,17 +62,17 @@ class VersionsSelection:
         """The builds by id."""
         return {build.build: build.label for build in self.builds}
 
-    def read_sides(self, benchmark: int | None = None) -> dict[int, Side]:
+    def read_sides(self, benchmark: int | None = None) -> Mapping[int, Side]:
         """What each build measured, of one benchmark or of all. Four queries."""
         source = SideSource(self.machine.machine, benchmark=benchmark)
-        return {**by_build(source, self.labels, [self.metric.key])}
+        return by_build(source, self.labels, [self.metric.key])
 
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
     """Every case on every build. tables: each build's against the base, by build."""
 
-    sides: dict[int, Side]
+    sides: Mapping[int, Side]
     cases: list[ComparedCase]
     tables: dict[int, Table]
 
@@ -136,7 +136,7 @@ def _compare(
     """fingerprint: of the data, as a part of the cache's key alone."""
     sides = by_build(source, builds, [metric.key])
     tables = {build: compare(sides[base], sides[build], metric) for build in builds}
-    return VersionComparison({**sides}, _ordered_cases(sides.values()), tables)
+    return VersionComparison(sides, _ordered_cases(sides.values()), tables)
 
 
 def _ordered_cases(sides: Iterable[Side]) -> list[ComparedCase]:

@@ -44,12 +44,14 @@ def measured(db: None) -> None:
 
 
 def test_empty_site_says_what_advice_needs(reader: Client) -> None:
-    assert "Nothing was measured yet" in reader.get("/advisor/").text
+    page = reader.get("/advisor/").text
+    assert "Nothing was measured yet" in page
 
 
 def test_benchmark_without_numbers_says_what_advice_needs(reader: Client) -> None:
     site.worker()
-    assert "This benchmark was not measured yet" in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "This benchmark was not measured yet" in page
 
 
 def test_unknown_benchmark_is_not_found(reader: Client) -> None:
@@ -58,7 +60,8 @@ def test_unknown_benchmark_is_not_found(reader: Client) -> None:
 
 @pytest.mark.usefixtures("measured")
 def test_page_says_below_how_many_steps_to_stay_in_eager(reader: Client) -> None:
-    assert "Below 1\u2009000 steps stay in eager; above, use inductor." in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "Below 1\u2009000 steps stay in eager; above, use inductor." in page
 
 
 @pytest.mark.usefixtures("measured")
@@ -77,7 +80,8 @@ def test_page_answers_for_a_number_of_steps_and_for_a_time(reader: Client) -> No
 
 @pytest.mark.usefixtures("measured")
 def test_memory_limit_of_the_address_is_respected(reader: Client) -> None:
-    assert "it needs 3 GB, and 2 GB are allowed" in reader.get(f"{ADVISOR}?memory_gb=2").text
+    page = reader.get(f"{ADVISOR}?memory_gb=2").text
+    assert "it needs 3 GB, and 2 GB are allowed" in page
 
 
 @pytest.mark.parametrize(
@@ -85,12 +89,14 @@ def test_memory_limit_of_the_address_is_respected(reader: Client) -> None:
 )
 @pytest.mark.usefixtures("measured")
 def test_invalid_parameters_change_nothing(reader: Client, query: str) -> None:
-    assert "Below 1\u2009000 steps stay in eager" in reader.get(f"{ADVISOR}?{query}").text
+    page = reader.get(f"{ADVISOR}?{query}").text
+    assert "Below 1\u2009000 steps stay in eager" in page
 
 
 @pytest.mark.usefixtures("measured")
 def test_starts_that_were_not_measured_are_reported_missing(reader: Client) -> None:
-    assert "Not known: no config has a warm start that was measured." in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "Not known: no config has a warm start that was measured." in page
 
 
 @pytest.mark.usefixtures("measured")
@@ -109,7 +115,8 @@ def test_export_has_every_config_with_its_break_even(reader: Client) -> None:
 @pytest.mark.usefixtures("measured")
 def test_newest_build_is_advised_on_unless_another_is_named(reader: Client) -> None:
     store("inductor", FAST | {"cold_start_s": 4.0}, build="2.14.0")
-    assert "Below 4\u2009000 steps" in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "Below 4\u2009000 steps" in page
     older = reader.get(ADVISOR, {"build": site.BUILD}).text
     assert "Below 1\u2009000 steps" in older
 
@@ -125,7 +132,8 @@ def test_builds_are_never_mixed(db: None) -> None:
 def test_failed_config_is_left_out_with_its_status(reader: Client) -> None:
     store("eager", SLOW)
     store("inductor", {}, status="fail_accuracy", message="wrong")
-    assert "it ended in fail_accuracy" in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "it ended in fail_accuracy" in page
 
 
 @pytest.mark.usefixtures("measured")

@@ -93,7 +93,8 @@ def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) ->
 def test_invalid_alert_is_not_marked(reader: Client) -> None:
     series = alerting.measured([2.0, 2.2])
     alerting.alert(alerting.group(state="invalid"), planned_at=series.last_at)
-    assert "No change of level has been found" in text(reader, URL)
+    page = text(reader, URL)
+    assert "No change of level has been found" in page
 
 
 @pytest.mark.django_db
@@ -102,7 +103,8 @@ def test_figure_marks_and_excludes_invalid_points(reader: Client) -> None:
     series.invalid_points.create(job=series.data.get(value=9.0).job, reason="shared")
     figure = json.loads(reader.get(f"{URL}data.json").content)
     assert trace(figure, " invalid")
-    assert "left out: shared" in text(reader, URL)
+    page = text(reader, URL)
+    assert "left out: shared" in page
 
 
 @pytest.mark.django_db
@@ -112,7 +114,8 @@ def test_anyone_signed_in_adds_a_remark_and_removes_it(reader: Client) -> None:
     remark = Annotation.objects.get()
     assert str(remark.by) == "reader"
     assert timezone.localtime(remark.at).date().isoformat() == "2026-11-02"
-    assert "new driver" in text(reader, URL)
+    page = text(reader, URL)
+    assert "new driver" in page
     reader.post(f"{URL}remarks/{remark.pk}/remove")
     assert not Annotation.objects.exists()
 

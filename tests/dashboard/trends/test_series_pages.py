@@ -113,7 +113,8 @@ def test_relative_trend_is_drawn_in_percent(reader: Client, address: str) -> Non
 def test_trend_of_a_compiled_config_has_its_eager_control(reader: Client, address: str) -> None:
     controls = reader.get(f"{address}controls.json?config=inductor").json()
     assert drawn(controls, "eager beside inductor")["y"]
-    assert "controls.json" in reader.get(f"{address}?config=inductor").text
+    page = reader.get(f"{address}?config=inductor").text
+    assert "controls.json" in page
 
 
 def test_pinned_track_is_a_control_of_the_trend(reader: Client, address: str) -> None:
@@ -138,7 +139,8 @@ def test_pinned_track_is_a_control_of_the_trend(reader: Client, address: str) ->
 
 
 def test_eager_alone_has_no_control(reader: Client, address: str) -> None:
-    assert "controls.json" not in reader.get(f"{address}?config=eager").text
+    page = reader.get(f"{address}?config=eager").text
+    assert "controls.json" not in page
 
 
 def test_each_config_has_a_chart_of_its_own(reader: Client, address: str) -> None:
@@ -150,7 +152,8 @@ def test_raw_samples_are_drawn_on_request(reader: Client, address: str) -> None:
     job = pages.job_with_everything()
     address = f"/series/{job.benchmark}/data.json?config=inductor"
     assert drawn(reader.get(f"{address}&samples=1").json(), "inductor samples")["y"]
-    assert "inductor samples" not in reader.get(address).text
+    page = reader.get(address).text
+    assert "inductor samples" not in page
 
 
 def test_new_driver_is_marked_but_not_a_new_build(reader: Client) -> None:
@@ -206,7 +209,8 @@ def test_two_jobs_are_shown_with_the_older_first(reader: Client) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("query", ["", "?job=x&job=y", "?job=00000000-0000-0000-0000-000000000000"])
 def test_without_two_jobs_the_page_says_how_to_choose_them(reader: Client, query: str) -> None:
-    assert "Choose two jobs first" in reader.get(f"/jobs/pair/{query}").text
+    page = reader.get(f"/jobs/pair/{query}").text
+    assert "Choose two jobs first" in page
 
 
 # --- The table

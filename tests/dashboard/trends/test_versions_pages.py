@@ -45,7 +45,8 @@ def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 # --- Empty
 @pytest.mark.parametrize("url", ["/compare/", "/versions/", "/comparisons/"])
 def test_page_of_an_empty_site_says_how_to_begin(reader: Client, url: str) -> None:
-    assert "manage.py compare_builds" in text(reader, url)
+    page = text(reader, url)
+    assert "manage.py compare_builds" in page
 
 
 # --- Compare
@@ -90,7 +91,8 @@ def test_version_names_a_build_and_the_two_newest_are_the_default(
     two_releases: None, reader: Client
 ) -> None:
     assert text(reader, COMPARE).count("2.11.0+cu130") > 1
-    assert "2.11.0+cu130 <span" in text(reader, "/compare/")
+    page = text(reader, "/compare/")
+    assert "2.11.0+cu130 <span" in page
 
 
 def test_variant_is_compared_only_where_it_is_named(two_releases: None, reader: Client) -> None:
@@ -155,7 +157,8 @@ def test_filter_for_significant_excludes_the_unchanged(two_releases: None, reade
 
 
 def test_filter_without_a_match_says_so(two_releases: None, reader: Client) -> None:
-    assert "No case fits these filters" in text(reader, COMPARE + "&model=resnet50&show=worse")
+    page = text(reader, COMPARE + "&model=resnet50&show=worse")
+    assert "No case fits these filters" in page
 
 
 def test_two_configs_of_one_build_are_compared_benchmark_by_benchmark(
