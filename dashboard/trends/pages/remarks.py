@@ -1,8 +1,5 @@
-"""What was said about a series, as its page shows it; and the form with which anyone signed in says
-more.
-"""
+"""The form with which anyone signed in puts a remark on a trend, and takes it away again."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.contrib import messages
@@ -16,41 +13,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from dashboard.language.errors import ActionNotAllowed
-from dashboard.models import Annotation, Benchmark, Series
-from dashboard.results.core.mark_charts import Mark, MarkedLine
-from dashboard.trends.selectors.marks import AlertMark, Marks
+from dashboard.models import Annotation, Benchmark
 from dashboard.trends.services import remarks as service
-from dashboard.ui.charts import ChartLine
 
 _DELETE = "dashboard.delete_annotation"
-
-
-def marked(lines: Sequence[ChartLine], series: Sequence[Series], said: Marks) -> list[MarkedLine]:
-    """Each line with the alerts and invalid points of its series."""
-    keys = {one.config.name: one.pk for one in series}
-    by_series: dict[int, list[Mark]] = {}
-    for alert in said.alerts:
-        by_series.setdefault(alert.series, []).append(_at(alert))
-    return [
-        MarkedLine(line, by_series.get(keys[line.name], []), said.invalid.get(keys[line.name], {}))
-        for line in lines
-    ]
-
-
-def _at(alert: AlertMark) -> Mark:
-    told = alert.change.text if alert.change else "status changed"
-    text = f"{told}<br>{alert.state.replace('_', ' ')}"
-    return Mark(
-        _ms(alert.at), text, reverse("alert", args=[alert.group]), alert.direction != "improvement"
-    )
-
-
-def remarks(said: Marks) -> list[Mark]:
-    return [Mark(_ms(remark.at), remark.text) for remark in said.remarks]
-
-
-def _ms(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
+_NOON = timedelta(hours=12)
 
 
 @require_POST
@@ -70,19 +37,17 @@ def add(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _moment(text: str) -> datetime | None:
-    """The moment of a date or of a date with a time, in the site's zone; None for what is
-    neither.
-    """
+    """The moment of a date with a time, or noon of a date, in the site's zone; None for neither."""
     try:
-        found = parse_datetime(text)
-        day = parse_date(text) if found is None else None
+        moment = parse_datetime(text)
+        day = parse_date(text) if moment is None else None
     except ValueError:
         return None
     if day is not None:
-        found = datetime.combine(day, datetime.min.time()) + timedelta(hours=12)
-    if found is None:
-        return None
-    return timezone.make_aware(found) if timezone.is_naive(found) else found
+        moment = datetime.combine(day, datetime.min.time()) + _NOON
+    if moment is not None and timezone.is_naive(moment):
+        moment = timezone.make_aware(moment)
+    return moment
 
 
 @require_POST
@@ -103,8 +68,6 @@ def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 def _back(request: HttpRequest, name: str) -> str:
     back = request.POST.get("back", "")
-    return (
-        back
-        if url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-        else reverse("series", args=[name])
-    )
+    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return back
+    return reverse("series", args=[name])
