@@ -84,7 +84,8 @@ def test_watch_lists_failures_and_exits_with_1(compilewatch: RunCommand) -> None
 def test_misspelt_benchmark_is_refused_with_a_suggestion(compilewatch: RunCommand) -> None:
     both_builds()
     result = compilewatch("run", site.BUILD, "--benchmark", site.MLP[:-1])
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2
+    assert result.out == ""
     assert f"Did you mean {site.MLP}" in result.err
 
 
@@ -139,7 +140,8 @@ def test_series_are_a_table_for_people_and_json_for_programs(compilewatch: RunCo
     alerting.measure({"latency_ms": 2.0}, 0)
     assert "2 ms" in compilewatch("series", "--metric", "latency_ms").out
     [series] = compilewatch("series", "--metric", "latency_ms", "--json").json
-    assert (series["benchmark"], series["value"]) == (site.MLP, 2.0)
+    assert series["benchmark"] == site.MLP
+    assert series["value"] == 2.0
 
 
 def test_data_are_listed_from_a_moment_on(compilewatch: RunCommand) -> None:
@@ -208,7 +210,8 @@ def test_wrong_token_is_reported_in_one_line(
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_TOKEN", "cw_nobodys")
     result = compilewatch("alerts")
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2
+    assert result.out == ""
     assert result.err.startswith("compilewatch: No token that counts"), result.err
 
 

@@ -205,7 +205,7 @@ document = json.loads(Path(sys.argv[1]).read_text())
 document["samples"]["eager"]["values"] = [1.5] * 50_000
 limit = int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-sys.exit(run._written(document, Path(sys.argv[2])))
+sys.exit(run._write(document, Path(sys.argv[2])))
 """
 
 

@@ -96,7 +96,8 @@ def test_the_sites_address_by_itself_leads_to_the_default_view(me: User, reader:
     view = save(me)
     reader.post(f"/views/{view.pk}", {"act": "default"})
     typed = reader.get("/", headers={"Sec-Fetch-Site": "none"})
-    assert (typed.status_code, typed.headers["Location"]) == (302, PAGE)
+    assert typed.status_code == 302
+    assert typed.headers["Location"] == PAGE
 
 
 def test_a_link_to_the_overview_leads_to_the_overview(me: User, reader: Client) -> None:

@@ -34,8 +34,10 @@ def test_level_of_three_points_is_reported_and_so_is_the_way_back() -> None:
     values = quiet(100)
     values[60:63] += 60
     there, back = changes(points(values))
-    assert (there.index, there.seen_at) == (60, 62)
-    assert (back.index, back.seen_at) == (63, 65)
+    assert there.index == 60
+    assert there.seen_at == 62
+    assert back.index == 63
+    assert back.seen_at == 65
 
 
 def test_short_level_leaves_no_second_mode_behind() -> None:

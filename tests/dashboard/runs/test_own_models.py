@@ -136,7 +136,8 @@ def test_deleting_a_repository_keeps_what_was_measured() -> None:
     report(site.worker(), MINE)
     own_models.delete_repository(repository=pinned)
     found = Benchmark.objects.get(name=MINE)
-    assert (found.repository, found.retired) == (None, True)
+    assert found.repository is None
+    assert found.retired
 
 
 def test_workers_learn_of_repositories_and_tell_over_the_api() -> None:

@@ -59,7 +59,8 @@ def test_setup_local_makes_all_that_a_machine_needs(setup: Sequence[str]) -> Non
         name="local", machine__key=made["machine"]
     )
     assert Schedule.objects.get().enabled
-    assert (Run.objects.get().pk, Job.objects.count()) == (made["first_run"], 4)
+    assert Run.objects.get().pk == made["first_run"]
+    assert Job.objects.count() == 4
 
 
 def test_setup_local_again_changes_nothing(
@@ -67,17 +68,19 @@ def test_setup_local_again_changes_nothing(
 ) -> None:
     monkeypatch.setenv("WORKER_TOKEN", json.loads(call(*setup))["worker_token"])
     again = json.loads(call(*setup))
-    assert (again["admin_password"], again["worker_token"], again["first_run"]) == (
-        None,
-        None,
-        None,
-    )
-    assert (Run.objects.count(), Worker.objects.count(), Schedule.objects.count()) == (1, 1, 1)
+    assert again["admin_password"] is None
+    assert again["worker_token"] is None
+    assert again["first_run"] is None
+    assert Run.objects.count() == 1
+    assert Worker.objects.count() == 1
+    assert Schedule.objects.count() == 1
 
 
 def test_setup_local_plans_nothing_where_it_is_told_so(setup: Sequence[str]) -> None:
     made = json.loads(call(*setup, "--without-runs"))
-    assert (made["first_run"], Run.objects.count(), Schedule.objects.count()) == (None, 0, 0)
+    assert made["first_run"] is None
+    assert Run.objects.count() == 0
+    assert Schedule.objects.count() == 0
     assert made["worker_token"]
 
 
@@ -140,7 +143,8 @@ def test_add_worker_prints_a_token_that_works() -> None:
     token = call("add_worker", "gpu7", "--machine", "h200", "--create", "cuda").strip()
     worker = fleet.worker_of_token(token)
     assert worker
-    assert (worker.name, worker.machine.default_size) == ("gpu7", "standard")
+    assert worker.name == "gpu7"
+    assert worker.machine.default_size == "standard"
 
 
 def test_add_worker_says_when_the_name_is_taken() -> None:
@@ -157,10 +161,8 @@ def test_result_files_of_the_suite_are_taken_in_once() -> None:
     assert (
         call("import_results", *GOLDEN).strip() == f"0 added, {len(GOLDEN)} here already, 0 refused"
     )
-    assert (Datum.objects.count(), set(Run.objects.values_list("purpose", flat=True))) == (
-        rows,
-        {Purpose.IMPORT},
-    )
+    assert Datum.objects.count() == rows
+    assert set(Run.objects.values_list("purpose", flat=True)) == {Purpose.IMPORT}
 
 
 def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
@@ -256,7 +258,8 @@ def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_con
     shown = {
         (datum.build.base is None, f"{datum.value:.5f}") for datum in drift.select_related("build")
     }
-    assert (drift.count(), shown) == (12, {(True, "0.00166"), (False, "0.00242")})
+    assert drift.count() == 12
+    assert shown == {(True, "0.00166"), (False, "0.00242")}
     assert TorchBuild.objects.filter(base__label="2.11.0+cu130").count() == 4
 
 
@@ -275,7 +278,9 @@ def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path)
     demo = "setup_demo", *H100, "--catalog", str(catalog), "--json"
     made, again = json.loads(call(*demo)), json.loads(call(*demo))
     assert User.objects.get(username="admin").check_password(made["admin_password"])
-    assert (made["added"], again["added"], again["admin_password"]) == (13, 0, None)
+    assert made["added"] == 13
+    assert again["added"] == 0
+    assert again["admin_password"] is None
 
 
 def test_a_dry_run_imports_nothing() -> None:

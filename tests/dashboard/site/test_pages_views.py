@@ -179,11 +179,9 @@ def test_the_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
 
 def test_the_json_export_says_unit_and_direction(busy_site: Run, reader: Client) -> None:
     exported = reader.get(f"/series/{full_job().benchmark}/export.json?metric=speedup").json()
-    assert (exported["metric"], exported["unit"], exported["lower_is_better"]) == (
-        "speedup",
-        "×",
-        False,
-    )
+    assert exported["metric"] == "speedup"
+    assert exported["unit"] == "×"
+    assert not exported["lower_is_better"]
 
 
 def test_a_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: Client) -> None:
@@ -312,7 +310,8 @@ def test_a_link_does_not_cancel_a_run(operator: Client) -> None:
 @pytest.mark.parametrize("url", PLAIN_PAGES)
 def test_a_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
     response = client.get(url)
-    assert (response.status_code, response.headers["Location"]) == (302, f"/sign-in/?next={url}")
+    assert response.status_code == 302
+    assert response.headers["Location"] == f"/sign-in/?next={url}"
 
 
 def test_wrong_passwords_are_explained(client: Client) -> None:
