@@ -1,29 +1,30 @@
 """Measure models in eager and compiled by torch, in any torch environment, without any server.
 
-  python -m benchmarks_suite list [--json]              what can be measured, and with which configs
-  python -m benchmarks_suite run JOB_FILE RESULT_FILE   one job file (schema/job.v1.json) to one
-  result file python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE]
-  [--budget-s S] ...
-                                                        one case, as a table: a number, reproduced
-                                                        by hand
-  list, run, noise --from PATH                          a Python file of your own models, too
-  (docs/own-models.md) python -m benchmarks_suite batch LIST OUT [--minutes N] [--ahead N]
-                                                        a list of jobs, unattended and resumable; -
-                                                        for stdin
+  python -m benchmarks_suite list [--json]
+      what can be measured, and with which configs
+  python -m benchmarks_suite run JOB_FILE RESULT_FILE
+      one job file (schema/job.v1.json) to one result file
+  python -m benchmarks_suite run --benchmark NAME --config NAME [--out RESULT_FILE] [--budget-s S]
+      one case, as a table: a number, reproduced by hand
+  list, run, noise --from PATH
+      a Python file of your own models, too (docs/own-models.md)
+  python -m benchmarks_suite batch LIST OUT [--minutes N] [--ahead N]
+      a list of jobs, unattended and resumable; - for stdin
   python -m benchmarks_suite interleave LIST OUT --build LABEL=PYTHON --build LABEL=PYTHON
-                                                        the same in several torch builds in turn, A
-                                                        B A B
-  python -m benchmarks_suite compare BEFORE AFTER       two results, or two folders of them, case by
-  case python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
-                                                        how much each metric differs between fresh
-                                                        processes
-  python -m benchmarks_suite coverage RESULTS...        every benchmark x config with its status,
-  from result files python -m benchmarks_suite lists RESULTS... --out FOLDER   what a GPU should
-  measure next, as lists for batch python -m benchmarks_suite ceilings [RESULT_FILE]     this
-  machine's own matmul rate and copy bandwidth
+      the same in several torch builds in turn, A B A B
+  python -m benchmarks_suite compare BEFORE AFTER
+      two results, or two folders of them, case by case
+  python -m benchmarks_suite noise --benchmark NAME --config NAME [--processes N]
+      how much each metric differs between fresh processes
+  python -m benchmarks_suite coverage RESULTS...
+      every benchmark x config with its status, from result files
+  python -m benchmarks_suite lists RESULTS... --out FOLDER
+      what a GPU should measure next, as lists for batch
+  python -m benchmarks_suite ceilings [RESULT_FILE]
+      this machine's own matmul rate and copy bandwidth
 
 Exit codes: 0 a result was written, whatever its status; 2 the job file or the command line is
-wrong, stderr says what; anything else is a crash. The stage of the work is told on stderr as
+wrong, stderr says what; anything else is a crash. The stage of the work is reported on stderr as
 `phase: <stage>`.
 """
 
@@ -50,8 +51,8 @@ def main(arguments: Sequence[str]) -> int:
     return commands.COMMANDS[options.command].run(options)
 
 
-def _told(arguments: Sequence[str]) -> int:
-    """main, for a reader who may go before the end (``| head``): that is no crash."""
+def _main_for_pipes(arguments: Sequence[str]) -> int:
+    """main, for a reader that may end before it (``| head``): that is not a crash."""
     try:
         code = main(arguments)
         sys.stdout.flush()
@@ -65,4 +66,4 @@ def _told(arguments: Sequence[str]) -> int:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:
         forks.with_fixed_hashes()
-    sys.exit(_told(sys.argv[1:]))
+    sys.exit(_main_for_pipes(sys.argv[1:]))

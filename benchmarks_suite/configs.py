@@ -1,5 +1,4 @@
-"""Every config, one line each: a named way to execute a benchmark. To add one:
-docs/add-a-config.md.
+"""Every config, one row each: a named way to run a benchmark. To add one: docs/add-a-config.md.
 
 Stdlib only, like registry.py. harness/compiling.py reads the facts here and applies them.
 """
@@ -9,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Target = Literal[
-    "nothing",
+    "nothing",  # eager
     "module",
-    "blocks",
-    "parts",
-    "optimizer",
-    "foreach_map",
-    "train_step",
-    "aot_inductor",
-    "float8",
+    "blocks",  # each of the module's repeated blocks
+    "parts",  # each of its parts
+    "optimizer",  # the module, and the optimizer's step
+    "foreach_map",  # the module, and an optimizer written with foreach_map
+    "train_step",  # the whole training step
+    "aot_inductor",  # instead of torch.compile: ahead-of-time compilation
+    "float8",  # the module, after its linear layers were converted to float8
 ]
 
 
@@ -25,21 +24,18 @@ Target = Literal[
 class Config:
     """How one config executes a benchmark.
 
-    target: what is handed to torch.compile: nothing (eager), the module, its repeated blocks, its
-        parts, the module and the optimizer's step, the module beside an optimizer written with
-        foreach_map, the whole training step; or what is done
-        instead: ahead-of-time compilation, conversion of the linear layers to float8 first.
+    target: what is handed to torch.compile.
     backend, compile_mode, dynamic, fullgraph: arguments of torch.compile.
-    inductor, dynamo, functorch: attributes of torch._inductor.config, torch._dynamo.config,
-    torch._functorch.config.
+    inductor, dynamo, functorch: attributes of torch._inductor.config, torch._dynamo.config and
+        torch._functorch.config.
     stance: arguments of torch.compiler.set_stance, entered after the first call.
     part_modes: for ``parts``, the compile_mode of each part, in the workload's order.
-    modes: the benchmark modes it is for; empty: all. shapes: the same for shape profiles.
+    modes: the benchmark modes it is for; empty: all.
+    shapes: the shape profiles it is for; empty: all.
     since: the first torch release that has what it needs.
     gpu_only: the reason why it says nothing on a CPU; empty: it runs on both.
-    disable_blocks: run this many repeated blocks outside of the compiler, by
-        torch.compiler.disable.
-    mark_dynamic: torch._dynamo.mark_dynamic on the sizes that vary.
+    disable_blocks: how many repeated blocks run outside of the compiler (torch.compiler.disable).
+    mark_dynamic: whether the sizes that vary are marked by torch._dynamo.mark_dynamic.
     """
 
     name: str
@@ -74,56 +70,98 @@ _GRAPHS = "CUDA graphs exist on CUDA devices only"
 _ALL = (
     Config("eager", "Eager", "No compiler: the control of every other config.", target="nothing"),
     Config("inductor", "Inductor", "torch.compile with its defaults."),
-    Config("inductor_reduce_overhead", "Inductor, reduce-overhead", "Inductor with CUDA graphs; on a CPU the same as inductor.", compile_mode="reduce-overhead"),
-    Config("inductor_dynamic", "Inductor, dynamic", "Sizes are symbols from the first compile on (dynamic=True).", dynamic=True),
-    Config("regional", "Regional", "Each repeated block is compiled by itself, once for all of its copies.", target="blocks", since=(2, 3)),
-    Config("inductor_max_autotune", "Inductor, max-autotune", "Candidate kernels are timed and the fastest is kept; CUDA graphs on.", compile_mode="max-autotune"),
-    Config("inductor_max_autotune_no_cudagraphs", "Inductor, max-autotune without CUDA graphs", "Candidate kernels are timed and the fastest is kept.", compile_mode="max-autotune-no-cudagraphs"),
-    Config("inductor_autotune_capped", "Inductor, capped autotuning", "max-autotune with at most 8 candidates per matmul, and no search over block sizes.", compile_mode="max-autotune-no-cudagraphs", inductor={"autotune_num_choices_displayed": 0, "max_autotune_gemm_search_space": "DEFAULT", "test_configs.max_mm_configs": 8}, since=(2, 6)),
-    Config("inductor_mark_dynamic", "Inductor, mark_dynamic", "Only the sizes that vary between batches are symbols.", mark_dynamic=True),
-    Config("inductor_buckets", "Inductor, buckets", "dynamic=False: one graph for each of a fixed set of padded lengths.", dynamic=False, dynamo={"recompile_limit": 64}, shapes=("bucketed",)),
-    Config("inductor_fullgraph", "Inductor, fullgraph", "A graph break is an error.", fullgraph=True),
-    Config("inductor_fail_on_recompile", "Inductor, fail on recompile", "A check: a compilation after the first step is an error.", stance={"stance": "fail_on_recompile"}, since=(2, 6)),
-    Config("modular", "Modular", "Encoder and decoder are compiled apart, each with its own mode.", target="parts", part_modes=(None, "max-autotune-no-cudagraphs")),
-    Config("inductor_disabled_block", "Inductor, one block disabled", "The first repeated block runs outside of the compiler (torch.compiler.disable).", disable_blocks=1),
-    Config("inductor_optimizer", "Inductor, compiled optimizer", "The module and the optimizer's step, each compiled.", target="optimizer", modes=("training",), since=(2, 2)),
-    Config("foreach_map_optimizer", "Inductor, foreach_map optimizer", "The module, and Adam written with foreach_map, each compiled.", target="foreach_map", modes=("training",), since=(2, 7)),
-    Config("inductor_train_step", "Inductor, whole step", "Forward, loss, backward and optimizer as one compiled function.", target="train_step", modes=("training",), since=(2, 2)),
-    Config("inductor_shape_padding", "Inductor, shape padding", "Matmul sizes are padded to what the tensor cores like.", inductor={"shape_padding": True, "force_shape_pad": True}),
-    Config("inductor_fusion_limit", "Inductor, fusion limit", "At most 2 nodes in one fused kernel.", inductor={"max_fusion_size": 2}),
-    Config("inductor_freezing", "Inductor, freezing", "Weights become constants of the graph.", inductor={"freezing": True}, modes=INFERENCE),
-    Config("inductor_cpp_wrapper", "Inductor, C++ wrapper", "The code around the kernels is C++ instead of Python.", inductor={"cpp_wrapper": True}, modes=INFERENCE),
-    Config("inductor_skip_guards", "Inductor, guards skipped", "After warm-up no guard is checked (skip_guard_eval_unsafe).", stance={"skip_guard_eval_unsafe": True}, modes=INFERENCE, since=(2, 6)),
-    Config("inductor_memory_budget", "Inductor, half the activations", "Backward recomputes until activations take half the memory (activation_memory_budget 0.5).", functorch={"activation_memory_budget": 0.5}, modes=("training",), since=(2, 4)),
-    Config("aot_inductor", "AOTInductor", "Exported and compiled ahead of time into a package, then loaded.", target="aot_inductor", modes=INFERENCE, since=(2, 6)),
-    Config("inductor_float8", "Inductor, float8", "Linear layers in float8 (torchao), compiled.", target="float8", gpu_only="float8 matmuls need a GPU of capability 8.9 or newer"),
-    Config("aot_eager", "AOTAutograd, eager", "Traced by dynamo and AOTAutograd, run without Inductor.", backend="aot_eager"),
-    Config("dynamo_only", "Dynamo only", "Traced by dynamo, run as it was traced (backend eager).", backend="eager"),
-    Config("backend_cudagraphs", "CUDA graphs only", "Traced, not optimized, replayed as CUDA graphs (backend cudagraphs).", backend="cudagraphs", gpu_only=_GRAPHS),
+    Config("inductor_reduce_overhead", "Inductor, reduce-overhead",
+           "Inductor with CUDA graphs; on a CPU the same as inductor.",
+           compile_mode="reduce-overhead"),
+    Config("inductor_dynamic", "Inductor, dynamic",
+           "Sizes are symbols from the first compile on (dynamic=True).", dynamic=True),
+    Config("regional", "Regional",
+           "Each repeated block is compiled by itself, once for all of its copies.",
+           target="blocks", since=(2, 3)),
+    Config("inductor_max_autotune", "Inductor, max-autotune",
+           "Candidate kernels are timed and the fastest is kept; CUDA graphs on.",
+           compile_mode="max-autotune"),
+    Config("inductor_max_autotune_no_cudagraphs", "Inductor, max-autotune without CUDA graphs",
+           "Candidate kernels are timed and the fastest is kept.",
+           compile_mode="max-autotune-no-cudagraphs"),
+    Config("inductor_autotune_capped", "Inductor, capped autotuning",
+           "max-autotune with at most 8 candidates per matmul, and no search over block sizes.",
+           compile_mode="max-autotune-no-cudagraphs", since=(2, 6),
+           inductor={"autotune_num_choices_displayed": 0,
+                     "max_autotune_gemm_search_space": "DEFAULT",
+                     "test_configs.max_mm_configs": 8}),
+    Config("inductor_mark_dynamic", "Inductor, mark_dynamic",
+           "Only the sizes that vary between batches are symbols.", mark_dynamic=True),
+    Config("inductor_buckets", "Inductor, buckets",
+           "dynamic=False: one graph for each of a fixed set of padded lengths.",
+           dynamic=False, dynamo={"recompile_limit": 64}, shapes=("bucketed",)),
+    Config("inductor_fullgraph", "Inductor, fullgraph",
+           "A graph break is an error.", fullgraph=True),
+    Config("inductor_fail_on_recompile", "Inductor, fail on recompile",
+           "A check: a compilation after the first step is an error.",
+           stance={"stance": "fail_on_recompile"}, since=(2, 6)),
+    Config("modular", "Modular",
+           "Encoder and decoder are compiled apart, each with its own mode.",
+           target="parts", part_modes=(None, "max-autotune-no-cudagraphs")),
+    Config("inductor_disabled_block", "Inductor, one block disabled",
+           "The first repeated block runs outside of the compiler (torch.compiler.disable).",
+           disable_blocks=1),
+    Config("inductor_optimizer", "Inductor, compiled optimizer",
+           "The module and the optimizer's step, each compiled.",
+           target="optimizer", modes=("training",), since=(2, 2)),
+    Config("foreach_map_optimizer", "Inductor, foreach_map optimizer",
+           "The module, and Adam written with foreach_map, each compiled.",
+           target="foreach_map", modes=("training",), since=(2, 7)),
+    Config("inductor_train_step", "Inductor, whole step",
+           "Forward, loss, backward and optimizer as one compiled function.",
+           target="train_step", modes=("training",), since=(2, 2)),
+    Config("inductor_shape_padding", "Inductor, shape padding",
+           "Matmul sizes are padded to what the tensor cores like.",
+           inductor={"shape_padding": True, "force_shape_pad": True}),
+    Config("inductor_fusion_limit", "Inductor, fusion limit",
+           "At most 2 nodes in one fused kernel.", inductor={"max_fusion_size": 2}),
+    Config("inductor_freezing", "Inductor, freezing",
+           "Weights become constants of the graph.", inductor={"freezing": True}, modes=INFERENCE),
+    Config("inductor_cpp_wrapper", "Inductor, C++ wrapper",
+           "The code around the kernels is C++ instead of Python.",
+           inductor={"cpp_wrapper": True}, modes=INFERENCE),
+    Config("inductor_skip_guards", "Inductor, guards skipped",
+           "After warm-up no guard is checked (skip_guard_eval_unsafe).",
+           stance={"skip_guard_eval_unsafe": True}, modes=INFERENCE, since=(2, 6)),
+    Config("inductor_memory_budget", "Inductor, half the activations",
+           "Backward recomputes until activations take half the memory (activation_memory_budget 0.5).",
+           functorch={"activation_memory_budget": 0.5}, modes=("training",), since=(2, 4)),
+    Config("aot_inductor", "AOTInductor",
+           "Exported and compiled ahead of time into a package, then loaded.",
+           target="aot_inductor", modes=INFERENCE, since=(2, 6)),
+    Config("inductor_float8", "Inductor, float8",
+           "Linear layers in float8 (torchao), compiled.",
+           target="float8", gpu_only="float8 matmuls need a GPU of capability 8.9 or newer"),
+    Config("aot_eager", "AOTAutograd, eager",
+           "Traced by dynamo and AOTAutograd, run without Inductor.", backend="aot_eager"),
+    Config("dynamo_only", "Dynamo only",
+           "Traced by dynamo, run as it was traced (backend eager).", backend="eager"),
+    Config("backend_cudagraphs", "CUDA graphs only",
+           "Traced, not optimized, replayed as CUDA graphs (backend cudagraphs).",
+           backend="cudagraphs", gpu_only=_GRAPHS),
 )
 # fmt: on
 
 
 class _Configs(dict[str, Config]):
-    """The table; beside it any registered backend can be asked for by name, as
-    ``backend_<name>``.
-    """
+    """The table; any other registered backend has a config, too, by the name ``backend_<name>``."""
 
     def __missing__(self, name: str) -> Config:
         if name not in self:
             raise KeyError(name)
         backend = name.removeprefix("backend_")
-        return Config(
-            name,
-            f"Backend {backend}",
-            f"torch.compile with the registered backend {backend}.",
-            backend=backend,
-        )
+        about = f"torch.compile with the registered backend {backend}."
+        return Config(name, f"Backend {backend}", about, backend=backend)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or (
-            isinstance(name, str) and name.startswith("backend_") and len(name) > 8
-        )
+        if super().__contains__(name):
+            return True
+        return isinstance(name, str) and name.startswith("backend_") and name != "backend_"
 
 
 CONFIGS: dict[str, Config] = _Configs({config.name: config for config in _ALL})
@@ -133,9 +171,5 @@ ABLATION = ("dynamo_only", "aot_eager", "inductor")  # one stage of the compiler
 def listed() -> Iterator[dict[str, Any]]:
     """The table for ``list --json``."""
     for position, config in enumerate(CONFIGS.values()):
-        yield {
-            "name": config.name,
-            "label": config.label,
-            "about": config.about,
-            "position": position,
-        }
+        row = {"name": config.name, "label": config.label, "about": config.about}
+        yield {**row, "position": position}

@@ -2,8 +2,8 @@
 docs/own-models.md.
 
 What a file offers is *read* from its text: nothing of it runs until it is measured or checked, so
-that torch is imported after the job's variables were set, and a file that cannot be imported spoils
-no list. Stdlib only.
+that torch is imported after the job's variables were set, and a file that cannot be imported does
+not spoil the list. Stdlib only.
 """
 
 import ast
@@ -19,12 +19,14 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 PREFIX = "benchmark_"  # of a function that returns a module and inputs
 GROUP = "compilewatch.benchmarks"  # of the entry points of installed packages
 SIZE = "own"  # measured on every machine
 MOST_FILES, MOST_BENCHMARKS, MOST_BYTES = 200, 1000, 1_000_000
+NO_FUNCTION = f"it defines no function {PREFIX}NAME that returns a module and its inputs"
 CHECK_S = 300  # the first import of torch from a cold disk takes minutes
 CONSTANTS: dict[str, Any] = {
     "FAMILY": "own",
@@ -51,7 +53,7 @@ _PATTERNS = {
 
 
 class Malformed(ValueError):
-    """Something in a file is not as it has to be; the text says the line, and what to write."""
+    """Something in a file is not as it must be; the text says where, and what to write."""
 
 
 @dataclass
@@ -64,33 +66,31 @@ class Source:
 
 
 def find(name: str, paths: Sequence[str], version: int | None = None) -> Benchmark | None:
-    """The benchmark of that name in these files and folders, else in installed packages; None where
-    nobody has it.
+    """The benchmark of that name in these files and folders, else in installed packages.
 
-    version: replaces the file's own.
+    None where there is none. version: replaces the file's own.
     """
-    for sources in (of_paths(paths), installed()):
-        for found in itertools.chain.from_iterable(source.benchmarks for source in sources):
-            if found.name == name:
-                return replace(found, version=version) if version else found
+    for source in itertools.chain(of_paths(paths), installed()):
+        for benchmark in source.benchmarks:
+            if benchmark.name == name:
+                return replace(benchmark, version=version) if version else benchmark
     return None
 
 
 def every(paths: Sequence[str]) -> list[Source]:
-    """All sources, of these paths and installed; of two benchmarks with one name the first
-    counts.
-    """
-    sources, owners = [*of_paths(paths), *installed()], dict[str, str]()
+    """The sources of these paths, then installed ones; of two with one name the first counts."""
+    sources = [*of_paths(paths), *installed()]
+    owners = dict[str, str]()
     for source in sources:
-        taken = [
-            each
-            for each in source.benchmarks
-            if owners.setdefault(each.name, source.module) != source.module
-        ]
-        source.benchmarks = [each for each in source.benchmarks if each not in taken]
-        source.problems += [
-            f"{each.name} is left out: {owners[each.name]} has one of that name" for each in taken
-        ]
+        benchmarks = []
+        for benchmark in source.benchmarks:
+            name = benchmark.name
+            owner = owners.setdefault(name, source.module)
+            if owner == source.module:
+                benchmarks.append(benchmark)
+            else:
+                source.problems.append(f"{name} is left out: {owner} has one of that name")
+        source.benchmarks = benchmarks
     return sources
 
 
@@ -104,33 +104,29 @@ def of_paths(paths: Iterable[str]) -> Iterator[Source]:
 
 
 def installed() -> Iterator[Source]:
-    """The modules that installed packages name as entry points; found without importing a
-    package.
-    """
-    for point in sorted(
-        importlib.metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)
-    ):
+    """The modules that installed packages name as entry points; no package is imported."""
+    entry_points = importlib.metadata.entry_points(group=GROUP)
+    for entry_point in sorted(entry_points, key=lambda each: (each.name, each.value)):
+        module = entry_point.module
         try:
-            spec = _spec(point.module)
+            spec = _spec(module)
         except Exception as error:  # a finder of an editable install can raise anything
-            yield Source(
-                point.module, problems=[f"looking for it raised {type(error).__name__}: {error}"]
-            )
+            problem = f"looking for it raised {type(error).__name__}: {error}"
+            yield Source(module, problems=[problem])
             continue
         if spec is None or not spec.origin or not spec.origin.endswith(".py"):
-            yield Source(
-                point.module,
-                problems=["the entry point names a module that is not there: reinstall it"],
-            )
+            problem = "the entry point names a module that is not there: reinstall it"
+            yield Source(module, problems=[problem])
         else:
-            yield _of_file(Path(spec.origin), point.module)
+            yield _of_file(Path(spec.origin), module)
 
 
 def problem_of_import(module: str) -> str:
-    """The traceback with which a source fails to import, in a process of its own; empty where it
-    does not.
-    """
-    code = "import sys; from benchmarks_suite import registry; registry.imported(sys.argv[1])"
+    """The traceback of a source that cannot be imported, in a process of its own; else empty."""
+    code = (
+        "import sys; from benchmarks_suite.benchmark import import_module_or_file; "
+        "import_module_or_file(sys.argv[1])"
+    )
     try:
         done = subprocess.run(
             [sys.executable, "-c", code, module],
@@ -143,39 +139,34 @@ def problem_of_import(module: str) -> str:
         return f"its import did not end within {CHECK_S} s"
     if done.returncode == 0:
         return ""
+    traceback = done.stderr.strip()[-4000:]
     return (
-        done.stderr.strip()[-4000:]
-        or f"its import ended the process with exit code {done.returncode}, and no word"
+        traceback or f"its import ended the process with exit code {done.returncode}, and no word"
     )
 
 
 def _spec(module: str) -> ModuleSpec | None:
-    top, *below = module.split(".")
-    spec = importlib.util.find_spec(top)
-    for depth in range(len(below)):
+    """Where the module is. importlib.util.find_spec would import the packages that it is in."""
+    name, *below = module.split(".")
+    spec = importlib.util.find_spec(name)
+    for part in below:
         if spec is None or spec.submodule_search_locations is None:
             return None
-        spec = PathFinder.find_spec(
-            ".".join([top, *below[: depth + 1]]), spec.submodule_search_locations
-        )
+        name = f"{name}.{part}"
+        spec = PathFinder.find_spec(name, spec.submodule_search_locations)
     return spec
 
 
 def _in_folder(folder: Path) -> Iterator[Source]:
-    files = [
-        path for path in sorted(folder.rglob("*.py")) if not _is_hidden(path.relative_to(folder))
-    ]
+    paths = sorted(folder.rglob("*.py"))
+    files = [path for path in paths if not _is_hidden(path.relative_to(folder))]
     for file in files[:MOST_FILES]:
         source = _of_file(file, str(file))
-        if source.benchmarks or any(
-            "defines no function" not in problem for problem in source.problems
-        ):
+        if source.benchmarks or source.problems != [NO_FUNCTION]:
             yield source
     if len(files) > MOST_FILES:
-        yield Source(
-            str(folder),
-            problems=[f"it has {len(files)} files: only the first {MOST_FILES} were read"],
-        )
+        problem = f"it has {len(files)} files: only the first {MOST_FILES} were read"
+        yield Source(str(folder), problems=[problem])
 
 
 def _is_hidden(path: Path) -> bool:
@@ -203,16 +194,11 @@ def _of_file(path: Path, module: str) -> Source:
 
 
 def _add_functions(source: Source, tree: ast.Module, constants: dict[str, Any]) -> None:
-    functions = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith(PREFIX)
-    ]
-    if not functions:
-        source.problems.append(
-            f"it defines no function {PREFIX}NAME that returns a module and its inputs"
-        )
-    for function in functions:
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    offering = [function for function in functions if function.name.startswith(PREFIX)]
+    if not offering:
+        source.problems.append(NO_FUNCTION)
+    for function in offering:
         try:
             source.benchmarks += _benchmarks(function, constants, source.module)
         except Malformed as error:
@@ -226,15 +212,15 @@ def _add_functions(source: Source, tree: ast.Module, constants: dict[str, Any]) 
 
 def _constants(tree: ast.Module) -> dict[str, Any]:
     """FAMILY, ITEM, CONFIGS and VERSION where the file sets them."""
-    found = {}
+    constants = {}
     for node in tree.body:
-        target = (
-            node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-        )
-        if isinstance(target, ast.Name) and target.id in CONSTANTS and isinstance(node, ast.Assign):
-            value = _literal(node.value, f"line {node.lineno}: {target.id}")
-            found[target.id] = _checked_constant(target.id, value, f"line {node.lineno}")
-    return found
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        target, where = node.targets[0], f"line {node.lineno}"
+        if isinstance(target, ast.Name) and target.id in CONSTANTS:
+            value = _literal(node.value, f"{where}: {target.id}")
+            constants[target.id] = _checked_constant(target.id, value, where)
+    return constants
 
 
 def _checked_constant(name: str, value: Any, where: str) -> Any:
@@ -242,13 +228,7 @@ def _checked_constant(name: str, value: Any, where: str) -> Any:
         if type(value) is not int or not 1 <= value < 2**31:
             raise Malformed(f"{where}: VERSION must be a whole number from 1, not {value!r}")
         return value
-    texts = (
-        (value,)
-        if isinstance(value, str)
-        else tuple(value)
-        if isinstance(value, list | tuple)
-        else (value,)
-    )
+    texts = _as_tuple(value)
     if name != "CONFIGS" and len(texts) != 1:
         raise Malformed(f"{where}: {name} must be one word, not {value!r}")
     for text in texts:
@@ -257,6 +237,10 @@ def _checked_constant(name: str, value: Any, where: str) -> Any:
                 f"{where}: {name} must be written in lower-case letters, digits and _, not {text!r}"
             )
     return texts if name == "CONFIGS" else texts[0]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 def _benchmarks(
@@ -270,19 +254,15 @@ def _benchmarks(
         raise Malformed(f"the suite has a model {model} itself: choose another name")
     offered = {name: (default,) for name, default in PARAMETERS.items()} | _defaults(function)
     for values in itertools.product(*(offered[name] for name in PARAMETERS)):
-        batch_size, mode, dtype, shapes = values
         yield Benchmark(
-            model,
-            constants["FAMILY"],
-            SIZE,
-            mode,
-            dtype,
-            shapes,
-            batch_size,
-            constants["ITEM"],
-            constants["CONFIGS"],
-            constants["VERSION"],
-            module,
+            model=model,
+            family=constants["FAMILY"],
+            size=SIZE,
+            item=constants["ITEM"],
+            default_configs=constants["CONFIGS"],
+            version=constants["VERSION"],
+            source=module,
+            **dict(zip(PARAMETERS, values, strict=True)),
         )
 
 
@@ -291,30 +271,27 @@ def _defaults(function: ast.FunctionDef) -> dict[str, tuple[Any, ...]]:
     arguments = function.args
     positional = [*arguments.posonlyargs, *arguments.args]
     missing: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-    found = {}
-    for argument, default in [
-        *zip(positional, [*missing, *arguments.defaults], strict=True),
-        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-    ]:
+    parameters = [*positional, *arguments.kwonlyargs]
+    defaults = [*missing, *arguments.defaults, *arguments.kw_defaults]
+    offered = {}
+    for name, default in zip((each.arg for each in parameters), defaults, strict=True):
         if default is None:
-            raise Malformed(f"its parameter {argument.arg} needs a default")
-        if argument.arg in PARAMETERS:
-            found[argument.arg] = _offered(argument.arg, _literal(default, argument.arg))
-    return found
+            raise Malformed(f"its parameter {name} needs a default")
+        if name in PARAMETERS:
+            offered[name] = _offered(name, _literal(default, name))
+    return offered
 
 
 def _offered(name: str, value: Any) -> tuple[Any, ...]:
-    values = tuple(value) if isinstance(value, list | tuple) else (value,)
+    values = _as_tuple(value)
     for each in values:
         if name == "batch_size" and (type(each) is not int or not 1 <= each < 2**31):
             raise Malformed(
                 f"batch_size must be a whole number from 1, or a tuple of them, not {each!r}"
             )
         if name in _CHOICES and each not in _CHOICES[name]:
-            raise Malformed(
-                f"{name} must be one of {', '.join(_CHOICES[name])}, or a tuple of them, not "
-                f"{each!r}"
-            )
+            choices = ", ".join(_CHOICES[name])
+            raise Malformed(f"{name} must be one of {choices}, or a tuple of them, not {each!r}")
     if not values:
         raise Malformed(f"{name} offers nothing: write a value, or a tuple of values")
     return values

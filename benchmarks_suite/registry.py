@@ -1,68 +1,9 @@
-"""Every benchmark, one line each, the most telling first. To add one: docs/add-a-model.md.
+"""Every benchmark, one line each, the most informative first. To add one: docs/add-a-model.md.
 
-Stdlib only, so that the list can be read where no torch is installed; ``load`` imports torch and
-the model.
+Stdlib only, so that the list can be read where no torch is installed; loading.py builds the models.
 """
 
-from __future__ import annotations
-
-import importlib
-import importlib.util
-import sys
-from dataclasses import dataclass
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from benchmarks_suite.workload import Workload
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """What is fixed while the software under it changes.
-
-    model: name of the file in models/ that builds it; family: what it is shown and alerted with.
-    size: smoke (tens of milliseconds a step on one CPU core) or standard (the published shapes, for
-        one GPU).
-    mode: inference, training; LLMs also prefill, decode.
-    dtype: float32, bfloat16, float16, or autocast_bf16 (float32 weights under torch.autocast).
-    shapes: static, dynamic (lengths vary from batch to batch) or bucketed (padded to one of a few
-        lengths).
-    item: the unit of throughput.
-    default_configs: the configs that a run measures when it is not told which; none: not in the
-        default run.
-    version: raise it when the model's file changes what is measured; its series start a new
-        segment.
-    source: of an own model (own.py) its file, or the installed module; empty: models/<model>.py.
-    """
-
-    model: str
-    family: str
-    size: str
-    mode: str
-    dtype: str
-    shapes: str
-    batch_size: int
-    item: str
-    default_configs: tuple[str, ...] = ()
-    version: int = 1
-    source: str = ""
-
-    @property
-    def module(self) -> str:
-        """What is imported to build it, as ``imported`` takes it."""
-        return self.source or f"benchmarks_suite.models.{self.model}"
-
-    @property
-    def name(self) -> str:
-        return f"{self.model}.{self.size}.{self.mode}.{self.dtype}.{self.shapes}.b{self.batch_size}"
-
-    @property
-    def variables_on_cpu(self) -> dict[str, str]:
-        """Environment variables that a job on a CPU needs before torch is imported."""
-        return {"TRITON_INTERPRET": "1"} if self.model.endswith("_triton") else {}
-
+from benchmarks_suite.benchmark import Benchmark
 
 # What a default run measures of a benchmark. A compiled case measures its own eager control, so the
 # short run of the smoke size leaves out some eager ones.
@@ -74,52 +15,23 @@ _GRAPHS = (*_BOTH, "inductor_reduce_overhead")
 _LENGTHS = (*_BOTH, "inductor_dynamic", "inductor_mark_dynamic")
 _BUCKETS = (*_BOTH, "inductor_buckets")
 
+# fmt: off
 _ALL = (
     # model, family, size, mode, dtype, shapes, batch_size, item, default_configs
     Benchmark("mlp", "toy", "smoke", "inference", "float32", "static", 64, "samples", _BOTH),
     Benchmark("gpt2", "llm", "smoke", "inference", "float32", "static", 2, "tokens", _BOTH),
-    Benchmark(
-        "ceilings", "machine", "smoke", "inference", "float32", "static", 512, "samples", _EAGER
-    ),
+    Benchmark("ceilings", "machine", "smoke", "inference", "float32", "static", 512, "samples", _EAGER),
     Benchmark("mlp", "toy", "smoke", "training", "float32", "static", 64, "samples", _BOTH),
     Benchmark("resnet50", "vision", "smoke", "inference", "float32", "static", 4, "images", _BOTH),
-    Benchmark(
-        "captioning",
-        "multimodal",
-        "smoke",
-        "training",
-        "autocast_bf16",
-        "static",
-        2,
-        "tokens",
-        _BOTH,
-    ),
-    Benchmark(
-        "sd_unet", "diffusion", "smoke", "inference", "float32", "static", 1, "images", _BOTH
-    ),
+    Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "static", 2, "tokens", _BOTH),
+    Benchmark("sd_unet", "diffusion", "smoke", "inference", "float32", "static", 1, "images", _BOTH),
     Benchmark("gpt2", "llm", "smoke", "training", "float32", "static", 2, "tokens", _BLOCKS),
     Benchmark("vit_b16", "vision", "smoke", "training", "float32", "static", 4, "images", _BOTH),
-    Benchmark(
-        "captioning", "multimodal", "smoke", "inference", "float32", "static", 2, "tokens", _BOTH
-    ),
+    Benchmark("captioning", "multimodal", "smoke", "inference", "float32", "static", 2, "tokens", _BOTH),
     Benchmark("dit", "diffusion", "smoke", "training", "float32", "static", 1, "images", _BOTH),
-    Benchmark(
-        "sliding_window",
-        "attention",
-        "smoke",
-        "inference",
-        "float32",
-        "static",
-        1,
-        "tokens",
-        _COMPILED,
-    ),
-    Benchmark(
-        "rms_norm", "kernels", "smoke", "inference", "float32", "static", 256, "samples", _COMPILED
-    ),
-    Benchmark(
-        "rms_norm", "kernels", "smoke", "training", "float32", "static", 256, "samples", _COMPILED
-    ),
+    Benchmark("sliding_window", "attention", "smoke", "inference", "float32", "static", 1, "tokens", _COMPILED),
+    Benchmark("rms_norm", "kernels", "smoke", "inference", "float32", "static", 256, "samples", _COMPILED),
+    Benchmark("rms_norm", "kernels", "smoke", "training", "float32", "static", 256, "samples", _COMPILED),
     # llm
     Benchmark("gpt2", "llm", "smoke", "inference", "float32", "dynamic", 2, "tokens"),
     Benchmark("gpt2", "llm", "smoke", "training", "float32", "bucketed", 2, "tokens"),
@@ -152,12 +64,8 @@ _ALL = (
     Benchmark("swin", "vision", "smoke", "inference", "float32", "static", 4, "images"),
     Benchmark("swin", "vision", "smoke", "training", "float32", "static", 4, "images"),
     # multimodal
-    Benchmark(
-        "captioning", "multimodal", "smoke", "training", "autocast_bf16", "dynamic", 2, "tokens"
-    ),
-    Benchmark(
-        "captioning", "multimodal", "smoke", "training", "autocast_bf16", "bucketed", 2, "tokens"
-    ),
+    Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "dynamic", 2, "tokens"),
+    Benchmark("captioning", "multimodal", "smoke", "training", "autocast_bf16", "bucketed", 2, "tokens"),
     # toy
     Benchmark("mlp_wide", "toy", "smoke", "inference", "float32", "static", 64, "samples"),
     Benchmark("mlp_wide", "toy", "smoke", "training", "float32", "static", 64, "samples"),
@@ -165,174 +73,40 @@ _ALL = (
     Benchmark("tiny_cnn", "toy", "smoke", "training", "float32", "static", 32, "images"),
     # attention, kernels, distributed
     Benchmark("sliding_window", "attention", "smoke", "training", "float32", "static", 1, "tokens"),
-    Benchmark(
-        "rms_norm_triton", "kernels", "smoke", "inference", "float32", "static", 64, "samples"
-    ),
-    Benchmark(
-        "rms_norm_triton", "kernels", "smoke", "training", "float32", "static", 64, "samples"
-    ),
+    Benchmark("rms_norm_triton", "kernels", "smoke", "inference", "float32", "static", 64, "samples"),
+    Benchmark("rms_norm_triton", "kernels", "smoke", "training", "float32", "static", 64, "samples"),
     Benchmark("softmax", "kernels", "smoke", "inference", "float32", "static", 256, "samples"),
-    Benchmark(
-        "softmax_triton", "kernels", "smoke", "inference", "float32", "static", 64, "samples"
-    ),
+    Benchmark("softmax_triton", "kernels", "smoke", "inference", "float32", "static", 64, "samples"),
     Benchmark("swiglu", "kernels", "smoke", "inference", "float32", "static", 256, "samples"),
     Benchmark("swiglu_triton", "kernels", "smoke", "inference", "float32", "static", 64, "samples"),
     Benchmark("ddp_mlp", "distributed", "smoke", "training", "float32", "static", 64, "samples"),
     Benchmark("ddp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
     Benchmark("fsdp2_gpt2", "distributed", "smoke", "inference", "float32", "static", 2, "tokens"),
-    Benchmark(
-        "simple_fsdp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"
-    ),
-    # The published shapes, for one GPU of 80 GB, the most telling first; before them what the
-    # machine itself can do.
-    Benchmark(
-        "ceilings",
-        "machine",
-        "standard",
-        "inference",
-        "bfloat16",
-        "static",
-        8192,
-        "samples",
-        _EAGER,
-    ),
-    Benchmark(
-        "ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER
-    ),
-    Benchmark(
-        "captioning",
-        "multimodal",
-        "standard",
-        "training",
-        "autocast_bf16",
-        "static",
-        64,
-        "tokens",
-        _BLOCKS,
-    ),
+    Benchmark("simple_fsdp_gpt2", "distributed", "smoke", "training", "float32", "static", 2, "tokens"),
+    # The published shapes, for one GPU of 80 GB, the most informative first;
+    # before them what the machine itself can do
+    Benchmark("ceilings", "machine", "standard", "inference", "bfloat16", "static", 8192, "samples", _EAGER),
+    Benchmark("ceilings", "machine", "standard", "inference", "float32", "static", 8192, "samples", _EAGER),
+    Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "static", 64, "tokens", _BLOCKS),
     Benchmark("gpt2", "llm", "standard", "inference", "bfloat16", "static", 16, "tokens", _GRAPHS),
-    Benchmark(
-        "gpt2", "llm", "standard", "training", "autocast_bf16", "static", 16, "tokens", _BLOCKS
-    ),
+    Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "static", 16, "tokens", _BLOCKS),
     Benchmark("llama", "llm", "standard", "decode", "bfloat16", "static", 8, "tokens", _GRAPHS),
-    Benchmark(
-        "sd_unet", "diffusion", "standard", "inference", "float16", "static", 4, "images", _BLOCKS
-    ),
-    Benchmark(
-        "vit_b16",
-        "vision",
-        "standard",
-        "training",
-        "autocast_bf16",
-        "static",
-        128,
-        "images",
-        _BLOCKS,
-    ),
-    Benchmark(
-        "resnet50",
-        "vision",
-        "standard",
-        "training",
-        "autocast_bf16",
-        "static",
-        128,
-        "images",
-        _BOTH,
-    ),
-    Benchmark(
-        "llama", "llm", "standard", "training", "autocast_bf16", "static", 2, "tokens", _BLOCKS
-    ),
-    Benchmark(
-        "sliding_window",
-        "attention",
-        "standard",
-        "inference",
-        "bfloat16",
-        "static",
-        1,
-        "tokens",
-        _BOTH,
-    ),
-    Benchmark(
-        "sliding_window",
-        "attention",
-        "standard",
-        "training",
-        "bfloat16",
-        "static",
-        1,
-        "tokens",
-        _BOTH,
-    ),
-    Benchmark(
-        "rms_norm",
-        "kernels",
-        "standard",
-        "inference",
-        "bfloat16",
-        "static",
-        16384,
-        "samples",
-        _BOTH,
-    ),
-    Benchmark(
-        "rms_norm_triton",
-        "kernels",
-        "standard",
-        "inference",
-        "bfloat16",
-        "static",
-        16384,
-        "samples",
-        _BOTH,
-    ),
-    Benchmark(
-        "captioning",
-        "multimodal",
-        "standard",
-        "training",
-        "autocast_bf16",
-        "dynamic",
-        64,
-        "tokens",
-        _LENGTHS,
-    ),
-    Benchmark(
-        "captioning",
-        "multimodal",
-        "standard",
-        "training",
-        "autocast_bf16",
-        "bucketed",
-        64,
-        "tokens",
-        _BUCKETS,
-    ),
-    Benchmark(
-        "captioning",
-        "multimodal",
-        "standard",
-        "inference",
-        "bfloat16",
-        "static",
-        64,
-        "tokens",
-        _BOTH,
-    ),
-    Benchmark(
-        "dit", "diffusion", "standard", "training", "autocast_bf16", "static", 32, "images", _BOTH
-    ),
-    Benchmark(
-        "resnet50", "vision", "standard", "inference", "float16", "static", 128, "images", _BOTH
-    ),
-    Benchmark(
-        "rms_norm", "kernels", "standard", "training", "bfloat16", "static", 16384, "samples", _BOTH
-    ),
-    Benchmark(
-        "mlp", "toy", "standard", "inference", "bfloat16", "static", 1024, "samples", _GRAPHS
-    ),
+    Benchmark("sd_unet", "diffusion", "standard", "inference", "float16", "static", 4, "images", _BLOCKS),
+    Benchmark("vit_b16", "vision", "standard", "training", "autocast_bf16", "static", 128, "images", _BLOCKS),
+    Benchmark("resnet50", "vision", "standard", "training", "autocast_bf16", "static", 128, "images", _BOTH),
+    Benchmark("llama", "llm", "standard", "training", "autocast_bf16", "static", 2, "tokens", _BLOCKS),
+    Benchmark("sliding_window", "attention", "standard", "inference", "bfloat16", "static", 1, "tokens", _BOTH),
+    Benchmark("sliding_window", "attention", "standard", "training", "bfloat16", "static", 1, "tokens", _BOTH),
+    Benchmark("rms_norm", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples", _BOTH),
+    Benchmark("rms_norm_triton", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples", _BOTH),
+    Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "dynamic", 64, "tokens", _LENGTHS),
+    Benchmark("captioning", "multimodal", "standard", "training", "autocast_bf16", "bucketed", 64, "tokens", _BUCKETS),
+    Benchmark("captioning", "multimodal", "standard", "inference", "bfloat16", "static", 64, "tokens", _BOTH),
+    Benchmark("dit", "diffusion", "standard", "training", "autocast_bf16", "static", 32, "images", _BOTH),
+    Benchmark("resnet50", "vision", "standard", "inference", "float16", "static", 128, "images", _BOTH),
+    Benchmark("rms_norm", "kernels", "standard", "training", "bfloat16", "static", 16384, "samples", _BOTH),
+    Benchmark("mlp", "toy", "standard", "inference", "bfloat16", "static", 1024, "samples", _GRAPHS),
     Benchmark("mlp", "toy", "standard", "training", "float32", "static", 1024, "samples", _BOTH),
     Benchmark("llama", "llm", "standard", "inference", "bfloat16", "static", 4, "tokens"),
     Benchmark("llama", "llm", "standard", "prefill", "bfloat16", "static", 4, "tokens"),
@@ -349,109 +123,35 @@ _ALL = (
     Benchmark("gpt2", "llm", "standard", "inference", "bfloat16", "dynamic", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "bucketed", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "training", "float32", "static", 8, "tokens"),
-    # Eager does not fit into one GPU: what the compiler, and its budget for activations, make
-    # possible.
+    # Eager does not fit into one GPU: what the compiler, and its budget for activations, make possible
     Benchmark("gpt2", "llm", "standard", "training", "autocast_bf16", "static", 128, "tokens"),
     Benchmark("gpt2", "llm", "standard", "prefill", "bfloat16", "static", 16, "tokens"),
     Benchmark("gpt2", "llm", "standard", "decode", "bfloat16", "static", 16, "tokens"),
-    Benchmark(
-        "sd_unet", "diffusion", "standard", "training", "autocast_bf16", "static", 4, "images"
-    ),
+    Benchmark("sd_unet", "diffusion", "standard", "training", "autocast_bf16", "static", 4, "images"),
     Benchmark("sdxl_unet", "diffusion", "standard", "inference", "bfloat16", "static", 2, "images"),
     Benchmark("sdxl_unet", "diffusion", "standard", "training", "bfloat16", "static", 1, "images"),
     Benchmark("dit", "diffusion", "standard", "inference", "bfloat16", "static", 32, "images"),
     Benchmark("resnet50", "vision", "standard", "training", "float32", "static", 128, "images"),
     Benchmark("vit_b16", "vision", "standard", "inference", "bfloat16", "static", 128, "images"),
     Benchmark("convnext", "vision", "standard", "inference", "bfloat16", "static", 128, "images"),
-    Benchmark(
-        "convnext", "vision", "standard", "training", "autocast_bf16", "static", 128, "images"
-    ),
+    Benchmark("convnext", "vision", "standard", "training", "autocast_bf16", "static", 128, "images"),
     Benchmark("swin", "vision", "standard", "inference", "bfloat16", "static", 128, "images"),
     Benchmark("swin", "vision", "standard", "training", "autocast_bf16", "static", 128, "images"),
-    Benchmark(
-        "rms_norm_triton", "kernels", "standard", "training", "bfloat16", "static", 16384, "samples"
-    ),
-    Benchmark(
-        "softmax", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples"
-    ),
-    Benchmark(
-        "softmax_triton", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples"
-    ),
+    Benchmark("rms_norm_triton", "kernels", "standard", "training", "bfloat16", "static", 16384, "samples"),
+    Benchmark("softmax", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples"),
+    Benchmark("softmax_triton", "kernels", "standard", "inference", "bfloat16", "static", 16384, "samples"),
     Benchmark("swiglu", "kernels", "standard", "inference", "bfloat16", "static", 8192, "samples"),
-    Benchmark(
-        "swiglu_triton", "kernels", "standard", "inference", "bfloat16", "static", 8192, "samples"
-    ),
+    Benchmark("swiglu_triton", "kernels", "standard", "inference", "bfloat16", "static", 8192, "samples"),
     Benchmark("mlp_wide", "toy", "standard", "inference", "bfloat16", "static", 1024, "samples"),
     Benchmark("mlp_wide", "toy", "standard", "training", "bfloat16", "static", 1024, "samples"),
     Benchmark("tiny_cnn", "toy", "standard", "inference", "float16", "static", 256, "images"),
     Benchmark("tiny_cnn", "toy", "standard", "training", "float32", "static", 256, "images"),
-    Benchmark(
-        "ddp_mlp", "distributed", "standard", "training", "float32", "static", 1024, "samples"
-    ),
-    Benchmark(
-        "ddp_gpt2", "distributed", "standard", "training", "autocast_bf16", "static", 16, "tokens"
-    ),
-    Benchmark(
-        "fsdp2_gpt2", "distributed", "standard", "training", "bfloat16", "static", 16, "tokens"
-    ),
-    Benchmark(
-        "fsdp2_gpt2", "distributed", "standard", "inference", "bfloat16", "static", 16, "tokens"
-    ),
-    Benchmark(
-        "simple_fsdp_gpt2",
-        "distributed",
-        "standard",
-        "training",
-        "bfloat16",
-        "static",
-        16,
-        "tokens",
-    ),
+    Benchmark("ddp_mlp", "distributed", "standard", "training", "float32", "static", 1024, "samples"),
+    Benchmark("ddp_gpt2", "distributed", "standard", "training", "autocast_bf16", "static", 16, "tokens"),
+    Benchmark("fsdp2_gpt2", "distributed", "standard", "training", "bfloat16", "static", 16, "tokens"),
+    Benchmark("fsdp2_gpt2", "distributed", "standard", "inference", "bfloat16", "static", 16, "tokens"),
+    Benchmark("simple_fsdp_gpt2", "distributed", "standard", "training", "bfloat16", "static", 16, "tokens"),
 )
+# fmt: on
 
 BENCHMARKS: dict[str, Benchmark] = {benchmark.name: benchmark for benchmark in _ALL}
-
-
-def load(benchmark: Benchmark) -> Workload:
-    """Builds the benchmark's model on the CPU, in seconds even for billions of parameters.
-
-    Its random weights are not drawn but empty memory (``workload.weights_not_drawn``): fill them
-    before use. Raises workload.Unsupported where a library, device or version that the model needs
-    is missing.
-    """
-    if benchmark.source:
-        from benchmarks_suite import own_workload
-
-        return own_workload.build(benchmark)
-    from benchmarks_suite.workload import weights_not_drawn
-
-    module = imported(benchmark.module)
-    with weights_not_drawn():
-        workload: Workload = module.build(
-            benchmark.size, benchmark.mode, benchmark.shapes, benchmark.batch_size
-        )
-    return workload
-
-
-def imported(module: str) -> ModuleType:
-    """A module by its name, or a Python file by its absolute path; what lies beside that file can
-    be imported by it.
-
-    Raises whatever its code raises.
-    """
-    if not module.endswith(".py"):
-        return importlib.import_module(module)
-    if module in sys.modules:
-        return sys.modules[module]
-    spec = importlib.util.spec_from_file_location(Path(module).stem, module)
-    assert spec is not None  # its suffix is known
-    assert spec.loader is not None
-    made = sys.modules[module] = importlib.util.module_from_spec(spec)
-    folder = str(Path(module).parent)
-    sys.path += [] if folder in sys.path else [folder]  # at the end: its files never hide a library
-    try:
-        spec.loader.exec_module(made)
-    except BaseException:
-        del sys.modules[module]
-        raise
-    return made

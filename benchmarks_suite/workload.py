@@ -2,7 +2,7 @@
 
 A model file has one function, ``build(size, mode, shapes, batch_size) -> Workload``. It makes the
 module on the CPU in float32. Weights that the library would draw at random are empty memory after
-``registry.load`` (drawing billions of them takes minutes); the harness fills every parameter with
+``loading.load`` (drawing billions of them takes minutes); the harness fills every parameter with
 its own generator, because the same seed gives other weights in other torch releases. Buffers
 (rotary tables, position ids, caches) hold their right values.
 """
@@ -20,9 +20,7 @@ Inputs = Mapping[str, Any]
 
 
 class Unsupported(Exception):
-    """This machine, torch version or set of libraries cannot run the workload; the text says
-    why.
-    """
+    """This machine, torch version or set of libraries cannot run it; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +31,17 @@ class Workload:
         checks accuracy).
     inputs: ``inputs(index, generator)`` is the index-th batch on the CPU; floats in float32, ids in
         int64. With the static shape profile every index has the same shapes; with ``dynamic`` they
-        vary; with
-        ``bucketed`` they are padded to one of a few lengths. Floats are cast and all is moved by
-            the harness.
-    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, never
-        this.
+        vary; with ``bucketed`` they are padded to one of a few lengths. The harness casts floats
+        and moves everything to the device.
+    call: ``call(module, inputs)`` runs one forward pass. The harness compiles the module, not this.
     output: picks the tensor to compare and to reduce from what ``call`` returned.
     loss: ``loss(output_of_call, inputs)``, a scalar; None where the model has no training mode.
-    items: how many of ``item`` one batch holds (padding not counted).
-        Distributed: of this rank's batch; every rank has its own.
+    items: how many of ``item`` one batch holds (padding not counted). Distributed: of this rank's
+        batch; every rank has its own.
     item: tokens, images or samples: the unit of throughput.
     blocks: the classes of the repeated blocks, for ``regional``.
-    parts: name -> attribute path of the parts that ``modular`` compiles apart, e.g. {"encoder":
-        "encoder"}.
+    parts: name -> attribute path of the parts that ``modular`` compiles apart, such as
+        {"encoder": "encoder"}.
     reset: called before each step where the module keeps state between calls; None where a step
         needs none. A decode step needs none: its input holds the position, so that the same input
         always gives the same output.
@@ -70,13 +66,12 @@ class Workload:
 
 @contextmanager
 def weights_not_drawn() -> Iterator[None]:
-    """While it is on, nothing is drawn at random in place: a billion weights are allocated and
-    never touched.
+    """Inside it nothing is drawn in place: a billion weights are allocated and never touched.
 
     Constants (norms of one) and computed buffers are written as usual.
     """
     init: Any = torch.nn.init
-    # Draws again until all lies within its bounds: on empty memory, for ever
+    # It draws again until all values lie within its bounds: on empty memory, for ever
     truncated = init._no_grad_trunc_normal_
     init._no_grad_trunc_normal_ = lambda tensor, *bounds, **options: tensor
     try:
@@ -86,6 +81,7 @@ def weights_not_drawn() -> Iterator[None]:
         init._no_grad_trunc_normal_ = truncated
 
 
+# By name: libraries put functions of their own in the place of torch.nn.init's while they build
 _DRAWS = frozenset(
     {
         "normal_",
@@ -96,7 +92,6 @@ _DRAWS = frozenset(
         "xavier_uniform_",
     }
 )
-# by name: libraries put functions of their own in the place of torch.nn.init's while they build
 
 
 class _NothingDrawn(TorchFunctionMode):
@@ -107,5 +102,6 @@ class _NothingDrawn(TorchFunctionMode):
         if getattr(func, "__name__", "") not in _DRAWS:
             return func(*args, **kwargs)
         tensor: Tensor = args[0] if args else kwargs["tensor"]
-        # Old memory could look like a norm's gain
-        return tensor if tensor.dim() > 1 else tensor.detach().zero_()
+        if tensor.dim() > 1:
+            return tensor
+        return tensor.detach().zero_()  # old memory could look like a norm's gain

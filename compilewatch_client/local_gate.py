@@ -7,7 +7,7 @@ from typing import Any
 from compilewatch_client.local_measurement import LocalError
 from dashboard.catalog.core.plan import PlanError, require_known
 from dashboard.comparisons.core import gate as gating
-from dashboard.comparisons.core.sides import side
+from dashboard.comparisons.core.sides import side_from_results
 from dashboard.language.contracts import Refused
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.result_format import ResultDocument, parse_json, parse_result
@@ -20,14 +20,14 @@ def decide_gate(
 
     Raises LocalError: an unknown metric, or a file that is not a result.
     """
-    metrics = list(metrics) or list(gating.METRICS_OF_A_GATE)
+    metrics = list(metrics) or list(gating.GATED_METRICS)
     try:
         require_known("metric", metrics, list(METRICS))
     except PlanError as error:
         raise LocalError(str(error)) from None
     base_results = [read_result(path) for path in base]
     new_results = [read_result(path) for path in new]
-    gate = gating.decide(side(base_results), side(new_results), metrics)
+    gate = gating.decide(side_from_results(base_results), side_from_results(new_results), metrics)
     markdown = gating.markdown(
         gate,
         base=label("base", base_results),

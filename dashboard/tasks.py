@@ -52,7 +52,7 @@ def create_partitions() -> None:
 @app.task
 def forget_old() -> None:
     """Delete raw samples and artifacts that have been kept long enough."""
-    retention.forget_old(now=timezone.now())
+    retention.delete_expired(now=timezone.now())
 
 
 @app.task

@@ -33,7 +33,7 @@ from results_summary import (  # noqa: E402
 
 from benchmarks_suite.harness import recorded  # noqa: E402
 from dashboard.comparisons.core.matching import compare_latency  # noqa: E402
-from dashboard.comparisons.core.sides import side  # noqa: E402
+from dashboard.comparisons.core.sides import side_from_results  # noqa: E402
 from dashboard.results.core.result_format import parse_result  # noqa: E402
 
 PHASES = ("dynamo", "aot", "inductor", "triton")
@@ -102,7 +102,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
     sides = []
     for release in (old, new):
         documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
-        sides.append(side(map(parse_result, documents)))
+        sides.append(side_from_results(map(parse_result, documents)))
     for row in compare_latency(*sides, any_libraries=True).rows:
         by_release = groups[row.case.benchmark, row.case.config]
         processes = by_release[old], by_release[new]
@@ -111,7 +111,7 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
             row.case.config,
             _arrow(*processes, "latency_ms", 4),
             row.effect.change.text,
-            f"{VERDICTS[row.effect.verdict]} {row.share}".strip(),
+            f"{VERDICTS[row.effect.verdict]} {row.changed_part}".strip(),
             _arrow(*processes, "eager_latency_ms", 4),
             _arrow(*processes, "speedup", 3),
         )

@@ -1,6 +1,4 @@
-"""The commands of ``python -m benchmarks_suite``: one file each, with what it declares and what it
-does.
-"""
+"""The commands of ``python -m benchmarks_suite``: one file each, its options and what it does."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable

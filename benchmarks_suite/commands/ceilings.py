@@ -1,5 +1,6 @@
-"""``ceilings``: this machine's own matmul rate and copy bandwidth; jobs then tell which share of
-them they reach.
+"""``ceilings``: this machine's own matmul rate and copy bandwidth.
+
+Jobs then report which share of them they reach.
 """
 
 import json
@@ -33,19 +34,19 @@ def run(options: Namespace) -> int:
         )
         return NO_DEVICE
     torch.set_num_threads(options.threads)
-    found = ceilings.measure(device)
-    ceilings.save(found, device)
-    for name, interval in found.items():
+    measured = ceilings.measure(device)
+    ceilings.save(measured, device)
+    for name, interval in measured.items():
         unit = "GB/s" if name == "copy" else "TFLOP/s"
-        low, high = table.number(interval.low), table.number(interval.high)
-        print(f"{name:<18} {table.number(interval.value):>8} {unit:<8} {low} … {high}")  # noqa: T201
+        value, low, high = map(table.number, (interval.value, interval.low, interval.high))
+        print(f"{name:<18} {value:>8} {unit:<8} {low} … {high}")  # noqa: T201
     if options.result_file:
         document = {
             "schema": "ceilings.v1",
             "device": str(device),
             "torch": torch.__version__,
             "threads": options.threads,
-            "ceilings": {name: asdict(interval) for name, interval in found.items()},
+            "ceilings": {name: asdict(interval) for name, interval in measured.items()},
         }
         options.result_file.write_text(json.dumps(document, indent=1) + "\n")
     return OK

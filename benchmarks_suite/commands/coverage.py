@@ -1,8 +1,7 @@
-"""``coverage``: every benchmark × config with its status, on a CPU at smoke size and on a GPU at
-standard size.
+"""``coverage``: every benchmark × config with its status, on a CPU (smoke) and a GPU (standard).
 
-The answer is docs/coverage.md, made from result files alone: what is not in them was not run.
-Imports no torch.
+Prints docs/coverage.md, made from result files alone: what is not in them was not run. Imports no
+torch.
 """
 
 import json
@@ -13,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.commands import kept
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.commands import result_paths
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import recorded, report
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 OK, WRONG_INPUT = 0, 2
 MARKS = {
@@ -34,25 +34,25 @@ MARKS = {
     "unsupported": "U",
 }
 NOT_RUN, NOT_FOR_IT = ".", "-"
-ABOUT_LENGTH = 300
+REASON_LENGTH = 300
 
-Results = dict[recorded.Case, recorded.Document]
+ResultByCase = dict[recorded.Case, recorded.Document]
 
 
 @dataclass(frozen=True)
-class Place:
-    """One half of the page: where, and the size of the benchmarks that belong there."""
+class Section:
+    """One half of the page: a kind of device, and the size of the benchmarks for it."""
 
     device: str
     size: str
     label: str
 
 
-CPU, GPU = Place("cpu", "smoke", "CPU"), Place("cuda", "standard", "GPU")
+CPU, GPU = Section("cpu", "smoke", "CPU"), Section("cuda", "standard", "GPU")
 
 
 def declare(parser: ArgumentParser) -> None:
-    kept.declare(parser)
+    result_paths.declare(parser)
     parser.add_argument(
         "--missing",
         metavar="DEVICE",
@@ -64,141 +64,115 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    documents = kept.read(options)
+    documents = result_paths.read(options)
     if documents is None:
         return WRONG_INPUT
     if options.keep:
-        recorded.keep(
-            [*newest(documents, CPU).values(), *newest(documents, GPU).values()], options.keep
-        )
-    answer = (
-        page(documents, " ".join(map(str, options.results)))
-        if not options.missing
-        else listed(documents, options.missing)
-    )
-    print(answer)  # noqa: T201 - the answer to the person who asked
+        used = [*newest(documents, CPU).values(), *newest(documents, GPU).values()]
+        recorded.keep(used, options.keep)
+    if options.missing:
+        text = missing_lines(documents, options.missing)
+    else:
+        text = page(documents, " ".join(map(str, options.results)))
+    print(text)  # noqa: T201 - the answer to the person who asked
     return OK
 
 
-def listed(documents: list[recorded.Document], device: str) -> str:
+def missing_lines(documents: list[recorded.Document], device: str) -> str:
     """What was not run on ``device``, one line of JSON a job, as ``batch`` reads it."""
-    place = CPU if device == CPU.device else GPU
-    cases = missing(newest(documents, place), place.size)
-    return "\n".join(
-        json.dumps({"benchmark": name, "config": config, "device": device})
-        for name, config in cases
-    )
+    section = CPU if device == CPU.device else GPU
+    lines = []
+    for name, config in missing(newest(documents, section), section.size):
+        lines.append(json.dumps({"benchmark": name, "config": config, "device": device}))
+    return "\n".join(lines)
 
 
-def newest(documents: Iterable[recorded.Document], place: Place) -> Results:
-    """The last result of each case of this place, in the order of the registry and of configs; none
-    of a variant.
+def newest(documents: Iterable[recorded.Document], section: Section) -> ResultByCase:
+    """The last result of each case of this section, in the order of the registry and of configs;
+    none of a variant.
     """
-    found: Results = {}
-    plain = (document for document in documents if not document["job"].get("variant"))
-    for document in sorted(plain, key=lambda document: str(document["finished_at"])):
-        name = document["benchmark"]["name"]
-        here = (
-            document["job"]["device"].startswith(place.device)
-            and document["benchmark"]["size"] == place.size
-        )
-        if (
-            here
-            and name in BENCHMARKS
-            and BENCHMARKS[name].version == document["benchmark"]["version"]
-        ):
-            found[recorded.case(document)] = document
+    results: ResultByCase = {}
+    for document in sorted(documents, key=lambda document: str(document["finished_at"])):
+        if _belongs(document, section):
+            results[recorded.case(document)] = document
     benchmarks, configs = list(BENCHMARKS), list(CONFIGS)
-    return dict(
-        sorted(
-            found.items(),
-            key=lambda item: (benchmarks.index(item[0][0]), _place_of(item[0][1], configs)),
-        )
-    )
+
+    def position(case: recorded.Case) -> tuple[int, int]:
+        benchmark, config = case
+        # backend_<name> is not in the table: last
+        in_configs = configs.index(config) if config in configs else len(configs)
+        return benchmarks.index(benchmark), in_configs
+
+    return {case: results[case] for case in sorted(results, key=position)}
 
 
-def _place_of(config: str, configs: list[str]) -> int:
-    # Backend_<name> is in no table
-    return configs.index(config) if config in configs else len(configs)
+def _belongs(document: recorded.Document, section: Section) -> bool:
+    """Whether it measured a benchmark of the section as the registry has it, and no variant."""
+    job, measured = document["job"], document["benchmark"]
+    if job.get("variant") or not job["device"].startswith(section.device):
+        return False
+    if measured["size"] != section.size or measured["name"] not in BENCHMARKS:
+        return False
+    return bool(BENCHMARKS[measured["name"]].version == measured["version"])
 
 
 def page(documents: list[recorded.Document], sources: str) -> str:
     """The whole page, Markdown. sources: the arguments that repeat it."""
-    halves = {place: newest(documents, place) for place in (CPU, GPU)}
-    lines = [
-        "# What was run",
-        "",
-        f"Made by `python -m benchmarks_suite coverage {sources}`; not by hand.",
-        "",
-        *_legend(),
-        "",
-        "## Configs",
-        "",
-        *_configs(halves),
-    ]
-    for place, results in halves.items():
-        lines += [
-            "",
-            f"## {place.label}, {place.size} size",
-            "",
-            *_told(place, results),
-            "",
-            *_matrix(place, results),
-        ]
-    return "\n".join([*lines, "", "## What did not pass", "", *_failures(halves)])
+    halves = {section: newest(documents, section) for section in (CPU, GPU)}
+    lines = ["# What was run", ""]
+    lines += [f"Made by `python -m benchmarks_suite coverage {sources}`; not by hand.", ""]
+    lines += [*_legend(), "", "## Configs", "", *_configs(halves)]
+    for section, results in halves.items():
+        lines += ["", f"## {section.label}, {section.size} size", ""]
+        lines += [*_measured_on(section, results), "", *_matrix(section, results)]
+    lines += ["", "## What did not pass", "", *_failures(halves)]
+    return "\n".join(lines)
 
 
 def _legend() -> list[str]:
-    words = ", ".join(f"`{mark}` {status}" for status, mark in MARKS.items())
+    marks = ", ".join(f"`{mark}` {status}" for status, mark in MARKS.items())
     return [
-        f"Marks: {words}, `{NOT_RUN}` not run,",
+        f"Marks: {marks}, `{NOT_RUN}` not run,",
         f"`{NOT_FOR_IT}` the config is not for this mode, shape profile or device.",
-        (
-            "Not judged: measured, but without a reference for its accuracy. Nothing compiled: "
-            "dynamo skipped every frame"
-        ),
-        (
-            "(Triton's interpreter on a CPU), so both arms ran in eager. `eager` counts as run "
-            "where it was the control of"
-        ),
+        "Not judged: measured, but without a reference for its accuracy."
+        " Nothing compiled: dynamo skipped every frame",
+        "(Triton's interpreter on a CPU), so both arms ran in eager."
+        " `eager` counts as run where it was the control of",
         "another config.",
     ]
 
 
-def _configs(halves: dict[Place, Results]) -> Iterator[str]:
-    """One row for each config: its number in the matrices, and what became of it in each place."""
-    yield "| | config | " + " | ".join(f"{place.label}, {place.size}" for place in halves) + " |"
+def _configs(halves: dict[Section, ResultByCase]) -> Iterator[str]:
+    """One row for each config: its number in the matrices, and what became of it in each half."""
+    titles = " | ".join(f"{section.label}, {section.size}" for section in halves)
+    yield f"| | config | {titles} |"
     yield "|---|---|" + "---|" * len(halves)
     for number, name in enumerate(CONFIGS, 1):
-        cells = (_counted(place, name, results) for place, results in halves.items())
+        cells = [_counts(section, name, results) for section, results in halves.items()]
         yield f"| {number} | `{name}` | {' | '.join(cells)} |"
 
 
-def _counted(place: Place, config: str, results: Results) -> str:
+def _counts(section: Section, config: str, results: ResultByCase) -> str:
     """How many cases of the config ended how: ``12 pass, 1 timeout``."""
-    words = {mark: status for status, mark in MARKS.items()}
-    marks = (
-        mark_of(place, benchmark, CONFIGS[config], results) for benchmark in BENCHMARKS.values()
-    )
-    counts = Counter(words[mark] for mark in marks if mark in words)
-    return (
-        ", ".join(f"{counts[status]} {status}" for status in MARKS if counts[status])
-        or f"not run on {place.label}"
-    )
+    marks = Counter[str]()
+    for benchmark in BENCHMARKS.values():
+        marks[mark_of(section, benchmark, CONFIGS[config], results)] += 1
+    counts = [f"{marks[mark]} {status}" for status, mark in MARKS.items() if marks[mark]]
+    return ", ".join(counts) or f"not run on {section.label}"
 
 
-def mark_of(place: Place, benchmark: Benchmark, config: Config, results: Results) -> str:
+def mark_of(section: Section, benchmark: Benchmark, config: Config, results: ResultByCase) -> str:
     """One character of a matrix."""
     result = results.get((benchmark.name, config.name))
     if result is not None:
-        return MARKS[_word(result)]
+        return MARKS[_status(result)]
     if not config.compiles and _eager_ms(benchmark, results) is not None:
         return MARKS["pass"]
-    return NOT_RUN if _is_for(config, benchmark, place) else NOT_FOR_IT
+    return NOT_RUN if _is_for(config, benchmark, section) else NOT_FOR_IT
 
 
-def _word(result: recorded.Document) -> str:
-    """The status word, and for a pass what a status word does not tell."""
+def _status(result: recorded.Document) -> str:
+    """The status word, and for a pass what a status word does not say."""
     if result["status"] == "pass" and result.get("accuracy", {}).get("status") == "no_reference":
         return "not judged"
     if result["status"] == "pass" and result["message"] == report.NOTHING_COMPILED:
@@ -206,18 +180,19 @@ def _word(result: recorded.Document) -> str:
     return str(result["status"])
 
 
-def _is_for(config: Config, benchmark: Benchmark, place: Place) -> bool:
+def _is_for(config: Config, benchmark: Benchmark, section: Section) -> bool:
     of_mode = not config.modes or benchmark.mode in config.modes
     of_shapes = not config.shapes or benchmark.shapes in config.shapes
-    return of_mode and of_shapes and not (config.gpu_only and place is CPU)
+    return of_mode and of_shapes and not (config.gpu_only and section is CPU)
 
 
-def _told(place: Place, results: Results) -> Iterator[str]:
+def _measured_on(section: Section, results: ResultByCase) -> Iterator[str]:
     """What these results were measured on."""
     if not results:
-        yield f"Nothing was run on a {place.label}."
+        yield f"Nothing was run on a {section.label}."
     machines = Counter(map(_machine, results.values()))
-    yield from (f"- {count} cases on {machine}" for machine, count in sorted(machines.items()))
+    for machine, count in sorted(machines.items()):
+        yield f"- {count} cases on {machine}"
 
 
 def _machine(document: recorded.Document) -> str:
@@ -226,36 +201,34 @@ def _machine(document: recorded.Document) -> str:
     return f"{hardware}, torch {environment['torch']['version']}, {document['finished_at'][:10]}"
 
 
-def _matrix(place: Place, results: Results) -> Iterator[str]:
-    """Benchmarks down, configs across by their numbers; then eager's time and Inductor's
-    speedup.
-    """
-    benchmarks = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == place.size]
-    width, numbers = (
-        max(len(benchmark.name) for benchmark in benchmarks),
-        range(1, len(CONFIGS) + 1),
-    )
+def _matrix(section: Section, results: ResultByCase) -> Iterator[str]:
+    """Benchmarks down, configs across by their numbers; then eager's time, Inductor's speedup."""
+    benchmarks = [each for each in BENCHMARKS.values() if each.size == section.size]
+    width = max(len(benchmark.name) for benchmark in benchmarks)
+    numbers = range(1, len(CONFIGS) + 1)
+    tens = "".join(str(number // 10 or " ") for number in numbers)
+    ones = "".join(str(number % 10) for number in numbers)
     yield "```"
-    yield f"{'':<{width}}  {''.join(str(number // 10 or ' ') for number in numbers)}   eager ms"
-    yield f"{'':<{width}}  {''.join(str(number % 10) for number in numbers)}   or status  inductor"
+    yield f"{'':<{width}}  {tens}   eager ms"
+    yield f"{'':<{width}}  {ones}   or status  inductor"
     for benchmark in benchmarks:
-        marks = "".join(mark_of(place, benchmark, config, results) for config in CONFIGS.values())
-        yield f"{benchmark.name:<{width}}  {marks}  {_figures(place, benchmark, results)}".rstrip()
+        marks = "".join(mark_of(section, benchmark, each, results) for each in CONFIGS.values())
+        yield f"{benchmark.name:<{width}}  {marks}  {_figures(section, benchmark, results)}".rstrip()
     yield "```"
 
 
-def _figures(place: Place, benchmark: Benchmark, results: Results) -> str:
+def _figures(section: Section, benchmark: Benchmark, results: ResultByCase) -> str:
     if not any(name == benchmark.name for name, _ in results):
-        return f" not run on {place.label}"
-    eager_ms, inductor = _eager_ms(benchmark, results), results.get((benchmark.name, "inductor"))
-    eager = (
-        f"{eager_ms:9.4g}" if eager_ms is not None else f"{_eager_status(benchmark, results):>9}"
-    )
-    speedup = inductor["metrics"].get("speedup") if inductor else None
-    return f"{eager}  {speedup['value']:8.3f}x" if speedup else eager
+        return f" not run on {section.label}"
+    eager_ms = _eager_ms(benchmark, results)
+    eager = _eager_status(benchmark, results) if eager_ms is None else f"{eager_ms:.4g}"
+    inductor = results.get((benchmark.name, "inductor"))
+    if inductor is None or "speedup" not in inductor["metrics"]:
+        return f"{eager:>9}"
+    return f"{eager:>9}  {inductor['metrics']['speedup']['value']:8.3f}x"
 
 
-def _eager_ms(benchmark: Benchmark, results: Results) -> float | None:
+def _eager_ms(benchmark: Benchmark, results: ResultByCase) -> float | None:
     """Eager's latency: of its own case, else of the control of the first config that has one."""
     for (name, config), result in results.items():
         entry = result["metrics"].get("latency_ms" if config == "eager" else "eager_latency_ms")
@@ -264,36 +237,39 @@ def _eager_ms(benchmark: Benchmark, results: Results) -> float | None:
     return None
 
 
-def _eager_status(benchmark: Benchmark, results: Results) -> str:
-    arms = [
-        result.get("arms", {}).get("eager")
-        for (name, _), result in results.items()
-        if name == benchmark.name
-    ]
-    return next((arm["status"] for arm in arms if arm), "–")
+def _eager_status(benchmark: Benchmark, results: ResultByCase) -> str:
+    for (name, _), result in results.items():
+        arm = result.get("arms", {}).get("eager")
+        if name == benchmark.name and arm:
+            return str(arm["status"])
+    return "–"
 
 
-def _failures(halves: dict[Place, Results]) -> Iterator[str]:
+def _failures(halves: dict[Section, ResultByCase]) -> Iterator[str]:
     """One row for each case that did not pass, with its reason."""
-    rows = [row for place, results in halves.items() for row in _failing(place, results)]
-    yield from (
-        ("| benchmark | config | where | status | reason |", "|---|---|---|---|---|")
-        if rows
-        else ("Nothing.",)
-    )
+    rows = list[str]()
+    for section, results in halves.items():
+        rows += _failing(section, results)
+    if not rows:
+        yield "Nothing."
+        return
+    yield "| benchmark | config | where | status | reason |"
+    yield "|---|---|---|---|---|"
     yield from rows
 
 
-def _failing(place: Place, results: Results) -> Iterator[str]:
+def _failing(section: Section, results: ResultByCase) -> Iterator[str]:
     for (name, config), result in results.items():
+        case = f"| {name} | `{config}` | {section.label} |"
         if result["status"] != "pass":
-            yield _row(name, config, place, result["status"], result["message"])
-        for arm, found in result.get("arms", {}).items():
-            yield _row(name, config, place, f"{arm}: {found['status']}", found["message"])
+            yield f"{case} {result['status']} | {_reason(result)} |"
+        for arm, outcome in result.get("arms", {}).items():
+            yield f"{case} {arm}: {outcome['status']} | {_reason(outcome)} |"
 
 
-def _row(*cells: Any) -> str:
-    name, config, place, status, message = cells
-    words = " ".join(str(message).split()).replace("|", "\\|")
-    about = words if len(words) <= ABOUT_LENGTH else f"{words[: ABOUT_LENGTH - 1]}…"
-    return f"| {name} | `{config}` | {place.label} | {status} | {about} |"
+def _reason(outcome: dict[str, Any]) -> str:
+    """Its message on one line of a table."""
+    reason = " ".join(str(outcome["message"]).split()).replace("|", "\\|")
+    if len(reason) <= REASON_LENGTH:
+        return reason
+    return f"{reason[: REASON_LENGTH - 1]}…"

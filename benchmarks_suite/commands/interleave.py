@@ -1,11 +1,11 @@
-"""``interleave``: a list of jobs in several torch builds on one device, in turn: A B A B, each job
-in its own process.
+"""``interleave``: a list of jobs in several torch builds on one device, in turn: A B A B.
 
-What drifts over minutes, a GPU's temperature or a neighbour, then meets all builds alike. The list
-is as for ``batch``; a line that stands there twice is measured twice. A build may be a variant: an
+What drifts over minutes, a GPU's temperature or a neighbour, then affects all builds alike. The
+list is as for ``batch``, each job in its own process; a line that stands there twice is measured
+twice. A build may be a variant: an
 interpreter with environment variables or Inductor settings that go into each of its jobs. Each
 build has its own interpreter, which serves ``batch -``, and its own folder of results, OUT/LABEL;
-the same command after an interruption goes on where it was.
+the same command after an interruption continues where it was.
 """
 
 import json
@@ -23,8 +23,11 @@ OK, SOMETHING_LEFT, WRONG_INPUT = 0, 1, 2
 
 @dataclass(frozen=True)
 class Build:
-    """label: names its folder of results. python: an interpreter that has this torch. variant: as
-    in a job file.
+    """One of the builds that take turns.
+
+    label: names its folder of results.
+    python: an interpreter that has this torch.
+    variant: as in a job file.
     """
 
     label: str
@@ -33,7 +36,9 @@ class Build:
 
     def job(self, line: str) -> str:
         """A line of the list as this build measures it."""
-        return json.dumps({**json.loads(line), "variant": self.variant}) if self.variant else line
+        if not self.variant:
+            return line
+        return json.dumps({**json.loads(line), "variant": self.variant})
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -66,9 +71,7 @@ def declare(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     try:
-        lines = [
-            line for line in options.list.read_text(encoding="utf-8").splitlines() if line.strip()
-        ]
+        text = options.list.read_text(encoding="utf-8")
     except OSError as error:
         progress.note(f"benchmarks_suite: cannot read the list {options.list}: {error.strerror}")
         return WRONG_INPUT
@@ -77,11 +80,15 @@ def run(options: Namespace) -> int:
         progress.note(f"benchmarks_suite: --variant {min(unknown)}: no --build has this label")
         return WRONG_INPUT
     builds = [replace(build, variant=variants.get(build.label, {})) for build in options.builds]
-    with ExitStack() as ended:
-        batches = [
-            ended.enter_context(Batch(build, options.out, options.minutes)) for build in builds
-        ]
-        return max((batch.exit_code(line) for line in lines for batch in batches), default=OK)
+    worst = OK
+    with ExitStack() as stack:
+        batches = list[Batch]()
+        for build in builds:
+            batches.append(stack.enter_context(Batch(build, options.out, options.minutes)))
+        for line in filter(str.strip, text.splitlines()):
+            for batch in batches:
+                worst = max(worst, batch.exit_code(line))
+    return worst
 
 
 class Batch:
@@ -91,18 +98,9 @@ class Batch:
         self._build = build
         folder = out / build.label
         folder.mkdir(parents=True, exist_ok=True)
-        command = [
-            build.python,
-            "-m",
-            "benchmarks_suite",
-            "batch",
-            "-",
-            str(folder),
-            "--minutes",
-            str(minutes),
-        ]
+        batch = ["-m", "benchmarks_suite", "batch", "-", str(folder), "--minutes", str(minutes)]
         self._process = subprocess.Popen(
-            command,
+            [build.python, *batch],
             env=caches.child_environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -117,9 +115,7 @@ class Batch:
             self._process.communicate()  # it ends when its list does
 
     def exit_code(self, line: str) -> int:
-        """Measures one line, or finds that it has been; says how it ended where that is not yet
-        known.
-        """
+        """Measures one line, unless it has its result; reports what is wrong with it."""
         try:
             answer = self._answer(self._build.job(line))
         except ValueError as error:
@@ -132,18 +128,18 @@ class Batch:
     def _answer(self, line: str) -> dict[str, Any]:
         assert self._process.stdin is not None  # both are pipes
         assert self._process.stdout is not None
-        said = ""
+        reply = ""
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{line}\n")
             self._process.stdin.flush()
-            said = self._process.stdout.readline()
-        if not said:
+            reply = self._process.stdout.readline()
+        if not reply:
+            code = self._process.wait()
             return {
-                "error": f"its interpreter ended with exit code {self._process.wait()}; its "
-                "last words are above"
+                "error": f"its interpreter ended with exit code {code}; its last words are above"
             }
-        found: dict[str, Any] = json.loads(said)
-        return found
+        answer: dict[str, Any] = json.loads(reply)
+        return answer
 
 
 def _build(text: str) -> Build:
@@ -156,9 +152,9 @@ def _build(text: str) -> Build:
 
 
 def _variant(text: str) -> tuple[str, dict[str, Any]]:
-    label, _, told = text.partition("=")
+    label, _, value = text.partition("=")
     try:
-        variant = json.loads(told)
+        variant = json.loads(value)
     except ValueError:
         variant = None
     if not isinstance(variant, dict):

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks_suite import __version__, configs, own
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.commands.run import declare_sources
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
 _FIELDS = (
     "name",
@@ -52,61 +53,57 @@ def run(options: Namespace) -> int:
 
 
 def catalog(sources: Sequence[own.Source] = ()) -> dict[str, Any]:
-    """What the worker tells the site that this suite can do."""
-    offered = [*BENCHMARKS.values(), *(each for source in sources for each in source.benchmarks)]
+    """What the worker reports to the site: what this suite can do."""
+    offered = list(BENCHMARKS.values())
+    for source in sources:
+        offered += source.benchmarks
     return {
         "benchmarks": [_entry(benchmark, position) for position, benchmark in enumerate(offered)],
         "configs": list(configs.listed()),
         "suite_version": __version__,
-        "sources": [
-            {
-                "source": source.module,
-                "benchmarks": len(source.benchmarks),
-                "problem": "\n".join(source.problems)[-4000:],
-            }
-            for source in sources
-        ],
+        "sources": [_source(source) for source in sources],
+    }
+
+
+def _source(source: own.Source) -> dict[str, Any]:
+    return {
+        "source": source.module,
+        "benchmarks": len(source.benchmarks),
+        "problem": "\n".join(source.problems)[-4000:],
     }
 
 
 def _entry(benchmark: Benchmark, position: int) -> dict[str, Any]:
     entry = {field: getattr(benchmark, field) for field in _FIELDS}
-    entry |= {"position": position, "default_configs": list(benchmark.default_configs)}
-    return entry | ({"source": benchmark.source} if benchmark.source else {})
+    entry["position"] = position
+    entry["default_configs"] = list(benchmark.default_configs)
+    if benchmark.source:
+        entry["source"] = benchmark.source
+    return entry
 
 
 def _text(sources: Sequence[own.Source]) -> str:
-    lines = [
-        (
-            f"{len(BENCHMARKS)} benchmarks (model.size.mode.dtype.shapes.batch), family, default "
-            "configs"
-        ),
-        "",
-    ]
+    columns = "(model.size.mode.dtype.shapes.batch), family, default configs"
+    lines = [f"{len(BENCHMARKS)} benchmarks {columns}", ""]
     lines += _table(list(BENCHMARKS.values()))
     for source in sources:
         lines += ["", f"{len(source.benchmarks)} own benchmarks in {source.module}", ""]
         lines += _table(source.benchmarks)
-        lines += [
-            f"  problem: {line}" for problem in source.problems for line in problem.splitlines()
-        ]
-    lines += [
-        "",
-        f"{len(configs.CONFIGS)} configs, and backend_<name> for any other registered backend",
-        "",
-    ]
+        problems = "\n".join(source.problems)
+        lines += [f"  problem: {line}" for line in problems.splitlines()]
+    count = len(configs.CONFIGS)
+    lines += ["", f"{count} configs, and backend_<name> for any other registered backend", ""]
     width = max(map(len, configs.CONFIGS))
-    return "\n".join(
-        [
-            *lines,
-            *(f"  {config.name:<{width}}  {config.about}" for config in configs.CONFIGS.values()),
-        ]
-    )
+    for config in configs.CONFIGS.values():
+        lines.append(f"  {config.name:<{width}}  {config.about}")
+    return "\n".join(lines)
 
 
 def _table(benchmarks: Sequence[Benchmark]) -> list[str]:
     width = max((len(benchmark.name) for benchmark in benchmarks), default=0)
-    return [
-        f"  {each.name:<{width}}  {each.family:<12} {', '.join(each.default_configs)}".rstrip()
-        for each in benchmarks
-    ]
+    lines = []
+    for benchmark in benchmarks:
+        default_configs = ", ".join(benchmark.default_configs)
+        line = f"  {benchmark.name:<{width}}  {benchmark.family:<12} {default_configs}"
+        lines.append(line.rstrip())
+    return lines

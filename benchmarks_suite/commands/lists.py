@@ -1,13 +1,14 @@
 """``lists``: what the next session on a GPU should measure, by value, from what the results so far
 lack.
 
-Each list is a file of OUT, as ``batch`` and ``interleave`` read it, cut off anywhere without harm:
+Each list is a file of OUT, as ``batch`` and ``interleave`` read it; it can be cut off anywhere
+without harm:
 
     main.jsonl          for the whole system (docs/offline.md): a few cases of every kind, with all
-    of the yardstick's releases.jsonl      for ``interleave``: each case of HISTORY until every
-    release has --processes of it, one more
-                        process of every case before the next one of any, between two looks at the
-                        machine's ceilings
+                        of the yardstick's
+    releases.jsonl      for ``interleave``: each case of HISTORY until every release has --processes
+                        of it, one more process of every case before the next one of any, between
+                        two measurements of the machine's ceilings
     missing.jsonl       for ``batch``: what never ran on a GPU (missing.py), what is quick first
     distributed.jsonl   for ``batch`` on two GPUs
 
@@ -18,12 +19,12 @@ Imports no torch.
 import json
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks_suite.commands import kept
+from benchmarks_suite.commands import result_paths
 from benchmarks_suite.commands.coverage import GPU, newest
 from benchmarks_suite.commands.missing import missing
 from benchmarks_suite.harness import recorded
@@ -34,16 +35,17 @@ GPT2 = "gpt2.standard.inference.bfloat16.static.b16"
 GPT2_TRAINING = "gpt2.standard.training.autocast_bf16.static.b16"
 VIT = "vit_b16.standard.inference.bfloat16.static.b128"
 CAPTIONING = "captioning.standard.training.autocast_bf16.static.b64"
-UNET, MLP = (
-    "sd_unet.standard.inference.float16.static.b4",
-    "mlp.standard.inference.bfloat16.static.b1024",
-)
+UNET = "sd_unet.standard.inference.float16.static.b4"
+MLP = "mlp.standard.inference.bfloat16.static.b1024"
+RESNET = "resnet50.standard.inference.float16.static.b128"
+LLAMA = "llama.standard.decode.bfloat16.static.b8"
+RMS_NORM = "rms_norm.standard.inference.bfloat16.static.b16384"
 CEILINGS = "ceilings.standard.inference.bfloat16.static.b8192"
-HISTORY: tuple[recorded.Case, ...] = (  # the most telling first
+HISTORY: tuple[recorded.Case, ...] = (  # the most informative first
     (GPT2, "inductor"),
-    ("llama.standard.decode.bfloat16.static.b8", "inductor"),
+    (LLAMA, "inductor"),
     (VIT, "inductor"),
-    ("resnet50.standard.inference.float16.static.b128", "inductor"),
+    (RESNET, "inductor"),
     (UNET, "regional"),
     (UNET, "inductor"),
     (GPT2_TRAINING, "regional"),
@@ -55,7 +57,7 @@ HISTORY: tuple[recorded.Case, ...] = (  # the most telling first
     (GPT2, "regional"),
     (VIT, "regional"),
     (MLP, "inductor_reduce_overhead"),
-    ("rms_norm.standard.inference.bfloat16.static.b16384", "inductor"),
+    (RMS_NORM, "inductor"),
     ("swiglu.standard.inference.bfloat16.static.b8192", "inductor"),
     ("softmax.standard.inference.bfloat16.static.b16384", "inductor"),
     ("convnext.standard.inference.bfloat16.static.b128", "inductor"),
@@ -67,10 +69,10 @@ MAIN: tuple[recorded.Case, ...] = (  # tests/perf/yardstick.py measures the firs
     (GPT2, "inductor"),
     (MLP, "inductor"),
     (VIT, "inductor"),
-    ("resnet50.standard.inference.float16.static.b128", "inductor"),
-    ("rms_norm.standard.inference.bfloat16.static.b16384", "inductor"),
+    (RESNET, "inductor"),
+    (RMS_NORM, "inductor"),
     (CAPTIONING, "regional"),
-    ("llama.standard.decode.bfloat16.static.b8", "inductor"),
+    (LLAMA, "inductor"),
     (GPT2_TRAINING, "regional"),
 )
 STARTS = ("cold", "warm", "restored")
@@ -84,8 +86,9 @@ MEASURE = {
     "keep_code": False,
 }
 TIMEOUT_S = 200
-# Of a job without starts on an H100; of a start; of a batch around a job
-USUAL_S, START_S, BESIDE_S = 20, 10, 3
+JOB_S = 20  # of a job without starts on an H100
+START_S = 10
+BATCH_S = 3  # of the batch, around each job
 RANKS_S = 40  # of a distributed job, whose ranks are fresh processes each time
 DISTRIBUTED = "distributed"
 
@@ -93,7 +96,7 @@ Line = dict[str, Any]
 
 
 def declare(parser: ArgumentParser) -> None:
-    kept.declare(parser)
+    result_paths.declare(parser)
     parser.add_argument("--out", type=Path, required=True, help="folder of the lists")
     parser.add_argument("--processes", type=int, default=3, help="of each case in each release (3)")
     parser.add_argument(
@@ -104,80 +107,95 @@ def declare(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    documents = kept.read(options)
+    documents = result_paths.read(options)
     if documents is None:
         return WRONG_INPUT
-    on_gpu = [
-        one for one in documents if one["job"]["device"] != "cpu" and not one["job"].get("variant")
-    ]
+    on_gpu = [document for document in documents if _is_plain_on_gpu(document)]
     releases = sorted({_release(document) for document in on_gpu})
-    never = list(_never_run(on_gpu, () if options.no_starts else ("cold",)))
-    lists = {
-        "main": ([_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)], 1),
-        "releases": (list(_releases(on_gpu, releases, options.processes)), max(1, len(releases))),
-        "missing": ([line for line in never if not _spans_devices(line)], 1),
-        "distributed": ([line for line in never if _spans_devices(line)], 1),
+    lists: dict[str, list[Line]] = {
+        "main": [_line((CEILINGS, "eager"), ()), *(_line(case, ("cold",)) for case in MAIN)],
+        "releases": _releases(on_gpu, releases, options.processes),
+        "missing": [],
+        "distributed": [],
     }
-    options.out.mkdir(parents=True, exist_ok=True)
-    for name, (lines, builds) in lists.items():
-        (options.out / f"{name}.jsonl").write_text(
-            "".join(f"{json.dumps(line)}\n" for line in lines)
-        )
+    for line in _never_run(on_gpu, () if options.no_starts else ("cold",)):
+        lists["distributed" if _spans_devices(line) else "missing"].append(line)
+    _write(lists, options.out)
+    for name, lines in lists.items():
+        builds = len(releases) or 1 if name == "releases" else 1
+        where = "1 build" if builds == 1 else f"{builds} builds"
         minutes = sum(_seconds(line, on_gpu) for line in lines) * builds / 60
-        where = f"{builds} build{'s' * (builds > 1)}"
         print(f"{name + '.jsonl':<18} {len(lines):3} jobs in {where}: about {minutes:.0f} min")  # noqa: T201
     return OK
 
 
+def _write(lists: dict[str, list[Line]], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name, lines in lists.items():
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (out / f"{name}.jsonl").write_text(text)
+
+
+def _is_plain_on_gpu(document: recorded.Document) -> bool:
+    job = document["job"]
+    return job["device"] != "cpu" and not job.get("variant")
+
+
 def _releases(
     documents: Sequence[recorded.Document], releases: Sequence[str], processes: int
-) -> Iterator[Line]:
+) -> list[Line]:
     """Lines that bring each case to so many processes in each release; none where nothing lacks."""
-    known = Counter((recorded.case(document), _release(document)) for document in documents)
-    started = {
-        recorded.case(document)
-        for document in documents
-        if set(STARTS) <= document.get("starts", {}).keys()
-    }
-    wanted = []
+    counts = Counter((recorded.case(document), _release(document)) for document in documents)
+    have_starts = set[recorded.Case]()
+    for document in documents:
+        if set(STARTS) <= document.get("starts", {}).keys():
+            have_starts.add(recorded.case(document))
+    lines = []
     for process in range(processes):
         for case in HISTORY:
-            if min((known[case, release] for release in releases), default=0) <= process:
-                wanted.append(_line(case, () if case in started else STARTS))
-                started.add(case)
-    ceilings = [_line((CEILINGS, "eager"), ())] if wanted else []
-    yield from [*ceilings, *wanted, *ceilings]
+            fewest = min((counts[case, release] for release in releases), default=0)
+            if fewest <= process:
+                lines.append(_line(case, () if case in have_starts else STARTS))
+                have_starts.add(case)
+    if not lines:
+        return []
+    ceilings = _line((CEILINGS, "eager"), ())
+    return [ceilings, *lines, ceilings]
 
 
-def _never_run(documents: Sequence[recorded.Document], starts: Sequence[str]) -> Iterator[Line]:
-    """What is quick first: inference before training, no search for the fastest kernel before all
-    else.
+def _never_run(documents: Sequence[recorded.Document], starts: Sequence[str]) -> list[Line]:
+    """What is quick first: inference before training, and all else before a search for the fastest
+    kernel.
     """
     cases = missing(newest(documents, GPU), GPU.size)
-    for case in sorted(cases, key=lambda case: ("autotune" in case[1], "training" in case[0])):
-        yield _line(case, starts)
+    quick_first = sorted(cases, key=lambda case: ("autotune" in case[1], "training" in case[0]))
+    return [_line(case, starts) for case in quick_first]
 
 
 def _line(case: recorded.Case, starts: Iterable[str]) -> Line:
     benchmark, config = case
-    measure = {**MEASURE, "starts": list(starts)}
     return {
         "benchmark": benchmark,
         "config": config,
         "device": "cuda:0",
         "timeout_s": TIMEOUT_S,
-        "measure": measure,
+        "measure": {**MEASURE, "starts": list(starts)},
     }
 
 
 def _seconds(line: Line, documents: Sequence[recorded.Document]) -> float:
     """How long the line will take in one build."""
-    alike, starts = _alike(line, documents), line["measure"]["starts"]
-    without = [sum(one["wall_s"].values()) - one["wall_s"].get("starts", 0) for one in alike]
-    in_starts = [one["wall_s"]["starts"] / len(one["starts"]) for one in alike if one.get("starts")]
-    each = median(in_starts) if in_starts else START_S
-    ranks = RANKS_S if _spans_devices(line) else 0
-    return (median(without) if without else USUAL_S) + len(starts) * each + BESIDE_S + ranks
+    without_starts, each_start = [], []
+    for document in _alike(line, documents):
+        starts_s = document["wall_s"].get("starts", 0)
+        without_starts.append(sum(document["wall_s"].values()) - starts_s)
+        if document.get("starts"):
+            each_start.append(document["wall_s"]["starts"] / len(document["starts"]))
+    seconds: float = median(without_starts or [JOB_S]) + BATCH_S
+    seconds += median(each_start or [START_S]) * len(line["measure"]["starts"])
+    if _spans_devices(line):
+        seconds += RANKS_S
+    return seconds
 
 
 def _alike(line: Line, documents: Sequence[recorded.Document]) -> list[recorded.Document]:
@@ -186,16 +204,19 @@ def _alike(line: Line, documents: Sequence[recorded.Document]) -> list[recorded.
 
     What was compiled ahead says nothing: its job did not compile.
     """
-    case, wanted = (line["benchmark"], line["config"]), BENCHMARKS[line["benchmark"]]
-    known = [
-        (one, BENCHMARKS[name])
-        for one in documents
-        if (name := one["benchmark"]["name"]) in BENCHMARKS and "ahead" not in one.get("starts", {})
-    ]
-    of_case = [one for one, _ in known if recorded.case(one) == case]
-    of_mode = [(one, benchmark) for one, benchmark in known if benchmark.mode == wanted.mode]
-    of_family = [one for one, benchmark in of_mode if benchmark.family == wanted.family]
-    return of_case or of_family or [one for one, _ in of_mode]
+    benchmark = BENCHMARKS[line["benchmark"]]
+    of_case, of_family, of_mode = [], [], []
+    for document in documents:
+        recorded_benchmark = BENCHMARKS.get(document["benchmark"]["name"])
+        if recorded_benchmark is None or "ahead" in document.get("starts", {}):
+            continue
+        if recorded.case(document) == (line["benchmark"], line["config"]):
+            of_case.append(document)
+        if recorded_benchmark.mode == benchmark.mode:
+            of_mode.append(document)
+            if recorded_benchmark.family == benchmark.family:
+                of_family.append(document)
+    return of_case or of_family or of_mode
 
 
 def _release(document: recorded.Document) -> str:

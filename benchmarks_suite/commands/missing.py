@@ -1,17 +1,17 @@
-"""What has not been run yet: each benchmark with Inductor, and each config on one benchmark that
-fits it.
+"""What was not run yet: each benchmark with Inductor, each config on one benchmark that fits it.
 
-The lines are a list for ``batch``: benchmarks in the order of the registry, the most telling first;
+The lines are a list for ``batch``: benchmarks in the order of the registry, the most informative first;
 then configs; then what spans several devices.
 """
 
 from collections.abc import Collection, Iterator
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness.recorded import Case
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
-_FITTING = {  # config -> model, mode, shapes; what is not here: _usual
+_FITTING = {  # config -> model, mode, shapes; of the others: _usual
     "inductor_dynamic": ("gpt2", "inference", "dynamic"),
     "inductor_mark_dynamic": ("gpt2", "inference", "dynamic"),
     "inductor_buckets": ("gpt2", "training", "bucketed"),
@@ -26,43 +26,43 @@ _FITTING = {  # config -> model, mode, shapes; what is not here: _usual
 
 def missing(run: Collection[Case], size: str) -> Iterator[Case]:
     """The cases of ``size`` that ``run`` lacks."""
-    benchmarks = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == size]
-    wanted = [
-        (benchmark.name, _always(benchmark))
-        for benchmark in benchmarks
-        if benchmark.family != "distributed"
-    ]
-    wanted += [(fitting(config, size).name, config.name) for config in _not_run(run, size)]
-    wanted += [
-        (benchmark.name, "inductor")
-        for benchmark in benchmarks
-        if benchmark.family == "distributed"
-    ]
-    return (case for case in dict.fromkeys(wanted) if case not in run)
+    usual, distributed = list[Case](), list[Case]()
+    for benchmark in BENCHMARKS.values():
+        if benchmark.size != size:
+            continue
+        if benchmark.family == "distributed":
+            distributed.append((benchmark.name, "inductor"))
+        elif benchmark.family == "machine":
+            usual.append((benchmark.name, "eager"))
+        else:
+            usual.append((benchmark.name, "inductor"))  # eager is its control
+    fit = [(fitting(config, size).name, config.name) for config in _configs_not_run(run, size)]
+    cases = dict.fromkeys([*usual, *fit, *distributed])
+    return (case for case in cases if case not in run)
 
 
-def _always(benchmark: Benchmark) -> str:
-    """The config that every benchmark is run in; eager is its control."""
-    return "eager" if benchmark.family == "machine" else "inductor"
-
-
-def _not_run(run: Collection[Case], size: str) -> Iterator[Config]:
-    known = {config for name, config in run if name in BENCHMARKS and BENCHMARKS[name].size == size}
-    return (config for config in CONFIGS.values() if config.compiles and config.name not in known)
+def _configs_not_run(run: Collection[Case], size: str) -> Iterator[Config]:
+    seen = set[str]()
+    for name, config_name in run:
+        if name in BENCHMARKS and BENCHMARKS[name].size == size:
+            seen.add(config_name)
+    for config in CONFIGS.values():
+        if config.compiles and config.name not in seen:
+            yield config
 
 
 def fitting(config: Config, size: str) -> Benchmark:
     """The first benchmark of ``size`` on which the config can show what it does."""
     model, mode, shapes = _FITTING.get(config.name, _usual(config))
-    return next(
-        benchmark
-        for benchmark in BENCHMARKS.values()
-        if (benchmark.model, benchmark.size, benchmark.mode, benchmark.shapes)
-        == (model, size, mode, shapes)
-    )
+    for benchmark in BENCHMARKS.values():
+        if benchmark.size != size or benchmark.model != model:
+            continue
+        if benchmark.mode == mode and benchmark.shapes == shapes:
+            return benchmark
+    raise LookupError(f"no benchmark of size {size} fits {config.name}")
 
 
 def _usual(config: Config) -> tuple[str, str, str]:
-    """A language model; where it is compiled is where most of the time is."""
+    """A language model, in the mode that the config is for."""
     mode = "training" if config.modes == ("training",) else "inference"
     return "gpt2", mode, "static"

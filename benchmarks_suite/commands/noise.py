@@ -15,8 +15,6 @@ from benchmarks_suite.commands import run as run_command
 from benchmarks_suite.harness import caches, job, progress, table
 
 OK, FAILED, WRONG_INPUT = 0, 1, 2
-# Metrics with an interval of their own
-WITHIN = ("latency_ms", "eager_latency_ms", "speedup", "throughput_per_s")
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -36,21 +34,20 @@ def run(options: Namespace) -> int:
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
-    results = [
-        result for index in range(options.processes) if (result := _measured(document, index))
-    ]
+    results = []
+    for index in range(options.processes):
+        if result := _measured(document, index):
+            results.append(result)
     if len(results) < 2:
         progress.note(
             "benchmarks_suite: fewer than two processes gave a result; the log above says why"
         )
         return FAILED
-    found = spreads(results)
-    print(rendered(document, found, results))  # noqa: T201 - the answer to the person who asked
+    by_metric = spreads(results)
+    print(rendered(document, by_metric, results))  # noqa: T201 - the answer to the person who asked
     if options.out:
-        options.out.write_text(
-            json.dumps({"job": document, "processes": len(results), "spreads": found}, indent=1)
-            + "\n"
-        )
+        written = {"job": document, "processes": len(results), "spreads": by_metric}
+        options.out.write_text(json.dumps(written, indent=1) + "\n")
     return OK
 
 
@@ -64,8 +61,8 @@ def _measured(document: dict[str, Any], index: int) -> dict[str, Any] | None:
         subprocess.run(command, env=caches.child_environment(), check=False)
         if not result_file.exists():
             return None
-        found: dict[str, Any] = json.loads(result_file.read_text())
-        return found
+        result: dict[str, Any] = json.loads(result_file.read_text())
+        return result
 
 
 def spreads(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -73,55 +70,56 @@ def spreads(results: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     width within one.
     """
     values: dict[str, list[float]] = defaultdict(list)
-    widths: dict[str, list[float]] = defaultdict(list)
+    half_widths: dict[str, list[float]] = defaultdict(list)
     for result in results:
         for key, entry in result["metrics"].items():
-            values[key].append(entry["value"])
-            if entry.get("low") is not None and entry.get("high") is not None and entry["value"]:
-                widths[key].append((entry["high"] - entry["low"]) / 2 / abs(entry["value"]) * 100)
-    return {key: _spread(found, widths[key]) for key, found in values.items() if len(found) > 1}
+            value, low, high = entry["value"], entry.get("low"), entry.get("high")
+            values[key].append(value)
+            if low is not None and high is not None and value:
+                half_widths[key].append((high - low) / 2 / abs(value) * 100)
+    repeated = [key for key in values if len(values[key]) > 1]
+    return {key: _spread(values[key], half_widths[key]) for key in repeated}
 
 
-def _spread(values: list[float], widths: list[float]) -> dict[str, Any]:
+def _spread(values: list[float], half_widths: list[float]) -> dict[str, Any]:
     mean = statistics.fmean(values)
-    scale = 100 / abs(mean) if mean else math.nan
-    between = statistics.stdev(values) * scale
-    return {
+    spread: dict[str, Any] = {
         "mean": mean,
-        "between_percent": between if math.isfinite(between) else None,
-        "range_percent": (max(values) - min(values)) * scale if mean else None,
-        "within_percent": statistics.median(widths) if widths else None,
+        "between_percent": None,
+        "range_percent": None,
+        "within_percent": statistics.median(half_widths) if half_widths else None,
         "n": len(values),
     }
+    if mean:
+        scale = 100 / abs(mean)
+        between = statistics.stdev(values) * scale
+        spread["between_percent"] = between if math.isfinite(between) else None
+        spread["range_percent"] = (max(values) - min(values)) * scale
+    return spread
 
 
 def rendered(
-    document: dict[str, Any], found: dict[str, dict[str, Any]], results: list[dict[str, Any]]
+    document: dict[str, Any], by_metric: dict[str, dict[str, Any]], results: list[dict[str, Any]]
 ) -> str:
     """The spreads as a table, and whether the generated code was the same each time."""
     lines = [
         f"{document['benchmark']}  {document['config']}: {len(results)} fresh processes",
         f"  {'metric':<26} {'mean':>10} {'between (cv)':>13} {'range':>9} {'within (±)':>11}",
     ]
-    for key, spread in found.items():
-        shown = [
-            _percent(spread[name])
-            for name in ("between_percent", "range_percent", "within_percent")
-        ]
-        lines.append(
-            f"  {key:<26} {table.number(spread['mean']):>10} {shown[0]:>13} {shown[1]:>9} "
-            f"{shown[2]:>11}"
-        )
-    codes = {
-        json.dumps(result["compile"]["fingerprints"], sort_keys=True)
-        for result in results
-        if "compile" in result
-    }
-    if codes:
-        lines.append(
-            "generated code: "
-            f"{'the same each time' if len(codes) == 1 else f'{len(codes)} different ones: unstable'}"
-        )
+    for key, spread in by_metric.items():
+        mean = table.number(spread["mean"])
+        between = _percent(spread["between_percent"])
+        range_ = _percent(spread["range_percent"])
+        within = _percent(spread["within_percent"])
+        lines.append(f"  {key:<26} {mean:>10} {between:>13} {range_:>9} {within:>11}")
+    fingerprints = set[str]()
+    for result in results:
+        if "compile" in result:
+            fingerprints.add(json.dumps(result["compile"]["fingerprints"], sort_keys=True))
+    if len(fingerprints) == 1:
+        lines.append("generated code: the same each time")
+    elif fingerprints:
+        lines.append(f"generated code: {len(fingerprints)} different ones: unstable")
     return "\n".join(lines)
 
 

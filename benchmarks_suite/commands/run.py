@@ -11,6 +11,7 @@ from benchmarks_suite.harness import contract, job, progress, result, table
 from benchmarks_suite.harness.measure import measure
 
 OK, FAILED_TO_WRITE, WRONG_INPUT = 0, 1, 2
+_OPTION_TYPES = {"integer": int, "number": float, "array": str, "boolean": str}
 
 
 def declare(parser: ArgumentParser) -> None:
@@ -22,7 +23,9 @@ def declare(parser: ArgumentParser) -> None:
     )
     parser.add_argument("result_file", nargs="?", type=Path, help="where the result goes")
     parser.add_argument(
-        "--out", type=Path, help="also write the result file here, and the generated code beside it"
+        "--out",
+        type=Path,
+        help="also write the result file here, and the generated code next to it",
     )
     declare_case(parser)
 
@@ -41,20 +44,15 @@ def declare_case(parser: ArgumentParser) -> None:
         help="an attribute of torch._inductor.config; repeatable",
     )
     for name, rule in _measure_fields().items():
-        kind = (
-            str
-            if rule["type"] in ("array", "boolean")
-            else {"integer": int, "number": float}[rule["type"]]
-        )
-        shown = (
-            ",".join(rule["default"]) if rule["type"] == "array" else json.dumps(rule["default"])
-        )
+        default = json.dumps(rule["default"])
+        if rule["type"] == "array":
+            default = ",".join(rule["default"])
         parser.add_argument(
             f"--{name.replace('_', '-')}",
-            type=kind,
+            type=_OPTION_TYPES[rule["type"]],
             choices=("true", "false") if rule["type"] == "boolean" else None,
             metavar="VALUE",
-            help=f"{rule['title']} (default: {shown})".replace("%", "%%"),  # argparse formats it
+            help=f"{rule['title']} (default: {default})".replace("%", "%%"),  # argparse formats it
         )
 
 
@@ -72,29 +70,31 @@ def declare_sources(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     try:
-        wanted, result_file = _wanted(options)
+        requested, result_file = _requested(options)
     except job.JobError as error:
         progress.note(f"benchmarks_suite: {error}")
         return WRONG_INPUT
-    found = measure(wanted, result_file.parent / "artifacts" if result_file else None)
-    answer = found.document()
-    code = _written(answer, result_file) if result_file else OK
+    artifacts = result_file.parent / "artifacts" if result_file else None
+    measured = measure(requested, artifacts).document()
+    code = OK
+    if result_file:
+        code = _write(measured, result_file)
     if result_file is None or options.job_file is None:
-        print(table.rendered(answer))  # noqa: T201 - the answer to the person who asked
+        print(table.rendered(measured))  # noqa: T201 - the answer to the person who asked
     return code
 
 
-def of_files(job_file: Path, result_file: Path) -> int:
+def run_files(job_file: Path, result_file: Path) -> int:
     """Measures the job of a job file; returns the exit code."""
     result_file = result_file.absolute()
-    return _written(
-        measure(job.read(job_file), result_file.parent / "artifacts").document(), result_file
-    )
+    measured = measure(job.read(job_file), result_file.parent / "artifacts")
+    return _write(measured.document(), result_file)
 
 
-def _wanted(options: Namespace) -> tuple[job.Job, Path | None]:
+def _requested(options: Namespace) -> tuple[job.Job, Path | None]:
     """The job, and where its result goes (None: only onto the terminal)."""
-    if options.job_file and options.result_file and not (options.benchmark or options.config):
+    by_options = options.benchmark or options.config
+    if options.job_file and options.result_file and not by_options:
         return job.read(options.job_file), options.result_file.absolute()
     if options.job_file or not (options.benchmark and options.config):
         raise job.JobError(
@@ -108,15 +108,13 @@ def document(options: Namespace) -> dict[str, Any]:
     """The job document that the options mean. Raises JobError."""
     if not (options.benchmark and options.config):
         raise job.JobError(f"give --benchmark NAME and --config NAME; {job.WHERE_NAMES_ARE}")
-    given = {
-        name: getattr(options, name)
-        for name in _measure_fields()
-        if getattr(options, name) is not None
-    }
-    if "starts" in given:
-        given["starts"] = [word for word in given["starts"].split(",") if word]
-    if "keep_code" in given:
-        given["keep_code"] = given["keep_code"] == "true"
+    values = {name: getattr(options, name) for name in _measure_fields()}
+    measure_options = {name: value for name, value in values.items() if value is not None}
+    if "starts" in measure_options:
+        words = measure_options["starts"].split(",")
+        measure_options["starts"] = [word for word in words if word]
+    if "keep_code" in measure_options:
+        measure_options["keep_code"] = measure_options["keep_code"] == "true"
     return {
         "schema": "job.v1",
         "job_id": str(uuid.uuid4()),
@@ -125,7 +123,7 @@ def document(options: Namespace) -> dict[str, Any]:
         "config": options.config,
         "sources": options.sources,
         "device": options.device,
-        "measure": given,
+        "measure": measure_options,
         "variant": {"inductor": dict(map(_setting, options.inductor))},
     }
 
@@ -140,9 +138,10 @@ def _setting(text: str) -> tuple[str, Any]:
         ) from error
 
 
-def _written(document: dict[str, Any], path: Path) -> int:
-    """Writes the result; on a full disk what fits: the same without what takes room, and with the
-    reason.
+def _write(document: dict[str, Any], path: Path) -> int:
+    """Writes the result; returns the exit code.
+
+    On a full disk it writes what fits: the same without what takes room, and with the reason.
     """
     try:
         result.write(document, path)
@@ -153,24 +152,18 @@ def _written(document: dict[str, Any], path: Path) -> int:
         )
     progress.note(f"benchmarks_suite: {reason}")
     shutil.rmtree(path.parent / "artifacts", ignore_errors=True)
-    kept = {
-        **document,
-        "samples": {},
-        "status": "fail_to_run",
-        "stage": "write",
-        "message": reason[:4000],
-    }
+    failure = {"status": "fail_to_run", "stage": "write", "message": reason[:4000]}
+    shortened = {**document, "samples": {}, **failure}
     for section in ("compile", "starts", "ablation"):
-        kept.pop(section, None)
+        shortened.pop(section, None)
     try:
-        result.write(kept, path)
-        return OK
+        result.write(shortened, path)
     except OSError:
         return FAILED_TO_WRITE
+    return OK
 
 
 def _measure_fields() -> dict[str, dict[str, Any]]:
-    fields: dict[str, dict[str, Any]] = contract.schema("job.v1")["properties"]["measure"][
-        "properties"
-    ]
+    job_fields = contract.schema("job.v1")["properties"]
+    fields: dict[str, dict[str, Any]] = job_fields["measure"]["properties"]
     return fields

@@ -4,7 +4,7 @@ Reference: the same weights and inputs in float64, in eager, on the same device;
 to a narrower type by hand is kept at float64 too. Each arm gets the same restored state, dropout 0,
 and the matmul precision of the timing.
 
-Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; beside it the largest
+Distance of a tensor x from the reference r: relative L2 = |x - r| / |r|; next to it the largest
 error in units of the largest |r|, and 1 - cosine. Compared are the output of one forward pass; in
 training the gradients of the first step (over all parameters together, and for the worst single
 one), and the loss after k steps.
@@ -27,31 +27,33 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs
 
-# a single parameter's gradient is a short sum, and so noisier than all of them together
+# A single parameter's gradient is a short sum, and so noisier than all of them together
 WORST_FLOOR = 10
 WORST_AT_MOST = 0.5  # one that is missing is 1 away
-# a gradient below this share of the whole is judged against that share, not its own size
+# A gradient below this share of the whole is compared with that share, not with its own size
 NEGLIGIBLE = 1e-3
 RULE = (
-    "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor (float32 "
-    "4e-6, float16 1e-3, "
-    "bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; one parameter's gradient 10 x that, at most 0.5); of "
-    "a config in float8 "
-    "0.125, loss 0.1, or eager's own times eps of float8 / eps of its dtype"
+    "relative L2 to float64 at most 3 x eager's own, or at most the dtype's floor "
+    "(float32 4e-6, float16 1e-3, bfloat16 8e-3; loss 1e-4, 1e-2, 3e-2; "
+    "one parameter's gradient 10 x that, at most 0.5); of a config in float8 0.125, loss 0.1, "
+    "or eager's own times eps of float8 / eps of its dtype"
 )
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an arm may be from the reference: relative L2 of ``floor`` (the loss: ``loss``), or
-    of ``ratio`` times eager's own.
+    """How far an arm may be from the reference, as relative L2.
+
+    floor: it may always be as far as this.
+    loss: the same for the loss; k optimizer steps amplify rounding.
+    ratio: it may be as far as this many times eager's own distance.
     """
 
     floor: float
-    loss: float  # k optimizer steps amplify rounding
+    loss: float
     ratio: float = 3.0
 
     @property
@@ -73,24 +75,22 @@ _FLOAT8_EPS = 0.125  # of e4m3, in which torchao multiplies
 
 
 def tolerance(dtype: torch.dtype, in_float8: bool = False) -> Tolerance:
-    """The rule for a benchmark of ``dtype``; in_float8: under a config that multiplies in float8,
-    unlike eager.
+    """The rule for a benchmark of ``dtype``.
+
+    in_float8: under a config that multiplies in float8, unlike eager.
     """
-    return (
-        Tolerance(_FLOAT8_EPS, 0.1, _FLOAT8_EPS / torch.finfo(dtype).eps)
-        if in_float8
-        else _TOLERANCES[dtype]
-    )
+    if in_float8:
+        return Tolerance(_FLOAT8_EPS, 0.1, _FLOAT8_EPS / torch.finfo(dtype).eps)
+    return _TOLERANCES[dtype]
 
 
 @dataclass(frozen=True)
 class Observed:
     """What one arm computed from the restored state.
 
-    output: of one forward pass; None where it cannot be had apart from the step. gradients: of the
-        first
-    step, by parameter;
-    losses: of each of k training steps; both empty for inference.
+    output: of one forward pass; None where it cannot be had apart from the step.
+    gradients: of the first step, by parameter; empty for inference.
+    losses: of each of k training steps; empty for inference.
     """
 
     output: Tensor | None
@@ -99,43 +99,49 @@ class Observed:
 
     @property
     def finite(self) -> bool:
-        tensors = [*self.gradients.values(), *([self.output] if self.output is not None else [])]
-        return all(bool(torch.isfinite(tensor).all()) for tensor in tensors) and all(
-            map(math.isfinite, self.losses)
-        )
+        tensors = list(self.gradients.values())
+        if self.output is not None:
+            tensors.append(self.output)
+        return all(map(_is_finite, tensors)) and all(map(math.isfinite, self.losses))
 
 
-def observe(prepared: Prepared, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
-    """Runs ``arm`` from the restored state, and leaves it restored. steps: k, the training steps
-    after which losses are compared.
+def _is_finite(tensor: Tensor) -> bool:
+    return bool(torch.isfinite(tensor).all())
+
+
+def observe(working_copy: WorkingCopy, arm: Arm, batches: Sequence[Inputs], steps: int) -> Observed:
+    """Runs ``arm`` from the restored state, and leaves it restored.
+
+    steps: k, the training steps after which losses are compared.
     """
     with restored_state(arm):
         output = None
         if arm.forward is not None:
-            output = prepared.workload.output(arm.forward(batches[0])).detach().clone()
-    if not prepared.training:
+            output = working_copy.workload.output(arm.forward(batches[0])).detach().clone()
+    if not working_copy.training:
         return Observed(output)
     with restored_state(arm):
         losses = [float(arm.step(batches[0]))]
         gradients = _gradients(arm.module)
-        losses += [float(arm.step(batches[index % len(batches)])) for index in range(1, steps)]
+        for index in range(1, steps):
+            losses.append(float(arm.step(batches[index % len(batches)])))
     return Observed(output, gradients, losses)
 
 
 def _gradients(module: nn.Module) -> dict[str, Tensor]:
-    """A copy of each parameter's gradient: whole where the ranks hold parts, by the name that it
-    has unwrapped.
+    """A copy of each parameter's gradient, by the name that the parameter has unwrapped.
+
+    It is whole where the ranks hold parts.
     """
-    found = {
-        name: parameter.grad.detach()
-        for name, parameter in module.named_parameters()
-        if parameter.grad is not None
-    }
-    whole = {
-        name: gradient.full_tensor() if hasattr(gradient, "full_tensor") else gradient
-        for name, gradient in found.items()
-    }
-    return {_unwrapped(name): gradient.clone() for name, gradient in whole.items()}
+    gradients: dict[str, Tensor] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.grad is None:
+            continue
+        gradient = parameter.grad.detach()
+        if hasattr(gradient, "full_tensor"):
+            gradient = gradient.full_tensor()
+        gradients[_unwrapped(name)] = gradient.clone()
+    return gradients
 
 
 def _unwrapped(name: str) -> str:
@@ -143,77 +149,70 @@ def _unwrapped(name: str) -> str:
     return name.removeprefix("module.").replace("parametrizations.", "").removesuffix(".original")
 
 
-def observe_reference(prepared: Prepared, dtype: torch.dtype, steps: int) -> Observed:
-    """The same in a wider ``dtype`` and eager. Raises what torch raises where that has no room or
-    no operator.
+def observe_reference(working_copy: WorkingCopy, dtype: torch.dtype, steps: int) -> Observed:
+    """The same in a wider ``dtype`` and eager.
+
+    Raises what torch raises where that has no room or no operator.
     """
-    wide = prepared.widened(dtype)
+    wide = working_copy.widened(dtype)
     with WideEverywhere(dtype):
         return observe(wide, eager_arm(wide, dropout=False), wide.batches, steps)
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Drift of one arm, judged. tensors: outputs, gradients, loss -> their distances. failures:
-    what broke the rule.
+class AccuracyVerdict:
+    """Drift of one arm under the rule.
+
+    tensors: outputs, gradients, loss -> their distances.
+    failures: what broke the rule.
     """
 
     tensors: dict[str, dict[str, Any]]
     failures: list[str]
 
 
-def judge(
+def assess(
     observed: Observed, eager: Observed | None, reference: Observed, tolerance: Tolerance
-) -> Verdict:
+) -> AccuracyVerdict:
     """Compares ``observed`` with the reference; ``eager`` None: the floor alone decides."""
-    tensors: dict[str, dict[str, Any]] = {}
-    failures: list[str] = []
+    verdict = AccuracyVerdict({}, [])
 
     def compare(
         name: str, drift: float, eager_drift: float | None, floor: float, **details: Any
     ) -> None:
-        tensors[name] = {"relative_l2": drift, "eager_relative_l2": eager_drift, **details}
+        verdict.tensors[name] = {
+            "relative_l2": drift,
+            "eager_relative_l2": eager_drift,
+            **details,
+        }
         allowed = tolerance.allows(eager_drift, floor)
         if not drift <= allowed:
-            failures.append(
+            verdict.failures.append(
                 f"{name}: {drift:.2g}, eager {_shown(eager_drift)}, allowed {allowed:.2g}"
             )
 
     if observed.output is not None and reference.output is not None:
-        found = distances(observed.output, reference.output)
-        eager_drift = (
-            relative_l2(eager.output, reference.output)
-            if eager and eager.output is not None
-            else None
-        )
-        compare("outputs", found.pop("relative_l2"), eager_drift, tolerance.floor, **found)
+        eager_drift = None
+        if eager is not None and eager.output is not None:
+            eager_drift = relative_l2(eager.output, reference.output)
+        details = distances(observed.output, reference.output)
+        compare("outputs", details.pop("relative_l2"), eager_drift, tolerance.floor, **details)
     if reference.gradients:
-        of_eager = gradient_distance(eager.gradients, reference.gradients) if eager else None
-        compare(
-            "gradients",
-            gradient_distance(observed.gradients, reference.gradients),
-            of_eager,
-            tolerance.floor,
-        )
+        drift = gradient_distance(observed.gradients, reference.gradients)
+        eager_drift = gradient_distance(eager.gradients, reference.gradients) if eager else None
+        compare("gradients", drift, eager_drift, tolerance.floor)
         worst = _worst_gradient(observed, eager, reference, tolerance.ratio)
         compare("worst_gradient", **worst, floor=tolerance.worst)
     if reference.losses:
-        of_eager = _loss_distance(eager, reference) if eager else None
-        compare(
-            "loss",
-            _loss_distance(observed, reference),
-            of_eager,
-            tolerance.loss,
-            steps=len(reference.losses),
-        )
-    return Verdict(tensors, failures)
+        drift = _loss_distance(observed, reference)
+        eager_drift = _loss_distance(eager, reference) if eager else None
+        compare("loss", drift, eager_drift, tolerance.loss, steps=len(reference.losses))
+    return verdict
 
 
 def two_runs_differ(first: Observed, second: Observed, dtype: torch.dtype) -> str:
-    """How far two runs of the same arm are apart, where that is more than the dtype's floor; else
-    empty.
-    """
-    verdict = judge(second, None, first, tolerance(dtype))
+    """How far two runs of the same arm are apart; empty where that is within the dtype's floor."""
+    verdict = assess(second, None, first, tolerance(dtype))
     return "; ".join(verdict.failures)
 
 
@@ -221,7 +220,9 @@ def _worst_gradient(
     observed: Observed, eager: Observed | None, reference: Observed, ratio: float
 ) -> dict[str, Any]:
     """The parameter whose gradient is furthest from what the rule allows it."""
-    of_eager = gradient_distances(eager.gradients, reference.gradients) if eager else {}
+    of_eager: dict[str, float] = {}
+    if eager is not None:
+        of_eager = gradient_distances(eager.gradients, reference.gradients)
     drifts = gradient_distances(observed.gradients, reference.gradients)
     name = max(drifts, key=lambda name: drifts[name] - ratio * of_eager.get(name, 0.0))
     return {"drift": drifts[name], "eager_drift": of_eager.get(name), "parameter": name}
@@ -230,7 +231,9 @@ def _worst_gradient(
 def _loss_distance(observed: Observed, reference: Observed) -> float:
     """Relative distance of the last loss."""
     loss, expected = observed.losses[-1], reference.losses[-1]
-    return abs(loss - expected) / (abs(expected) or 1.0) if math.isfinite(loss) else math.inf
+    if not math.isfinite(loss):
+        return math.inf
+    return abs(loss - expected) / (abs(expected) or 1.0)
 
 
 def _shown(drift: float | None) -> str:
@@ -238,8 +241,9 @@ def _shown(drift: float | None) -> str:
 
 
 class WideEverywhere(TorchFunctionMode):
-    """Keeps a reference run wide where the model asks for a narrower type by hand (norms, softmax,
-    rotary).
+    """Keeps a reference run wide where the model asks for a narrower type by hand.
+
+    Models do so in norms, softmax and rotary embeddings.
     """
 
     _NARROW = frozenset({torch.float32, torch.float16, torch.bfloat16})
@@ -254,39 +258,44 @@ class WideEverywhere(TorchFunctionMode):
     ) -> Any:
         if func in self._CASTS:
             return args[0].to(self._dtype)
-        return func(
-            *map(self._wide, args),
-            **{key: self._wide(value) for key, value in (kwargs or {}).items()},
-        )
+        wide_kwargs = {name: self._wide(value) for name, value in (kwargs or {}).items()}
+        return func(*map(self._wide, args), **wide_kwargs)
 
     def _wide(self, value: Any) -> Any:
-        return self._dtype if isinstance(value, torch.dtype) and value in self._NARROW else value
+        if isinstance(value, torch.dtype) and value in self._NARROW:
+            return self._dtype
+        return value
 
 
 def relative_l2(value: Tensor, reference: Tensor) -> float:
     """|value - reference| / |reference|, in float64. Infinite where value is not finite."""
-    if not bool(torch.isfinite(value).all()):
+    if not _is_finite(value):
         return math.inf
     reference = reference.to(torch.float64)
     distance = (value.to(torch.float64) - reference).norm()
-    return float(distance / reference.norm()) if float(distance) else 0.0
+    if not float(distance):
+        return 0.0
+    return float(distance / reference.norm())
 
 
 def distances(value: Tensor, reference: Tensor) -> dict[str, float]:
     """relative_l2, max_error (relative to the largest reference) and one_minus_cosine."""
     wide, reference = value.to(torch.float64).flatten(), reference.to(torch.float64).flatten()
     largest = float(reference.abs().max()) or 1.0
+    one_minus_cosine = 0.0
     norms = float(wide.norm() * reference.norm())
+    if norms:
+        one_minus_cosine = 1 - float(wide @ reference) / norms
     return {
         "relative_l2": relative_l2(wide, reference),
         "max_error": float((wide - reference).abs().max()) / largest,
-        "one_minus_cosine": 1 - float(wide @ reference) / norms if norms else 0.0,
+        "one_minus_cosine": one_minus_cosine,
     }
 
 
 def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> float:
     """Relative L2 over all parameters together; a gradient that is missing counts as zero."""
-    if any(not bool(torch.isfinite(gradient).all()) for gradient in gradients.values()):
+    if not all(map(_is_finite, gradients.values())):
         return math.inf
     errors = _errors(gradients, reference).values()
     return math.sqrt(sum(error**2 for error in errors)) / (_whole_norm(reference) or 1.0)
@@ -295,36 +304,33 @@ def gradient_distance(gradients: Mapping[str, Tensor], reference: Mapping[str, T
 def gradient_distances(
     gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]
 ) -> dict[str, float]:
-    """Relative L2 of each parameter's gradient; a negligible one is measured against NEGLIGIBLE of
-    the whole.
+    """Relative L2 of each parameter's gradient.
+
+    A negligible one is measured against NEGLIGIBLE of the whole.
     """
     least = NEGLIGIBLE * _whole_norm(reference) or 1.0
-    errors = _errors(gradients, reference)
-    return {
-        name: error / max(float(reference[name].norm()), least) for name, error in errors.items()
-    }
+    relative: dict[str, float] = {}
+    for name, error in _errors(gradients, reference).items():
+        relative[name] = error / max(float(reference[name].norm()), least)
+    return relative
 
 
 def _errors(gradients: Mapping[str, Tensor], reference: Mapping[str, Tensor]) -> dict[str, float]:
     """|gradient - reference| of each parameter that the reference has a gradient for."""
-    found = {
-        name: gradients.get(name, torch.zeros_like(expected))
-        for name, expected in reference.items()
-    }
-    return {
-        name: float((gradient.to(torch.float64) - reference[name]).norm())
-        for name, gradient in found.items()
-    }
+    errors: dict[str, float] = {}
+    for name, expected in reference.items():
+        gradient = gradients.get(name)
+        if gradient is None:
+            gradient = torch.zeros_like(expected)
+        errors[name] = float((gradient.to(torch.float64) - expected).norm())
+    return errors
 
 
 def _whole_norm(tensors: Mapping[str, Tensor]) -> float:
-    return math.sqrt(
-        sum(float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values())
-    )
+    squares = (float(tensor.to(torch.float64).square().sum()) for tensor in tensors.values())
+    return math.sqrt(sum(squares))
 
 
 def matmul_precision() -> str:
-    """The precision of float32 matmuls in every arm; torch's default unless the variant sets
-    another.
-    """
+    """The precision of float32 matmuls in every arm; the variant may set another than torch's."""
     return str(torch.get_float32_matmul_precision())

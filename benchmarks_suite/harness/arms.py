@@ -1,6 +1,6 @@
 """The arms of a comparison: what one step is, in eager and around whatever a config compiled."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs
 
 LEARNING_RATE = 1e-4
@@ -34,22 +34,26 @@ class Arm:
     forget: Callable[[], None]
 
 
-def eager_arm(prepared: Prepared, dropout: bool = True) -> Arm:
+def eager_arm(working_copy: WorkingCopy, dropout: bool = True) -> Arm:
     """The control. dropout: False sets every dropout rate to 0."""
-    module = prepared.twin(dropout)
-    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+    module = working_copy.twin(dropout)
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("eager", working_copy, module, module, optimizer)
 
 
-def new_optimizer(prepared: Prepared, module: nn.Module) -> torch.optim.Optimizer | None:
-    """Adam with torch's defaults, for a training benchmark. Each arm has its own: compiling its
-    step changes its flags.
+def new_optimizer(working_copy: WorkingCopy, module: nn.Module) -> torch.optim.Optimizer | None:
+    """Adam with torch's defaults, for a training benchmark; None for inference.
+
+    Each arm has its own: compiling its step changes its flags.
     """
-    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE) if prepared.training else None
+    if not working_copy.training:
+        return None
+    return torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
 
 
 def arm_around(
     name: str,
-    prepared: Prepared,
+    working_copy: WorkingCopy,
     module: nn.Module,
     callee: Any,
     optimizer: torch.optim.Optimizer | None,
@@ -59,36 +63,37 @@ def arm_around(
 
     optimizer_step: what a training step ends with; ``optimizer.step`` if not given.
     """
-    forward = _forward(prepared, callee)
+    forward = _forward(working_copy, callee)
     step = forward
     if optimizer is not None:
-        step = training_step(prepared, module, forward, optimizer_step or optimizer.step)
+        step = training_step(working_copy, module, forward, optimizer_step or optimizer.step)
     return Arm(name, module, step, forward, lambda: forget_state(optimizer))
 
 
-def _forward(prepared: Prepared, callee: Any) -> Step:
-    workload = prepared.workload
+def _forward(working_copy: WorkingCopy, callee: Any) -> Step:
+    workload = working_copy.workload
 
     def forward(batch: Inputs) -> Any:
         if workload.reset is not None:
             workload.reset(callee)
-        with torch.set_grad_enabled(prepared.training), prepared.autocast():
+        with torch.set_grad_enabled(working_copy.training), working_copy.autocast():
             return workload.call(callee, batch)
 
     return forward
 
 
 def training_step(
-    prepared: Prepared, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
+    working_copy: WorkingCopy, module: nn.Module, forward: Step, optimizer_step: Callable[[], Any]
 ) -> Step:
     """Zeroed gradients, forward pass, loss, backward, optimizer; returns the loss."""
-    parameters, loss_of = list(module.parameters()), prepared.workload.loss
-    assert loss_of is not None  # checked when the workload was prepared
+    parameters = list(module.parameters())
+    loss_of = working_copy.workload.loss
+    assert loss_of is not None  # checked when the working copy was made
 
     def step(batch: Inputs) -> Tensor:
         for parameter in parameters:
             parameter.grad = None
-        with prepared.autocast():
+        with working_copy.autocast():
             loss = loss_of(forward(batch), batch)
         loss.backward()
         optimizer_step()
@@ -98,10 +103,10 @@ def training_step(
 
 
 def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
-    """Zeroes the optimizer's state in place: an optimizer whose step was compiled must not change
-    its structure.
-    """
-    for state in optimizer.state.values() if optimizer else ():
+    """Zeroes the optimizer's state in place: a compiled step must not see its structure change."""
+    if optimizer is None:
+        return
+    for state in optimizer.state.values():
         for value in state.values():
             if isinstance(value, Tensor):
                 value.zero_()
@@ -109,11 +114,10 @@ def forget_state(optimizer: torch.optim.Optimizer | None) -> None:
 
 @contextmanager
 def restored_state(arm: Arm) -> Iterator[int]:
-    """Puts the arm's weights and buffers back, bit for bit, and zeroes its optimizer, when the
-    block ends.
+    """When the block ends, puts weights and buffers back, bit for bit, and zeroes the optimizer.
 
-    Gives the bytes of the copy that this needs meanwhile, on the arm's device: no memory of the
-    arm's own.
+    Gives the bytes of the copy that this needs meanwhile, on the arm's device: they are not memory
+    of the arm's own.
     """
     kept = {name: tensor.detach().clone() for name, tensor in _state(arm.module).items()}
     try:
@@ -127,13 +131,12 @@ def restored_state(arm: Arm) -> Iterator[int]:
 
 
 def _bytes(tensor: Tensor) -> int:
-    """What a tensor holds here: of a quantized one its parts, of one that is spread over ranks this
-    rank's.
-    """
-    if hasattr(tensor, "__tensor_flatten__"):
-        return sum(_bytes(getattr(tensor, part)) for part in tensor.__tensor_flatten__()[0])
-    return tensor.nbytes
+    """What a tensor holds here: the parts of a quantized one, this rank's part of a spread one."""
+    if not hasattr(tensor, "__tensor_flatten__"):
+        return tensor.nbytes
+    parts, _ = tensor.__tensor_flatten__()
+    return sum(_bytes(getattr(tensor, part)) for part in parts)
 
 
-def _state(module: nn.Module) -> Mapping[str, Tensor]:
-    return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+def _state(module: nn.Module) -> dict[str, Tensor]:
+    return dict(module.named_parameters()) | dict(module.named_buffers())

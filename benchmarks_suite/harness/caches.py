@@ -1,4 +1,4 @@
-"""Folders of one job: private compiler caches, each begun as a copy of a prepared base.
+"""Folders of one job: private compiler caches, each begun as a copy of a toolchain base.
 
 The first compilation on a machine also pays for one-time checks of the toolchain (which vector
 instructions compile, the precompiled C++ header, Triton's launcher: 6 to 20 s). They are made once,
@@ -30,9 +30,7 @@ _MARK = "toolchain.json"
 
 
 class ToolchainError(RuntimeError):
-    """The compilers on this machine do not work; the text is what they said, the last line
-    first.
-    """
+    """The compilers on this machine do not work; the text is theirs, the last line first."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,9 @@ class CompilerCaches:
 
 @dataclass(frozen=True)
 class Base:
-    """The prepared base of one torch build on one machine: made once, by the first job that needs
-    it, and kept.
+    """The toolchain base of one torch build on one machine.
+
+    It is made once, by the first job that needs it, and kept.
     """
 
     folder: Path
@@ -87,32 +86,34 @@ class Base:
 
 
 def base(device: str, wrapper: str = "python") -> Base:
-    """The base for this interpreter's torch, made now if it is the first time. Raises
-    ToolchainError.
+    """The base for this interpreter's torch, made now if it is the first time.
 
     wrapper: what the compiler writes the kernels' calls in, "python", "cpp" or "aot": each
         precompiles other headers.
+    Raises ToolchainError.
     """
-    found = place(device, os.environ, wrapper)
-    if not found.is_made:
+    base = place(device, os.environ, wrapper)
+    if not base.is_made:
         _forget_unused()
-        _make(found.folder, device, wrapper)
-    found.note_use()
-    return found
+        _make(base.folder, device, wrapper)
+    base.note_use()
+    return base
 
 
 def place(device: str, variables: Mapping[str, str], wrapper: str) -> Base:
-    """Where that base is, or will be, for a process with these environment variables. Its temporary
-    folder exists.
+    """Where that base is, or will be, for a process with these environment variables.
+
+    Its temporary folder exists.
     """
-    found = Base(cache_home() / f"toolchain-{_key(device, variables, wrapper)}")
-    found.temporary_folder.mkdir(parents=True, exist_ok=True)
-    return found
+    base = Base(cache_home() / f"toolchain-{_key(device, variables, wrapper)}")
+    base.temporary_folder.mkdir(parents=True, exist_ok=True)
+    return base
 
 
 def _make(folder: Path, device: str, wrapper: str) -> None:
-    """Prepares in place, because the header keeps its path; the mark of completeness is written
-    last.
+    """Makes a base in place, because the header keeps its path; the mark that it is complete last.
+
+    Raises ToolchainError.
     """
     for name in ("inductor", "triton", "tmp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -122,23 +123,20 @@ def _make(folder: Path, device: str, wrapper: str) -> None:
         "TMPDIR": str(folder / "tmp"),
     }
     command = [sys.executable, "-m", "benchmarks_suite.harness.prepare_toolchain", device, wrapper]
-    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-    if done.returncode:
-        said = done.stderr.strip().splitlines()[-20:]
-        if done.returncode < 0:  # no exception, which would be the last line
-            said.append(
-                f"the compilers' check was ended by {signal.Signals(-done.returncode).name}"
-            )
-        raise ToolchainError("\n".join(reversed(said)) or f"exit code {done.returncode}")
+    check = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    if check.returncode:
+        lines = check.stderr.strip().splitlines()[-20:]
+        if check.returncode < 0:  # no exception, which would be the last line
+            ended_by = signal.Signals(-check.returncode).name
+            lines.append(f"the compilers' check was ended by {ended_by}")
+        raise ToolchainError("\n".join(reversed(lines)) or f"exit code {check.returncode}")
     partial = folder / f"toolchain.{os.getpid()}.partial"
-    partial.write_text(json.dumps({"toolchain_s": float(done.stdout.split()[-1])}))
+    partial.write_text(json.dumps({"toolchain_s": float(check.stdout.split()[-1])}))
     partial.replace(folder / _MARK)
 
 
 def _forget_unused() -> None:
-    """Removes what no job has used for long: each build leaves a base, on a CPU of 150 MB and
-    more.
-    """
+    """Removes what no job has used for long: each base takes 150 MB and more on a CPU."""
     oldest = time.time() - UNUSED_DAYS * 24 * 3600
     for mark in cache_home().glob(f"toolchain-*/{_MARK}"):
         with suppress(FileNotFoundError):  # another process was quicker
@@ -154,22 +152,25 @@ def empty(folder: Path) -> CompilerCaches:
 
 
 def child_environment() -> dict[str, str]:
-    """This process's variables, with which a child finds this package wherever it is started,
-    hashes as its siblings do, and says where it was when it crashes.
+    """The environment variables for a child process.
+
+    With them it finds this package wherever it is started, hashes as its siblings do, and says
+    where it was when it crashes.
     """
     path = os.pathsep.join(filter(None, [PACKAGE_PARENT, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
 
 
 def cache_home() -> Path:
-    """COMPILEWATCH_CACHE, else the user's cache folder, else the temporary folder: the first that
-    can be written.
-    """
-    home = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
-    places = [Path(home)] if home else []
-    places += [Path.home() / ".cache"] if os.environ.get("HOME") else []
-    for place in places:
-        folder = place / "compilewatch"
+    """The first that can be written of COMPILEWATCH_CACHE, the user's cache and a temporary one."""
+    parents: list[Path] = []
+    parent = os.environ.get("COMPILEWATCH_CACHE") or os.environ.get("XDG_CACHE_HOME")
+    if parent:
+        parents.append(Path(parent))
+    if os.environ.get("HOME"):
+        parents.append(Path.home() / ".cache")
+    for path in parents:
+        folder = path / "compilewatch"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -180,28 +181,29 @@ def cache_home() -> Path:
 
 
 def _key(device: str, variables: Mapping[str, str], wrapper: str) -> str:
-    """Names what the checks depend on: the torch build, the interpreter, the processor and its
-    flags, the compiler, and what it writes.
+    """Names what the checks depend on.
+
+    The torch build, the interpreter, the processor and its flags, the compiler, and what it writes.
     """
-    try:
-        processor = next(
-            (
-                line
-                for line in Path("/proc/cpuinfo").read_text().splitlines()
-                if line.startswith("flags")
-            ),
-            "",
-        )
-    except OSError:
-        processor = platform.processor()
+    torch_version = package_version("torch")
+    device_type = device.partition(":")[0]
     words = [
-        package_version("torch"),
+        torch_version,
         sys.prefix,
         sys.version,
-        processor,
+        _processor_flags(),
         variables.get("CXX", ""),
-        device.partition(":")[0],
-        *([] if wrapper == "python" else [wrapper]),
+        device_type,
     ]
+    if wrapper != "python":
+        words.append(wrapper)
     digest = hashlib.sha256("\n".join(map(str, words)).encode()).hexdigest()[:12]
-    return f"{package_version('torch')}-{device.partition(':')[0]}-{digest}"
+    return f"{torch_version}-{device_type}-{digest}"
+
+
+def _processor_flags() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line for line in lines if line.startswith("flags")), "")

@@ -1,9 +1,8 @@
-"""What this machine can do at most: its own matmul rate and copy bandwidth. The canary, and the
-yardstick of shares.
+"""What this machine can do at most: its own matmul rate and copy bandwidth.
 
-A ceiling is measured with torch itself, with the job's number of threads, as the median over
-samples of at least
-20 ms. It is kept beside the prepared caches, where the jobs of this machine find it.
+The canary, and the yardstick of shares. A ceiling is measured with torch itself, with the job's
+number of threads, as the median over samples of at least 20 ms. It is kept next to the toolchain
+bases, where the jobs of this machine find it.
 """
 
 import hashlib
@@ -27,42 +26,41 @@ COPY_BYTES = {"cpu": 1 << 28, "cuda": 1 << 30}  # beyond every cache
 
 
 def measure(device: torch.device) -> dict[str, Interval]:
-    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s (bytes read and written), each with its 95
-    % interval.
+    """``matmul.<dtype>`` in TFLOP/s and ``copy`` in GB/s, each with its 95 % interval.
+
+    Bytes of a copy are those read and those written.
     """
-    found = {f"matmul.{name}": _matmul_tflops(device, dtype) for name, dtype in DTYPES.items()}
-    return found | {"copy": _copy_gb_s(device)}
+    rates = {f"matmul.{name}": _matmul_tflops(device, dtype) for name, dtype in DTYPES.items()}
+    rates["copy"] = _copy_gb_s(device)
+    return rates
 
 
-def save(found: dict[str, Interval], device: torch.device) -> Path:
-    """Keeps the ceilings for the jobs of this machine: of each the best so far, as load and heat
-    only lower them.
+def save(rates: dict[str, Interval], device: torch.device) -> Path:
+    """Keeps the ceilings for the jobs of this machine.
+
+    Of each it keeps the best so far, as load and heat only lower them.
     """
-    path, before = _path(device), known(device)
+    path, before = _path(device), load(device)
     path.parent.mkdir(parents=True, exist_ok=True)
+    best = {name: max(rate.value, before.get(name, 0.0)) for name, rate in rates.items()}
     partial = path.with_suffix(f".{os.getpid()}.partial")
-    best = {name: max(interval.value, before.get(name, 0.0)) for name, interval in found.items()}
     partial.write_text(json.dumps(best))
     return partial.replace(path)
 
 
-def known(device: torch.device) -> dict[str, float]:
-    """The ceilings that were measured here with this torch and as many threads; empty: none
-    were.
-    """
+def load(device: torch.device) -> dict[str, float]:
+    """The ceilings that were measured here with this torch and as many threads; empty for none."""
     try:
-        found: dict[str, float] = json.loads(_path(device).read_text())
+        rates: dict[str, float] = json.loads(_path(device).read_text())
     except OSError:
         return {}
-    return found
+    return rates
 
 
 def _matmul_tflops(device: torch.device, dtype: torch.dtype) -> Interval:
     size = MATRIX[device.type]
-    a, b = (
-        torch.empty(size, size, device=device, dtype=dtype),
-        torch.empty(size, size, device=device, dtype=dtype),
-    )
+    a = torch.empty(size, size, device=device, dtype=dtype)
+    b = torch.empty_like(a)
     # Not constants: a GPU draws less power for those, and clocks higher
     for stream, matrix in enumerate((a, b)):
         generator.fill_normal(matrix, stream, 1.0)
@@ -79,15 +77,15 @@ def _copy_gb_s(device: torch.device) -> Interval:
 
 
 def _seconds(action: Callable[[], Any], device: torch.device) -> Interval:
-    """Seconds of one call: the median over SAMPLES samples, after as many untimed calls as one
-    sample has.
+    """Seconds of one call: the median over SAMPLES samples.
+
+    As many untimed calls as one sample has come before them.
     """
     inner = 1
     while _timed(action, device, inner) < SAMPLE_S:
         inner *= 2
-    return statistics.median_interval(
-        [_timed(action, device, inner) / inner for _ in range(SAMPLES)]
-    )
+    samples = [_timed(action, device, inner) / inner for _ in range(SAMPLES)]
+    return statistics.median_interval(samples)
 
 
 def _timed(action: Callable[[], Any], device: torch.device, inner: int) -> float:
@@ -105,14 +103,11 @@ def _synchronize(device: torch.device) -> None:
 
 
 def _path(device: torch.device) -> Path:
-    """One file for each device, torch and number of threads: on a GPU by its name, on a CPU by the
-    processor's.
-    """
-    name = (
-        torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{cpu_name()}, {torch.get_num_threads()}"
-    )
+    """One file for each device (by its name), torch, and on a CPU number of threads."""
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"{cpu_name()}, {torch.get_num_threads()}"
     precision = torch.get_float32_matmul_precision()
     digest = hashlib.sha256(f"{name}\n{torch.__version__}\n{precision}".encode()).hexdigest()[:12]
     return caches.cache_home() / f"ceilings-{device.type}-{digest}.json"

@@ -1,5 +1,6 @@
-"""What happens in the measuring process itself: stages 4 to 9 of measure.py, each a method, in that
-order.
+"""What happens in the measuring process itself.
+
+Stages 4 to 9 of measure.py, each a method, in that order.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import time
 
 import torch
 
-from benchmarks_suite import registry
+from benchmarks_suite import loading
 from benchmarks_suite.harness import (
     accuracy,
     ceilings,
@@ -21,14 +22,15 @@ from benchmarks_suite.harness import (
     statistics,
     timing,
     torch_versions,
+    warm_imports,
 )
 from benchmarks_suite.harness.arms import Arm, eager_arm, restored_state
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.memory import PeakMemory
-from benchmarks_suite.harness.prepared import Prepared, settle_process
 from benchmarks_suite.harness.result import Result
 from benchmarks_suite.harness.timing import Stopwatch
+from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
 MEMORY_STEPS = 3
 
@@ -40,32 +42,34 @@ class Comparison:
         self._job, self._result = job, result
         settle_process(job)
         self._device = torch.device(job.device)
-        self._workload = registry.load(job.benchmark)
-        if job.config.compiles or job.benchmark.mode == "training":
-            # Eager's optimizer needs it: both arms count alike
-            torch_versions.import_compiler(job.config.backend)
+        self._workload = loading.load(job.benchmark)
+        backend = warm_imports.compiler(job)
+        if backend is not None:
+            torch_versions.import_compiler(backend)
         self._memory = PeakMemory(self._device)
         self._eager: Arm | None = None
         self._compiled: Arm | None = None
-        self._eager_seen: accuracy.Observed | None = None
+        self._eager_run: accuracy.Observed | None = None
         self._reference: accuracy.Observed | None = None
 
     def build(self) -> None:
         """4. Weights, batches, the state that is gone back to."""
-        prepared = self._prepared = Prepared(
-            self._job.benchmark, self._workload, self._job.device, self._job.measure.seed
-        )
-        self._stopwatch = Stopwatch(self._device, prepared.batches)
-        self._items_per_step = prepared.items_per_step * ranks.count_here()
+        seed = self._job.measure.seed
+        working_copy = WorkingCopy(self._job.benchmark, self._workload, self._job.device, seed)
+        self._working_copy = working_copy
+        self._stopwatch = Stopwatch(self._device, working_copy.batches)
+        self._items_per_step = working_copy.items_per_step * ranks.count_here()
         self._result.benchmark |= {
             "item": self._workload.item,
             "items_per_step": self._items_per_step,
-            "parameters": prepared.parameters,
+            "parameters": working_copy.parameters,
         }
 
     def run_eager(self) -> None:
-        """5. Eager's peak memory, then two runs. Where a compiled arm could still run, running out
-        of memory is survived.
+        """5. Eager's peak memory, then two runs.
+
+        Where a compiled arm could still run, the case goes on without an eager arm when memory
+        runs out.
         """
         try:
             self._run_eager()
@@ -74,40 +78,41 @@ class Comparison:
             if ended.status != "oom" or not self._job.config.compiles:
                 raise
             self._result.arms["eager"] = {"status": "oom", "message": ended.message}
-            self._eager = self._eager_seen = None
+            self._eager = self._eager_run = None
         if self._eager is None:
             self._free()
 
     def _run_eager(self) -> None:
-        self._eager = eager_arm(self._prepared)
+        self._eager = eager_arm(self._working_copy)
         with restored_state(self._eager) as copied_bytes:
             self._stopwatch.time(self._eager, 1)  # imports and state that only the first step makes
             self._memory.reset()
-            self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._prepared.batches)))
-            beside_bytes = copied_bytes + self._prepared.bytes_beside_arms
-            peak_gb = self._memory.peak_gb() - beside_bytes / 1e9
+            self._stopwatch.time(self._eager, max(MEMORY_STEPS, len(self._working_copy.batches)))
+            suites_own_bytes = copied_bytes + self._working_copy.bytes_beside_arms
+            peak_gb = self._memory.peak_gb() - suites_own_bytes / 1e9
         report.eager_memory(self._job, self._result, peak_gb, self._memory.why_absent)
-        self._eager_seen = self._observe(self._without_dropout(self._eager))
-        if not self._eager_seen.finite:
+
+        self._eager_run = self._observe(self._without_dropout(self._eager))
+        if not self._eager_run.finite:
             raise ValueError(
                 "the output, the loss or a gradient is not finite in eager: nothing can be "
                 "compared with it"
             )
-        second = self._observe(self._without_dropout(self._eager))
-        report.two_runs(
-            self._result, accuracy.two_runs_differ(self._eager_seen, second, self._dtype)
-        )
+        second_run = self._observe(self._without_dropout(self._eager))
+        difference = accuracy.two_runs_differ(self._eager_run, second_run, self._dtype)
+        report.two_runs(self._result, difference)
 
     def run_reference(self) -> None:
-        """6. The same in float64. Where that cannot be had (memory, an operator), half types take
-        float32 instead.
+        """6. The same in float64.
 
-        Where neither can be had there is no verdict, and the reason is told.
+        Where that cannot be had (memory, an operator), half types take float32 instead. Where
+        neither can be had there is no verdict, and the reason is reported.
         """
+        dtypes = [torch.float64]
+        if self._dtype != torch.float32:
+            dtypes.append(torch.float32)
         reasons = []
-        for dtype in (
-            (torch.float64,) if self._dtype == torch.float32 else (torch.float64, torch.float32)
-        ):
+        for dtype in dtypes:
             reasons.append(self._reference_in(dtype))
             if self._reference is not None:
                 return
@@ -117,35 +122,36 @@ class Comparison:
     def _reference_in(self, dtype: torch.dtype) -> str:
         """Makes the reference; where that fails, says why."""
         name = str(dtype).removeprefix("torch.")
+        steps = self._job.measure.loss_steps
         try:
-            found = accuracy.observe_reference(self._prepared, dtype, self._job.measure.loss_steps)
+            reference = accuracy.observe_reference(self._working_copy, dtype, steps)
         except Exception as error:
             return f"{name} could not be had: {outcome.of(error, 'reference').message}"
-        if not found.finite:
+        if not reference.finite:
             return (
                 f"the {name} run itself is not finite: the benchmark overflows or divides by zero"
             )
-        self._reference, self._reference_name = found, name
+        self._reference, self._reference_name = reference, name
         return ""
 
     def compile(self) -> None:
         """7. The compiled arm and its first step."""
         torch_versions.set_options("inductor", self._job.inductor)
-        self._compiled = compiling.compiled_arm(self._prepared, self._job.config)
+        self._compiled = compiling.compiled_arm(self._working_copy, self._job.config)
         with restored_state(self._compiled):
             self._stopwatch.time(self._compiled, 1)
 
     def check_accuracy(self) -> None:
-        """8. Drift of the compiled arm, judged by the rule of accuracy.py."""
+        """8. Drift of the compiled arm, by the rule of accuracy.py."""
         if self._reference is None or self._compiled is None:
             return
         arm = self._compiled
-        if self._prepared.has_dropout:
-            arm = compiling.compiled_arm(self._prepared, self._job.config, dropout=False)
+        if self._working_copy.has_dropout:
+            arm = compiling.compiled_arm(self._working_copy, self._job.config, dropout=False)
         tolerance = accuracy.tolerance(self._dtype, in_float8=self._job.config.target == "float8")
-        verdict = accuracy.judge(self._observe(arm), self._eager_seen, self._reference, tolerance)
-        report.verdict(self._result, verdict, self._reference_name, self._prepared.training)
-        self._reference = self._eager_seen = None
+        verdict = accuracy.assess(self._observe(arm), self._eager_run, self._reference, tolerance)
+        report.verdict(self._result, verdict, self._reference_name, self._working_copy.training)
+        self._reference = self._eager_run = None
         self._free()
 
     def sample(self) -> None:
@@ -155,66 +161,64 @@ class Comparison:
         for arm in arms:
             self._stopwatch.warm_up(arm)
         measured = arms[-1]
-        step_ms, _ = self._stopwatch.time(measured, len(self._prepared.batches))
+        step_ms, _ = self._stopwatch.time(measured, len(self._working_copy.batches))
         pairs_s = timing.pairs_budget_s(measure.budget_s, measure.single_steps, step_ms)
         start = time.perf_counter()
-        with Watch(self._device.index if self._device.type == "cuda" else None) as watch:
-            taken, stop = timing.sample(
+        with Watch(self._device.index) as watch:  # a CPU has no index
+            samples, stop = timing.sample(
                 self._stopwatch, arms, pairs_s, measure.target_percent, measure.seed
             )
             left_s = measure.budget_s - (time.perf_counter() - start)
             single = timing.single_steps(self._stopwatch, measured, measure.single_steps, left_s)
-        report.sampling(self._job, self._result, taken, stop, self._items_per_step)
+
+        report.sampling(self._job, self._result, samples, stop, self._items_per_step)
         if self._job.benchmark.family == "machine":
-            self._ceilings()
-        self._shares(statistics.median(taken[measured.name].ms))
-        report.percentiles(self._result, measured.name, taken[measured.name], single, measure)
+            self._measure_ceilings()
+        own = samples[measured.name]
+        self._report_shares(statistics.median(own.ms))
+        report.percentiles(self._result, measured.name, own, single, measure)
         report.interference(self._result, watch)
 
-    def _ceilings(self) -> None:
-        """The machine's own rates: told as metrics, and kept for the jobs after this one."""
-        found = ceilings.measure(self._device)
-        ceilings.save(found, self._device)
-        report.ceilings(self._result, found[self._matmul], found["copy"])
+    def _measure_ceilings(self) -> None:
+        """The machine's own rates: reported as metrics, and kept for the jobs after this one."""
+        rates = ceilings.measure(self._device)
+        ceilings.save(rates, self._device)
+        report.ceilings(self._result, rates[self._matmul], rates["copy"])
 
-    def _shares(self, latency_ms: float) -> None:
+    def _report_shares(self, latency_ms: float) -> None:
         """Which share of the machine's ceilings a step reaches, where those are known."""
-        known = ceilings.known(self._device)
-        if not known or self._eager is None:
-            report.no_shares(
-                self._result,
-                "no benchmark `ceilings` has run on this machine"
-                if not known
-                else "there is no eager arm",
-            )
+        rates = ceilings.load(self._device)
+        if not rates:
+            reason = "no benchmark `ceilings` has run on this machine"
+            report.no_shares(self._result, reason)
+            return
+        if self._eager is None:
+            report.no_shares(self._result, "there is no eager arm")
             return
         try:
-            flops = shares.flops_of(self._prepared, self._eager)
-        except (
-            Exception
-        ) as error:  # an operator that the counter cannot enter is no reason to lose the case
+            flops = shares.flops_of(self._working_copy, self._eager)
+        # An operator that the counter cannot enter is no reason to lose the case
+        except Exception as error:
             report.no_shares(self._result, f"the step's operations cannot be counted: {error}")
             return
-        rate = known[self._matmul]
-        moved = None if self._prepared.training else shares.least_bytes(self._prepared)
-        report.shares(
-            self._result,
-            latency_ms,
-            flops / rate / 1e12,
-            moved / known["copy"] / 1e9 if moved else None,
-        )
+        matmul_s = flops / rates[self._matmul] / 1e12
+        copy_s = None
+        if not self._working_copy.training:
+            copy_s = shares.least_bytes(self._working_copy) / rates["copy"] / 1e9
+        report.shares(self._result, latency_ms, matmul_s, copy_s)
 
     def _observe(self, arm: Arm) -> accuracy.Observed:
-        return accuracy.observe(
-            self._prepared, arm, self._prepared.batches, self._job.measure.loss_steps
-        )
+        working_copy, steps = self._working_copy, self._job.measure.loss_steps
+        return accuracy.observe(working_copy, arm, working_copy.batches, steps)
 
     def _without_dropout(self, arm: Arm) -> Arm:
-        return eager_arm(self._prepared, dropout=False) if self._prepared.has_dropout else arm
+        if not self._working_copy.has_dropout:
+            return arm
+        return eager_arm(self._working_copy, dropout=False)
 
     @property
     def _dtype(self) -> torch.dtype:
-        return self._prepared.autocast_dtype or self._prepared.dtype
+        return self._working_copy.autocast_dtype or self._working_copy.dtype
 
     @property
     def _matmul(self) -> str:
@@ -222,7 +226,7 @@ class Comparison:
         return f"matmul.{str(self._dtype).removeprefix('torch.')}"
 
     def _free(self) -> None:
-        """Gives back what is no longer used, also what a step held that ran out of memory."""
+        """Gives back what is no longer used, and what a step held that ran out of memory."""
         gc.collect()
         if self._device.type == "cuda":
             torch.cuda.synchronize(self._device)

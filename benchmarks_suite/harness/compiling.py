@@ -1,11 +1,11 @@
-"""How each config is applied: from a prepared workload and a row of configs.py to an arm that runs
-compiled.
+"""How each config is applied: from a row of configs.py to an arm that runs compiled.
 
 What a torch release, device, benchmark or library lacks ends as Unsupported with the reason, before
 anything is compiled. Nothing is compiled here: that happens in the arm's first step, which is what
 a start measures.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,70 +16,69 @@ from torch import nn
 from benchmarks_suite.configs import Config
 from benchmarks_suite.harness import torch_versions
 from benchmarks_suite.harness.arms import LEARNING_RATE, Arm, Step, arm_around, new_optimizer
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Unsupported
 
 GRAPHS_MODES = ("reduce-overhead", "max-autotune")  # these record CUDA graphs
 
 
-def compiled_arm(prepared: Prepared, config: Config, dropout: bool = True) -> Arm:
-    """The arm that runs ``config``. Raises Unsupported. dropout: False sets every dropout rate to
-    0.
+def compiled_arm(working_copy: WorkingCopy, config: Config, dropout: bool = True) -> Arm:
+    """The arm that runs ``config``. Raises Unsupported.
+
+    dropout: False sets every dropout rate to 0.
     """
-    check_supported(prepared, config)
+    check_supported(working_copy, config)
     for area in ("inductor", "dynamo", "functorch"):
         torch_versions.set_options(area, getattr(config, area))
     if config.mark_dynamic:
-        mark_varying_sizes(prepared)
-    module = prepared.twin(dropout)
-    for block in _blocks(prepared, module)[: config.disable_blocks]:
+        mark_varying_sizes(working_copy)
+    module = working_copy.twin(dropout)
+    for block in _blocks(working_copy, module)[: config.disable_blocks]:
         block.forward = torch.compiler.disable(block.forward)
-    arm = _TARGETS[config.target](prepared, module, config)
-    if config.compile_mode in GRAPHS_MODES and prepared.device.type == "cuda":
-        arm = replace(
-            arm, step=_marked(arm.step), forward=_marked(arm.forward) if arm.forward else None
-        )
-    return replace(arm, step=_with_stance(arm.step, config, len(prepared.batches)))
+    arm = _TARGETS[config.target](working_copy, module, config)
+    if config.compile_mode in GRAPHS_MODES and working_copy.device.type == "cuda":
+        forward = _marked(arm.forward) if arm.forward else None
+        arm = replace(arm, step=_marked(arm.step), forward=forward)
+    return replace(arm, step=_with_stance(arm.step, config, len(working_copy.batches)))
 
 
-def check_supported(prepared: Prepared, config: Config) -> None:
+def check_supported(working_copy: WorkingCopy, config: Config) -> None:
     """Raises Unsupported where this config cannot say anything about this benchmark here."""
-    benchmark, blocks, parts = prepared.benchmark, prepared.workload.blocks, prepared.workload.parts
     if torch_versions.release() < config.since:
         since = ".".join(map(str, config.since))
         raise Unsupported(
             f"{config.name} needs torch {since} or newer; this is {torch.__version__}"
         )
-    if config.modes and benchmark.mode not in config.modes:
-        raise Unsupported(
-            f"{config.name} is for {', '.join(config.modes)}, not for {benchmark.mode}"
-        )
-    if config.shapes and benchmark.shapes not in config.shapes:
-        raise Unsupported(
-            f"{config.name} is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
-        )
-    if config.gpu_only and prepared.device.type != "cuda":
+    misfit = _misfit(working_copy, config)
+    if misfit:
+        raise Unsupported(f"{config.name} {misfit}")
+    if config.gpu_only and working_copy.device.type != "cuda":
         raise Unsupported(f"{config.name}: {config.gpu_only}")
-    if (config.target == "blocks" or config.disable_blocks) and not blocks:
-        raise Unsupported(f"{config.name} needs repeated blocks, and {benchmark.module} names none")
-    if config.target == "parts" and len(parts) != len(config.part_modes):
-        raise Unsupported(
-            f"{config.name} needs {len(config.part_modes)} parts, and {benchmark.module} names "
-            f"{len(parts)}"
-        )
-    if config.target == "aot_inductor" and benchmark.shapes != "static":
-        raise Unsupported(
-            f"{config.name} is exported for one shape, and {benchmark.shapes} shapes vary"
-        )
-    if config.compiles and config.target != "aot_inductor" and config.backend not in _backends():
+    if not config.compiles or config.target == "aot_inductor":
+        return
+    backends = torch._dynamo.list_backends(exclude_tags=())
+    if config.backend not in backends:
         raise Unsupported(
             f"torch {torch.__version__} has no backend {config.backend!r}; it has "
-            f"{', '.join(_backends())}"
+            f"{', '.join(backends)}"
         )
 
 
-def _backends() -> list[str]:
-    return list(torch._dynamo.list_backends(exclude_tags=()))
+def _misfit(working_copy: WorkingCopy, config: Config) -> str:
+    """Why the config does not fit the benchmark; empty where it does."""
+    benchmark, workload = working_copy.benchmark, working_copy.workload
+    if config.modes and benchmark.mode not in config.modes:
+        return f"is for {', '.join(config.modes)}, not for {benchmark.mode}"
+    if config.shapes and benchmark.shapes not in config.shapes:
+        return f"is for {', '.join(config.shapes)} shapes, not for {benchmark.shapes}"
+    if (config.target == "blocks" or config.disable_blocks) and not workload.blocks:
+        return f"needs repeated blocks, and {benchmark.module} names none"
+    parts, needed = len(workload.parts), len(config.part_modes)
+    if config.target == "parts" and parts != needed:
+        return f"needs {needed} parts, and {benchmark.module} names {parts}"
+    if config.target == "aot_inductor" and benchmark.shapes != "static":
+        return f"is exported for one shape, and {benchmark.shapes} shapes vary"
+    return ""
 
 
 def compile_arguments(config: Config) -> dict[str, Any]:
@@ -89,115 +88,111 @@ def compile_arguments(config: Config) -> dict[str, Any]:
         "fullgraph": config.fullgraph,
         "dynamic": config.dynamic,
     }
-    return arguments | ({"mode": config.compile_mode} if config.compile_mode else {})
+    if config.compile_mode:
+        arguments["mode"] = config.compile_mode
+    return arguments
 
 
-def mark_varying_sizes(prepared: Prepared) -> None:
-    """Marks the sizes that differ between batches; with one batch, the first size of each tensor
-    (the batch's).
+def mark_varying_sizes(working_copy: WorkingCopy) -> None:
+    """Marks the sizes that differ between batches.
+
+    Where none does, as with one batch, it marks the first size of each tensor (the batch's).
     """
-    for name, example in prepared.batches[0].items():
+    for name, example in working_copy.batches[0].items():
         if not isinstance(example, torch.Tensor) or example.dim() == 0:
             continue
-        shapes = {batch[name].shape for batch in prepared.batches}
-        varying = [
-            axis for axis in range(example.dim()) if len({shape[axis] for shape in shapes}) > 1
-        ]
-        for batch in prepared.batches:
-            for axis in varying or [0]:
-                if batch[name].shape[axis] > 1:
-                    torch._dynamo.mark_dynamic(batch[name], axis)
+        tensors = [batch[name] for batch in working_copy.batches]
+        sizes_of_axes = zip(*(tensor.shape for tensor in tensors), strict=True)
+        varying = [axis for axis, sizes in enumerate(sizes_of_axes) if len(set(sizes)) > 1]
+        for tensor, axis in itertools.product(tensors, varying or [0]):
+            if tensor.shape[axis] > 1:
+                torch._dynamo.mark_dynamic(tensor, axis)
 
 
-# One function for each target: (prepared, module, config) -> the arm
+# One function for each target: (working copy, module, config) -> the arm
 
 
-def _nothing(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    return arm_around("eager", prepared, module, module, new_optimizer(prepared, module))
+def _nothing(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("eager", working_copy, module, module, optimizer)
 
 
-def _whole_module(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _whole_module(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around("compiled", prepared, module, compiled, new_optimizer(prepared, module))
+    return _compiled(working_copy, module, compiled)
 
 
-def _each_block(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    for block in _blocks(prepared, module):
-        _compile_forward(block, **compile_arguments(config))
-    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+def _each_block(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    for block in _blocks(working_copy, module):
+        _compile_forward(block, compile_arguments(config))
+    return _compiled(working_copy, module, module)
 
 
-def _each_part(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    for path, mode in zip(prepared.workload.parts.values(), config.part_modes, strict=True):
-        _compile_forward(
-            module.get_submodule(path),
-            **compile_arguments(config),
-            **({"mode": mode} if mode else {}),
-        )
-    return arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+def _each_part(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    paths = working_copy.workload.parts.values()
+    for path, mode in zip(paths, config.part_modes, strict=True):
+        arguments = compile_arguments(config)
+        if mode:
+            arguments["mode"] = mode
+        _compile_forward(module.get_submodule(path), arguments)
+    return _compiled(working_copy, module, module)
 
 
-def _module_and_optimizer(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    optimizer = new_optimizer(prepared, module)
+def _module_and_optimizer(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
+    optimizer_step = torch.compile(optimizer.step) if optimizer else None
     compiled = torch.compile(module, **compile_arguments(config))
-    return arm_around(
-        "compiled",
-        prepared,
-        module,
-        compiled,
-        optimizer,
-        torch.compile(optimizer.step) if optimizer else None,
-    )
+    return arm_around("compiled", working_copy, module, compiled, optimizer, optimizer_step)
 
 
-def _module_and_foreach_map(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _module_and_foreach_map(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     from benchmarks_suite.harness.foreach_map import ForeachMapAdam
 
     adam = ForeachMapAdam(list(module.parameters()), LEARNING_RATE)
+    optimizer = new_optimizer(working_copy, module)
     compiled = torch.compile(module, **compile_arguments(config))
-    arm = arm_around(
-        "compiled", prepared, module, compiled, new_optimizer(prepared, module), adam.step
-    )
+    arm = arm_around("compiled", working_copy, module, compiled, optimizer, adam.step)
     return replace(arm, forget=adam.forget)
 
 
-def _whole_step(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    arm = arm_around("compiled", prepared, module, module, new_optimizer(prepared, module))
+def _whole_step(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    arm = _compiled(working_copy, module, module)
     return replace(arm, step=torch.compile(arm.step, **compile_arguments(config)), forward=None)
 
 
-def _ahead_of_time(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
-    from benchmarks_suite.harness.ahead_of_time import Packaged
+def _aot_inductor(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
+    from benchmarks_suite.harness.aot_inductor import Packaged
 
-    return arm_around("compiled", prepared, module, Packaged(module), None)
+    return arm_around("compiled", working_copy, module, Packaged(module), None)
 
 
-def _float8(prepared: Prepared, module: nn.Module, config: Config) -> Arm:
+def _float8(working_copy: WorkingCopy, module: nn.Module, config: Config) -> Arm:
     try:
         from torchao.float8 import convert_to_float8_training
     except ImportError as error:
         raise Unsupported(f"{config.name} needs torchao: {error}") from error
-    if torch.cuda.get_device_capability(prepared.device) < (8, 9):
+    if torch.cuda.get_device_capability(working_copy.device) < (8, 9):
         raise Unsupported(f"{config.name}: {config.gpu_only}")
     converted = convert_to_float8_training(module, module_filter_fn=fits_float8)
     if not any(type(child).__module__.startswith("torchao") for child in converted.modules()):
         raise Unsupported(
-            f"{config.name}: {prepared.benchmark.module} has no Linear whose sizes are "
+            f"{config.name}: {working_copy.benchmark.module} has no Linear whose sizes are "
             "multiples of 16"
         )
-    return _whole_module(prepared, converted, config)
+    return _whole_module(working_copy, converted, config)
 
 
 def fits_float8(module: nn.Module, _: str) -> bool:
-    """Whether a module can multiply in float8: scaled matmuls want multiples of 16, which a small
-    head is not.
+    """Whether a module can multiply in float8.
+
+    Scaled matmuls want multiples of 16, which a small head is not.
     """
-    return isinstance(module, nn.Linear) and not (
-        module.in_features % 16 or module.out_features % 16
-    )
+    if not isinstance(module, nn.Linear):
+        return False
+    return module.in_features % 16 == 0 and module.out_features % 16 == 0
 
 
-_TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
+_TARGETS: dict[str, Callable[[WorkingCopy, nn.Module, Config], Arm]] = {
     "nothing": _nothing,
     "module": _whole_module,
     "blocks": _each_block,
@@ -205,12 +200,17 @@ _TARGETS: dict[str, Callable[[Prepared, nn.Module, Config], Arm]] = {
     "optimizer": _module_and_optimizer,
     "foreach_map": _module_and_foreach_map,
     "train_step": _whole_step,
-    "aot_inductor": _ahead_of_time,
+    "aot_inductor": _aot_inductor,
     "float8": _float8,
 }
 
 
-def _compile_forward(module: nn.Module, **arguments: Any) -> None:
+def _compiled(working_copy: WorkingCopy, module: nn.Module, callee: Any) -> Arm:
+    optimizer = new_optimizer(working_copy, module)
+    return arm_around("compiled", working_copy, module, callee, optimizer)
+
+
+def _compile_forward(module: nn.Module, arguments: dict[str, Any]) -> None:
     """Compiles a submodule in its place.
 
     Not by nn.Module.compile, which does nothing, and says nothing, for torch's own layers
@@ -220,14 +220,12 @@ def _compile_forward(module: nn.Module, **arguments: Any) -> None:
     module.forward = torch.compile(module.forward, **arguments)
 
 
-def _blocks(prepared: Prepared, module: nn.Module) -> list[nn.Module]:
-    return [child for child in module.modules() if isinstance(child, prepared.workload.blocks)]
+def _blocks(working_copy: WorkingCopy, module: nn.Module) -> list[nn.Module]:
+    return [child for child in module.modules() if isinstance(child, working_copy.workload.blocks)]
 
 
 def _marked(step: Step) -> Step:
-    """Tells the CUDA graphs that what the last step returned is no longer used: they may write over
-    it.
-    """
+    """Marks for CUDA graphs that the last step's results are free: they may write over them."""
 
     def marked(batch: Inputs) -> Any:
         torch.compiler.cudagraph_mark_step_begin()
@@ -237,8 +235,9 @@ def _marked(step: Step) -> Step:
 
 
 def _with_stance(step: Step, config: Config, batches: int) -> Step:
-    """Enters the config's stance once its graphs exist: after one step to catch recompiles, else
-    after two passes.
+    """Enters the config's stance once its graphs exist.
+
+    To catch recompiles that is after one step, else after two passes over the batches.
     """
     if not config.stance:
         return step

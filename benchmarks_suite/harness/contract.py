@@ -6,25 +6,15 @@ there and is not checked here either.
 """
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from types import NoneType, UnionType
 from typing import Any
 
 SCHEMA_FOLDER = Path(__file__).parent.parent / "schema"
-_TYPES: dict[str, Callable[[Any], bool]] = {
-    "object": lambda value: isinstance(value, dict),
-    "array": lambda value: isinstance(value, list),
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: (
-        not isinstance(value, bool)
-        and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
-    ),
-}
 _ANNOTATIONS = frozenset({"$schema", "$id", "title", "default", "format"})
 
 
@@ -32,12 +22,16 @@ class ContractError(ValueError):
     """The document breaks its contract; the text names each field and what is allowed there."""
 
 
+Problem = tuple[str, str]  # path, what is wrong there
+# (value, the keyword's rule, all rules at this place, path) -> what is wrong
+Keyword = Callable[[Any, Any, Any, str], Iterator[Problem]]
+
+
 @lru_cache
 def schema(name: str) -> dict[str, Any]:
     """The schema ``name`` (``job.v1`` or ``result.v1``)."""
-    document: dict[str, Any] = json.loads(
-        (SCHEMA_FOLDER / f"{name}.json").read_text(encoding="utf-8")
-    )
+    text = (SCHEMA_FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
     return document
 
 
@@ -51,41 +45,29 @@ def read_json(text: str) -> Any:
 
 
 def check(document: Any, name: str) -> None:
-    """Raises ContractError naming up to ten fields of ``document`` that break the schema
-    ``name``.
-    """
-    problems = [
-        f"{path or 'document'}: {text}" for path, text in _problems(document, schema(name), "")
-    ]
+    """Raises ContractError naming up to ten fields of ``document`` that break schema ``name``."""
+    problems = list(_problems(document, schema(name), ""))
     if problems:
-        raise ContractError("; ".join(problems[:10]))
+        lines = [f"{path or 'document'}: {text}" for path, text in problems[:10]]
+        raise ContractError("; ".join(lines))
 
 
 def with_defaults(document: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a valid ``document`` in which every field that has a default in ``rules`` is
-    present.
-    """
+    """A copy of a valid ``document`` with every field that has a default in ``rules``."""
     filled = dict(document)
     for key, rule in rules.get("properties", {}).items():
         if "default" in rule:
             filled.setdefault(key, rule["default"])
-        elif (
-            rule.get("type") == "object"
-            and "properties" in rule
-            and (key in filled or "required" not in rule)
-        ):
+            continue
+        has_fields = rule.get("type") == "object" and "properties" in rule
+        if has_fields and (key in filled or "required" not in rule):
             filled[key] = with_defaults(filled.get(key, {}), rule)
     return filled
 
 
-Problem = tuple[str, str]
-
-
 def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]:
     kinds = rules.get("type")
-    if kinds and not any(
-        _TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)
-    ):
+    if kinds and not _is_of(value, kinds):
         yield path, f"must be {_words(kinds)}, not {_shown(value)}"
         return
     for keyword, rule in rules.items():
@@ -98,9 +80,31 @@ def _problems(value: Any, rules: dict[str, Any], path: str) -> Iterator[Problem]
             )
 
 
+def _is_of(value: Any, kinds: str | list[str]) -> bool:
+    if isinstance(kinds, list):
+        return any(_is_of(value, kind) for kind in kinds)
+    if isinstance(value, bool):  # which Python takes for an int
+        return kinds == "boolean"
+    if kinds == "integer":
+        return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, _TYPES[kinds])
+
+
+_TYPES: dict[str, type | UnionType] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": NoneType,
+    "number": int | float,
+}
+
+
 def _required(value: Any, names: list[str], rules: Any, path: str) -> Iterator[Problem]:
     if isinstance(value, dict):
-        yield from ((_join(path, name), "is missing") for name in names if name not in value)
+        for name in names:
+            if name not in value:
+                yield _join(path, name), "is missing"
 
 
 def _properties(value: Any, fields: dict[str, Any], rules: Any, path: str) -> Iterator[Problem]:
@@ -113,11 +117,13 @@ def _properties(value: Any, fields: dict[str, Any], rules: Any, path: str) -> It
 def _additional(value: Any, rule: Any, rules: Any, path: str) -> Iterator[Problem]:
     if not isinstance(value, dict):
         return
-    known = rules.get("properties", {})
+    fields = rules.get("properties", {})
     for name in value:
-        if name not in known and rule is False:
-            yield _join(path, name), f"is not a field; the fields are {', '.join(sorted(known))}"
-        elif name not in known and isinstance(rule, dict):
+        if name in fields:
+            continue
+        if rule is False:
+            yield _join(path, name), f"is not a field; the fields are {', '.join(sorted(fields))}"
+        elif isinstance(rule, dict):
             yield from _problems(value[name], rule, _join(path, name))
 
 
@@ -134,11 +140,9 @@ def _items(value: Any, rule: Any, rules: Any, path: str) -> Iterator[Problem]:
 
 
 def _unique(value: Any, rule: Any, rules: Any, path: str) -> Iterator[Problem]:
-    if (
-        isinstance(value, list)
-        and rule
-        and any(item in value[:index] for index, item in enumerate(value))
-    ):
+    if not isinstance(value, list) or not rule:
+        return
+    if any(item in value[:index] for index, item in enumerate(value)):
         yield path, "must not hold the same thing twice"
 
 
@@ -147,32 +151,31 @@ def _pattern(value: Any, pattern: str, rules: Any, path: str) -> Iterator[Proble
         yield path, f"must match {pattern}, not {_shown(value)}"
 
 
-def _one_of(value: Any, allowed: list[Any], rules: Any, path: str) -> Iterator[Problem]:
-    if not any(
-        value == choice and isinstance(value, bool) == isinstance(choice, bool)
-        for choice in allowed
-    ):
-        yield path, f"must be {' or '.join(map(str, allowed))}, not {_shown(value)}"
+def _enum(value: Any, allowed: list[Any], rules: Any, path: str) -> Iterator[Problem]:
+    for choice in allowed:
+        if value == choice and isinstance(value, bool) == isinstance(choice, bool):
+            return
+    yield path, f"must be {' or '.join(map(str, allowed))}, not {_shown(value)}"
 
 
-def _limit(
-    kinds: str | tuple[str, ...],
-    measured: Callable[[Any], Any],
-    holds: Callable[[Any, Any], bool],
-    words: str,
-) -> Any:
-    """A keyword that bounds a number or a length."""
+def _const(value: Any, only: Any, rules: Any, path: str) -> Iterator[Problem]:
+    return _enum(value, [only], rules, path)
+
+
+def _limit(kind: str, holds: Callable[[Any, Any], bool], words: str) -> Keyword:
+    """A keyword that bounds a number, or the length of anything else."""
 
     def keyword(value: Any, bound: float, rules: Any, path: str) -> Iterator[Problem]:
-        if any(
-            _TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)
-        ) and not holds(measured(value), bound):
+        if not _is_of(value, kind):
+            return
+        measured = value if kind == "number" else len(value)
+        if not holds(measured, bound):
             yield path, f"{words} {bound}, not {_shown(value)}"
 
     return keyword
 
 
-_KEYWORDS: dict[str, Callable[[Any, Any, Any, str], Iterator[Problem]]] = {
+_KEYWORDS: dict[str, Keyword] = {
     "required": _required,
     "properties": _properties,
     "additionalProperties": _additional,
@@ -180,25 +183,15 @@ _KEYWORDS: dict[str, Callable[[Any, Any, Any, str], Iterator[Problem]]] = {
     "items": _items,
     "uniqueItems": _unique,
     "pattern": _pattern,
-    "enum": _one_of,
-    "const": lambda value, rule, rules, path: _one_of(value, [rule], rules, path),
-    "minimum": _limit("number", lambda v: v, lambda v, bound: v >= bound, "must be at least"),
-    "maximum": _limit("number", lambda v: v, lambda v, bound: v <= bound, "must be at most"),
-    "exclusiveMinimum": _limit(
-        "number", lambda v: v, lambda v, bound: v > bound, "must be more than"
-    ),
-    "minLength": _limit(
-        "string", len, lambda v, bound: v >= bound, "must have a length of at least"
-    ),
-    "maxLength": _limit(
-        "string", len, lambda v, bound: v <= bound, "must have a length of at most"
-    ),
-    "maxItems": _limit(
-        "array", len, lambda v, bound: v <= bound, "must have a number of items of at most"
-    ),
-    "maxProperties": _limit(
-        "object", len, lambda v, bound: v <= bound, "must have a number of fields of at most"
-    ),
+    "enum": _enum,
+    "const": _const,
+    "minimum": _limit("number", operator.ge, "must be at least"),
+    "maximum": _limit("number", operator.le, "must be at most"),
+    "exclusiveMinimum": _limit("number", operator.gt, "must be more than"),
+    "minLength": _limit("string", operator.ge, "must have a length of at least"),
+    "maxLength": _limit("string", operator.le, "must have a length of at most"),
+    "maxItems": _limit("array", operator.le, "must have a number of items of at most"),
+    "maxProperties": _limit("object", operator.le, "must have a number of fields of at most"),
 }
 
 
@@ -212,4 +205,6 @@ def _words(kinds: str | list[str]) -> str:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    if len(text) <= 80:
+        return text
+    return f"{text[:77]}…"

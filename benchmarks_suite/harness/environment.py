@@ -1,6 +1,4 @@
-"""What a job runs on: torch, libraries, machine, settings; and the fingerprint that tells equal
-ones.
-"""
+"""What a job runs on: torch, libraries, machine and settings, and a fingerprint of these."""
 
 import hashlib
 import importlib.metadata
@@ -9,6 +7,7 @@ import os
 import platform
 import re
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +16,24 @@ from benchmarks_suite.harness.job import Job
 
 LIBRARIES = ("transformers", "diffusers", "torchvision", "torchao", "triton", "accelerate")
 SHOWN_VARIABLES = re.compile(
-    r"(?!TORCHELASTIC_)"  # what torchrun tells its ranks: another run id and folder each time
+    r"(?!TORCHELASTIC_)"  # what torchrun sets for its ranks: another run id and folder each time
     r"(TORCH|PYTORCH|TRITON|CUDA|CUBLAS|CUDNN|NVIDIA|OMP|MKL|KMP)[A-Z0-9_]*"
 )
 OF_ONE_JOB = frozenset({"TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"})
-# a class of machines has several
+# A class of machines has several devices and hosts
 OF_ONE_DEVICE = frozenset({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"})
-_OF_ONE_MACHINE = ("host", "device_id")  # a class of machines has several
+_OF_ONE_MACHINE = ("host", "device_id")
 
 
 def describe(job: Job) -> dict[str, Any]:
-    """The ``environment`` of schema/result.v1.json. Works where torch cannot be imported, so that a
-    failure tells it too.
+    """The ``environment`` of schema/result.v1.json.
+
+    It works where torch cannot be imported, so that a failure has it too.
     """
     document: dict[str, Any] = {
         "torch": _torch(),
         "python": platform.python_version(),
-        "libraries": {name: version for name in LIBRARIES if (version := package_version(name))},
+        "libraries": _libraries(),
         "machine": _machine(job),
         "settings": _settings(job),
     }
@@ -41,24 +41,25 @@ def describe(job: Job) -> dict[str, Any]:
 
 
 def fingerprint(document: dict[str, Any]) -> str:
-    """SHA-256 (first 16 hex digits) of the environment without the names of the single machine and
-    device.
-    """
-    machine = {
-        key: value for key, value in document["machine"].items() if key not in _OF_ONE_MACHINE
-    }
+    """SHA-256 (first 16 hex digits) of the environment without the single machine and device."""
+    machine = dict(document["machine"])
+    for key in _OF_ONE_MACHINE:
+        machine.pop(key, None)
     stable = {**document, "machine": machine}
     return hashlib.sha256(json.dumps(stable, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def package_version(name: str) -> str | None:
-    """The installed version of a distribution, without importing it; None where it is not
-    installed.
-    """
+    """The version of an installed distribution, without importing it; None for no such one."""
     try:
         return importlib.metadata.version(name)[:80]
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def _libraries() -> dict[str, str]:
+    versions = {name: package_version(name) for name in LIBRARIES}
+    return {name: version for name, version in versions.items() if version}
 
 
 def _torch() -> dict[str, Any]:
@@ -83,12 +84,15 @@ def _machine(job: Job) -> dict[str, Any]:
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "host": socket.gethostname()[:200],
     }
-    return machine | (_gpu(int(job.device.partition(":")[2])) if job.on_gpu else {"gpu": None})
+    if not job.on_gpu:
+        return {**machine, "gpu": None}
+    return machine | _gpu(int(job.device.partition(":")[2]))
 
 
 def _gpu(index: int) -> dict[str, Any]:
-    """What torch and NVML say of the device; nothing where torch sees none (the case then ends
-    ``unsupported``).
+    """What torch and NVML say of the device.
+
+    Nothing where torch sees none; the case then ends ``unsupported``.
     """
     try:
         import torch
@@ -108,23 +112,25 @@ def _gpu(index: int) -> dict[str, Any]:
 
 def cpu_name() -> str:
     """What the processor calls itself."""
-    try:
-        found = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
-    except OSError:
-        found = None
-    return (found[1] if found else platform.processor() or platform.machine())[:200]
+    name = None
+    with suppress(OSError):
+        name = re.search(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text())
+    if name is None:
+        return (platform.processor() or platform.machine())[:200]
+    return name[1][:200]
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    """Flags that matter: threads, precision, the variant, and the variables that torch and its
-    libraries read.
-    """
+    """Flags that matter: threads, precision, the variant, and what torch and its libraries read."""
     settings: dict[str, Any] = {
         "threads": job.measure.threads,
         "compile_threads": job.measure.compile_threads,
-        **{f"inductor.{key}": value for key, value in sorted(job.inductor.items())},
-        **{f"env.{key}": value[:200] for key, value in sorted(os.environ.items()) if _shown(key)},
     }
+    for key, value in sorted(job.inductor.items()):
+        settings[f"inductor.{key}"] = value
+    for key, value in sorted(os.environ.items()):
+        if _is_setting(key):
+            settings[f"env.{key}"] = value[:200]
     try:
         import torch
     except ImportError:
@@ -135,8 +141,7 @@ def _settings(job: Job) -> dict[str, Any]:
     return dict(list(settings.items())[:100])
 
 
-def _shown(variable: str) -> bool:
-    return (
-        variable not in OF_ONE_JOB | OF_ONE_DEVICE
-        and SHOWN_VARIABLES.fullmatch(variable) is not None
-    )
+def _is_setting(variable: str) -> bool:
+    if variable in OF_ONE_JOB | OF_ONE_DEVICE:
+        return False
+    return SHOWN_VARIABLES.fullmatch(variable) is not None

@@ -1,6 +1,4 @@
-"""Adam as one function over lists of tensors, written with foreach_map, which Inductor fuses (torch
-2.7).
-"""
+"""Adam as one function over lists of tensors, by foreach_map, which Inductor fuses (torch 2.7)."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,14 +9,15 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 class ForeachMapAdam:
-    """The same update as torch.optim.Adam with its defaults: D. Kingma and J. Ba, "Adam", ICLR
-    2015, algorithm 1.
+    """The same update as torch.optim.Adam with its defaults.
+
+    D. Kingma and J. Ba, "Adam", ICLR 2015, algorithm 1.
     """
 
     def __init__(self, parameters: Sequence[nn.Parameter], learning_rate: float) -> None:
         self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
-        self._means = [torch.zeros_like(parameter) for parameter in self._parameters]
-        self._squares = [torch.zeros_like(parameter) for parameter in self._parameters]
+        self._means = list(map(torch.zeros_like, self._parameters))
+        self._squares = list(map(torch.zeros_like, self._parameters))
         self._steps = [torch.zeros((), device=parameter.device) for parameter in self._parameters]
         self._learning_rate = learning_rate
         self._update: Callable[..., None] = torch.compile(self._updated, fullgraph=True)
@@ -28,13 +27,18 @@ class ForeachMapAdam:
         used = [
             index for index, parameter in enumerate(self._parameters) if parameter.grad is not None
         ]
+
+        def of_used(tensors: Sequence[Tensor]) -> list[Tensor]:
+            return [tensors[index] for index in used]
+
+        gradients = [parameter.grad for parameter in of_used(self._parameters)]
         with torch.no_grad():
             self._update(
-                *(
-                    [tensors[index] for index in used]
-                    for tensors in (self._parameters, self._means, self._squares, self._steps)
-                ),
-                [self._parameters[index].grad for index in used],
+                of_used(self._parameters),
+                of_used(self._means),
+                of_used(self._squares),
+                of_used(self._steps),
+                gradients,
             )
 
     def forget(self) -> None:
@@ -61,14 +65,12 @@ class ForeachMapAdam:
             mean = mean.lerp(gradient, 1 - BETA1)
             square = square * BETA2 + (1 - BETA2) * gradient * gradient
             scale = (1 - BETA2**step).sqrt()
-            parameter = parameter - learning_rate / (1 - BETA1**step) * mean / (
-                square.sqrt() / scale + EPSILON
-            )
+            rate = learning_rate / (1 - BETA1**step)
+            parameter = parameter - rate * mean / (square.sqrt() / scale + EPSILON)
             return parameter, mean, square, step
 
         # One tuple for each parameter
         updated = foreach_map(update, parameters, means, squares, steps, gradients)
-        for old, new in zip(
-            (parameters, means, squares, steps), zip(*updated, strict=True), strict=True
-        ):
+        states = (parameters, means, squares, steps)
+        for old, new in zip(states, zip(*updated, strict=True), strict=True):
             torch._foreach_copy_(old, list(new))

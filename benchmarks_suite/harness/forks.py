@@ -4,8 +4,8 @@ A start or a job wants a fresh process: empty caches, nothing compiled, the devi
 Importing torch, the compiler and a model's libraries takes most of the time that such a process
 costs, and is the same each time. So a process that has imported them, and has done nothing else, is
 forked; the child is as fresh as one that has just finished its imports. ``why_unfit`` says when
-that would not hold; the work then gets a process that imports by itself. docs/measuring.md tells
-what is shared and what is not.
+that would not hold; the work then gets a process that imports by itself. docs/measuring.md
+lists what is shared and what is not.
 """
 
 import ctypes
@@ -21,20 +21,21 @@ from typing import NoReturn
 SWITCH = "COMPILEWATCH_PROCESSES"  # "fresh": no process is forked
 _PR_SET_PDEATHSIG = 1
 # Threads that no child misses: jemalloc, pyarrow's allocator, starts its own in each forked child;
-# NVML's waits for events that nobody asked for (CUDA's has the same name, and is known by the file
+# NVML's waits for events that nobody requested (CUDA's has the same name, and is known by the file
 # that it opens).
 _HARMLESS_THREADS = ("jemalloc_bg_thd", "cuda0")
-# CuInit opens it; NVML, which may be asked before a fork, does not
+# cuInit opens it; NVML, which may be used before a fork, does not
 _OPENED_BY_CUDA = "/dev/nvidia-uvm"
 
 
 def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False) -> int:
-    """Does ``work`` in a forked child; returns its exit code as subprocess does: what work returned
-    (None: 0), negative for a signal.
+    """Does ``work`` in a forked child; returns its exit code as subprocess does.
 
-    Raises TimeoutError after ``limit_s`` seconds; the child and what it started are then ended, as
-    they are when this process is interrupted. own_group: the child leads a session of its own, and
-    whatever is left of that when the child has ended is ended too.
+    That is what work returned (None: 0), or negative for a signal. Raises TimeoutError after
+    ``limit_s`` seconds; the child and what it started are then ended, as they are when this process
+    is interrupted.
+    own_group: the child leads a session of its own, and whatever is left of that when the child has
+        ended is ended too.
     """
     child = multiprocessing.get_context("fork").Process(
         target=_begun, args=(work, os.getpid(), own_group)
@@ -57,27 +58,25 @@ def run(work: Callable[[], int | None], limit_s: float, own_group: bool = False)
 
 
 def with_fixed_hashes() -> None:
-    """Begins this program anew with PYTHONHASHSEED=0, unless it has that: a forked child hashes as
-    its parent does, and code that is generated in another order is other code.
+    """Begins this program again with PYTHONHASHSEED=0, unless it has that.
+
+    A forked child hashes as its parent does, and code generated in another order is other code.
     """
     if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED") != "0":
         arguments = [sys.executable, *sys.orig_argv[1:]]
-        os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - no shell is wanted
+        variables = {**os.environ, "PYTHONHASHSEED": "0"}
+        os.execve(sys.executable, arguments, variables)  # noqa: S606 - it needs no shell
 
 
 def end_with_parent(parent: int) -> None:
-    """The kernel ends this process when ``parent``, which started it, is gone, however that
-    came.
-    """
+    """The kernel ends this process when ``parent``, which started it, has ended in any way."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # gone already
         os._exit(1)
 
 
 def why_unfit() -> str:
-    """Why this process must not be forked for work that wants a fresh one; empty where it may
-    be.
-    """
+    """Why this process must not be forked for work that needs a fresh one; empty: it may be."""
     if os.environ.get(SWITCH) == "fresh":
         return f"{SWITCH} asks for fresh processes"
     if sys.flags.hash_randomization:
@@ -100,10 +99,11 @@ def descendants(process: int) -> Iterator[int]:
 
 def children(process: int) -> list[int]:
     """The living children of a process; none where the kernel does not list them."""
-    lists = Path(f"/proc/{process}/task").glob("*/children")
-    with suppress(OSError):
-        return [int(child) for found in lists for child in found.read_text().split()]
-    return []
+    try:
+        lists = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
+    except OSError:
+        return []
+    return [int(child) for child in " ".join(lists).split()]
 
 
 def end_at_once(code: int = 0) -> NoReturn:
@@ -116,8 +116,8 @@ def end_at_once(code: int = 0) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    for each in list(descendants(os.getpid())):
-        _signal(each)
+    for descendant in list(descendants(os.getpid())):
+        _signal(descendant)
     os._exit(code)
 
 
@@ -129,9 +129,9 @@ def _begun(work: Callable[[], int | None], parent: int, own_group: bool) -> None
 
 
 def _kill(process: int) -> None:
-    """Ends a process and what it started, which else would be left to run."""
-    for each in [process, *descendants(process)]:
-        _signal(each)
+    """Ends a process and what it started, which would otherwise go on running."""
+    for member in [process, *descendants(process)]:
+        _signal(member)
 
 
 def _signal(process: int) -> None:
@@ -140,17 +140,22 @@ def _signal(process: int) -> None:
 
 
 def _why_busy() -> str:
-    """What runs beside the one thread that a child would get. Raises OSError."""
-    others = [task for task in Path("/proc/self/task").iterdir() if task.name != str(os.getpid())]
-    names = {task.joinpath("comm").read_text().strip() for task in others}
-    lost = {name for name in names if not name.startswith(_HARMLESS_THREADS)}
+    """What runs besides the one thread that a child would get. Raises OSError."""
+    lost = set()
+    for task in Path("/proc/self/task").iterdir():
+        if task.name != str(os.getpid()):
+            name = (task / "comm").read_text().strip()
+            if not name.startswith(_HARMLESS_THREADS):
+                lost.add(name)
     if lost:
         return f"it has more threads than a child would get: {', '.join(sorted(lost))}"
-    # Asked first: it buries those that have ended
-    known = {child.pid for child in multiprocessing.active_children()}
-    started = set(children(os.getpid())) - known
-    processes = f"{len(started)} process{'es' * (len(started) > 1)}"
-    return f"its imports started {processes}, which no child can use" if started else ""
+    # This call comes first: it waits for those that have ended
+    own = {child.pid for child in multiprocessing.active_children()}
+    started = len(set(children(os.getpid())) - own)
+    if not started:
+        return ""
+    processes = "1 process" if started == 1 else f"{started} processes"
+    return f"its imports started {processes}, which no child can use"
 
 
 def _why_used() -> str:
@@ -170,8 +175,8 @@ def _why_used() -> str:
 
 
 def _open_files() -> set[str]:
-    found = set()
+    files = set()
     for descriptor in Path("/proc/self/fd").iterdir():
         with suppress(OSError):  # the one that lists them is closed by now
-            found.add(str(descriptor.readlink()))
-    return found
+            files.add(str(descriptor.readlink()))
+    return files

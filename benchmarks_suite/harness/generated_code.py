@@ -1,6 +1,6 @@
 """The code that the compiler generated: its fingerprints, and the artifact that keeps it.
 
-Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are told
+Wrapper (what calls the kernels), kernels (Triton or C++ source) and binaries (PTX, cubin) are kept
 apart, because a change of one alone says who changed. Names, paths, hashes and debug sections are
 taken out first: they differ between two compilations of the same thing, whose caches lie in other
 folders.
@@ -21,7 +21,7 @@ _KINDS = ("wrapper", "kernels", "ptx", "cubin")
 _PYTHON_COMMENT = re.compile(r"^\s*#.*$", re.M)  # in C++ such a line is code
 _NOISE = (
     (re.compile(r"^\s*//.*$", re.M), ""),  # comments: source nodes, AOT ids, paths
-    # Of PTX: the source's path, byte by byte
+    # In PTX: the source's path, byte by byte
     (re.compile(r"\.section\s+\.debug_\w+\s*\{.*?\}", re.S), ""),
     (re.compile(r"^\s*\.(loc|file|section)\b.*$", re.M), ""),
     (re.compile(r"/[\w.+-]+(?:/[\w.+-]+)+"), "PATH"),
@@ -36,44 +36,51 @@ _QUOTED_SOURCE = re.compile(r"'''.*?'''", re.S)
 
 @dataclass(frozen=True)
 class CodeFile:
+    """A generated file; name: what it is called in the artifact."""
+
     kind: str
     path: Path
     name: str
 
 
 class GeneratedCode:
-    """What appears in the compiler caches after it was made."""
+    """What appears in the compiler caches after this object was made."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = folders
-        self._before = {path for folder in folders for path in folder.rglob("*")}
+        self._before = set(self._paths())
 
     def files(self) -> list[CodeFile]:
-        """The generated files, by kind, in the order of their normalized contents, so that names do
-        not matter.
-        """
-        found = [CodeFile(kind, path, "") for path in self._new() if (kind := _kind(path))]
-        found.sort(key=lambda file: (_KINDS.index(file.kind), _digest(file)))
-        return [
-            CodeFile(file.kind, file.path, f"{file.kind}/{index:04d}{file.path.suffix}")
-            for index, file in enumerate(found)
-        ]
+        """The generated files by kind, in the order of their contents: names do not matter."""
+        by_kind: dict[str, list[Path]] = {kind: [] for kind in _KINDS}
+        for path in self._paths():
+            if path in self._before or not path.is_file():
+                continue
+            kind = _kind(path)
+            if kind:
+                by_kind[kind].append(path)
+
+        files: list[CodeFile] = []
+        for kind, paths in by_kind.items():
+            for path in sorted(paths, key=lambda path: _digest(kind, path)):
+                files.append(CodeFile(kind, path, f"{kind}/{len(files):04d}{path.suffix}"))
+        return files
 
     def fingerprints(self) -> dict[str, str | None]:
-        """Kind -> SHA-256 (first 16 hex digits) of its files, each normalized; None where there are
-        none.
-        """
-        digests: dict[str, list[str]] = {kind: [] for kind in _KINDS}
+        """Kind -> SHA-256 (first 16 hex digits) of its files, each normalized; None for no file."""
+        digests: dict[str, str] = dict.fromkeys(_KINDS, "")
         for file in self.files():
-            digests[file.kind].append(_digest(file))
-        return {
-            kind: hashlib.sha256("".join(found).encode()).hexdigest()[:16] if found else None
-            for kind, found in digests.items()
-        }
+            digests[file.kind] += _digest(file.kind, file.path)
+        fingerprints: dict[str, str | None] = dict.fromkeys(_KINDS)
+        for kind, text in digests.items():
+            if text:
+                fingerprints[kind] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return fingerprints
 
     def save(self, path: Path) -> bool:
-        """Writes the sources (not the binaries) as .tar.xz; False where there are none or they
-        would be too large.
+        """Writes the sources (not the binaries) as .tar.xz.
+
+        False where there are none or they would be too large.
         """
         packed = io.BytesIO()
         sources = [file for file in self.files() if file.kind != "cubin"]
@@ -89,11 +96,9 @@ class GeneratedCode:
         path.write_bytes(packed.getvalue())
         return True
 
-    def _new(self) -> Iterator[Path]:
+    def _paths(self) -> Iterator[Path]:
         for folder in self._folders:
-            yield from (
-                path for path in folder.rglob("*") if path not in self._before and path.is_file()
-            )
+            yield from folder.rglob("*")
 
 
 def normalized(text: str) -> str:
@@ -109,39 +114,42 @@ def _kind(path: Path) -> str | None:
     if path.suffix not in (".py", ".cpp"):
         return None
     text = path.read_text(encoding="utf-8", errors="replace")
-    if path.suffix == ".py":
-        return "wrapper" if "def call(" in text else "kernels" if "@triton.jit" in text else None
-    return "wrapper" if "inductor_entry_cpp" in text or "AOTInductorModel" in text else "kernels"
+    if path.suffix == ".cpp":
+        is_wrapper = "inductor_entry_cpp" in text or "AOTInductorModel" in text
+        return "wrapper" if is_wrapper else "kernels"
+    if "def call(" in text:
+        return "wrapper"
+    return "kernels" if "@triton.jit" in text else None
 
 
-def _digest(file: CodeFile) -> str:
-    if file.kind == "cubin":
-        return hashlib.sha256(without_debug_sections(file.path.read_bytes())).hexdigest()
-    text = file.path.read_text(encoding="utf-8", errors="replace")
-    if file.kind == "wrapper":
+def _digest(kind: str, path: Path) -> str:
+    if kind == "cubin":
+        return hashlib.sha256(without_debug_sections(path.read_bytes())).hexdigest()
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if kind == "wrapper":
         text = _QUOTED_SOURCE.sub("", text)
-    if file.path.suffix == ".py":
+    if path.suffix == ".py":
         text = _PYTHON_COMMENT.sub("", text)
     return hashlib.sha256(normalized(text).encode()).hexdigest()
 
 
 def without_debug_sections(binary: bytes) -> bytes:
-    """Names and contents of a cubin's sections but for debug's, which tell where the source lay:
-    64-bit ELF, elf(5).
+    """Names and contents of a cubin's sections but for debug's, which say where the source lay.
 
-    What is no ELF file comes back as it is.
+    The format is 64-bit ELF, elf(5). What is not an ELF file comes back as it is.
     """
     if not binary.startswith(b"\x7fELF"):
         return binary
     (table,) = struct.unpack_from("<Q", binary, 40)
     size, count, of_names = struct.unpack_from("<HHH", binary, 58)
-    headers = [
-        struct.unpack_from("<IIQQQQ", binary, table + index * size) for index in range(count)
-    ]
+    headers = [struct.unpack_from("<IIQQQQ", binary, table + i * size) for i in range(count)]
+    names_at = headers[of_names][4]
     kept = []
     for name_at, kind, _, _, offset, length in headers:
-        start = headers[of_names][4] + name_at
+        start = names_at + name_at
         name = binary[start : binary.index(b"\0", start)]
-        if b"debug" not in name:
-            kept += [name, b"" if kind == _NO_CONTENT else binary[offset : offset + length]]
+        if b"debug" in name:
+            continue
+        contents = b"" if kind == _NO_CONTENT else binary[offset : offset + length]
+        kept += [name, contents]
     return b"\0".join(kept)

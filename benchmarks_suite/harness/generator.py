@@ -12,6 +12,7 @@ uniform 16-bit numbers (Irwin-Hall: exact, bounded at 3.5 standard deviations, n
 last bit depends on a maths library).
 """
 
+import math
 import zlib
 from collections.abc import Iterable
 from typing import Any
@@ -22,9 +23,8 @@ from torch.overrides import TorchFunctionMode
 
 _MASK = 0xFFFFFFFF
 _CHUNK = {"cpu": 1 << 15, "cuda": 1 << 22}  # values made at once: fits a CPU's cache, fills a GPU
-_NORMAL_SCALE = (
-    1 / (4 * (65536**2 - 1) / 12) ** 0.5
-)  # 1 / standard deviation of the sum of four uniform 16-bit integers
+# 1 / standard deviation of the sum of four uniform 16-bit integers
+_NORMAL_SCALE = 1 / (4 * (65536**2 - 1) / 12) ** 0.5
 
 
 def key(*words: object) -> int:
@@ -33,34 +33,32 @@ def key(*words: object) -> int:
 
 
 def hashed(start: int, stop: int, stream: int, device: torch.device | None = None) -> Tensor:
-    """The hash of the positions start … stop - 1 in ``stream`` (a key): int64 of shape (stop -
-    start,), 0 … 2**32 - 1. device: torch's default device if not given.
+    """The hash of the positions start … stop - 1 in ``stream`` (a key).
+
+    int64 of shape (stop - start,), 0 … 2**32 - 1. device: torch's default device if not given.
     """
     return _mixed(_mixed(torch.arange(start, stop, dtype=torch.int64, device=device)) ^ stream)
 
 
 def _mixed(x: Tensor) -> Tensor:
     x.bitwise_xor_(x >> 16).mul_(0x7FEB352D).bitwise_and_(_MASK)
-    x.bitwise_xor_(x >> 15).mul_(0x846CA68B - 2**32).bitwise_and_(
-        _MASK
-    )  # the same low 32 bits, and no overflow of int64
+    # Less 2**32: the same low 32 bits, and no overflow of int64
+    x.bitwise_xor_(x >> 15).mul_(0x846CA68B - 2**32).bitwise_and_(_MASK)
     return x.bitwise_xor_(x >> 16)
 
 
 def uniform(shape: Iterable[int], stream: int) -> Tensor:
     """Uniform in [0, 1), float32."""
     shape = tuple(shape)
-    return (
-        ((hashed(0, _count(shape), stream) >> 8).to(torch.float64) / 2**24)
-        .to(torch.float32)
-        .reshape(shape)
-    )
+    bits = hashed(0, math.prod(shape), stream) >> 8  # 24 of them
+    return (bits.to(torch.float64) / 2**24).to(torch.float32).reshape(shape)
 
 
 def integers(low: int, high: int, shape: Iterable[int], stream: int) -> Tensor:
     """Uniform in low … high - 1, int64. The bias of the modulus is below (high - low) / 2**32."""
     shape = tuple(shape)
-    return (low + hashed(0, _count(shape), stream) % (high - low)).reshape(shape)
+    offsets = hashed(0, math.prod(shape), stream) % (high - low)
+    return (low + offsets).reshape(shape)
 
 
 def normal(shape: Iterable[int], stream: int) -> Tensor:
@@ -99,29 +97,23 @@ def fill_weights(module: nn.Module, seed: int) -> None:
 
 
 def _fan_in(shape: torch.Size) -> int:
-    """How many inputs add up in one output: the last size of a stack of matrices or embeddings,
-    else all but the first.
+    """How many inputs add up in one output.
+
+    The last size of a stack of matrices or embeddings, else all sizes but the first.
     """
     # (experts, in, out), (1, positions, width); not a 1-d kernel
-    stacked = len(shape) == 3 and shape[-1] > 16
-    return shape[-1] if stacked else _count(shape[1:])
-
-
-def _count(shape: Iterable[int]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
+    if len(shape) == 3 and shape[-1] > 16:
+        return shape[-1]
+    return math.prod(shape[1:])
 
 
 class own_draws(TorchFunctionMode):
-    """While it is on, torch's random functions give our numbers: the n-th call gives stream (seed,
-    n).
+    """While it is on, torch's random functions give our numbers.
 
+    The n-th call gives stream (seed, n). A random function that it does not know is an error rather
+    than a number that other releases draw otherwise.
     device: what makes the numbers, and gives them to the CPU: hundreds of millions take a CPU
         seconds.
-    A random function that it does not know is an error rather than a number that other releases
-    draw otherwise.
     """
 
     def __init__(self, *seed: object, device: torch.device | str = "cpu") -> None:
@@ -135,8 +127,8 @@ class own_draws(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in _FOREIGN_DRAWS:
             raise NotImplementedError(
-                f"inputs drawn with torch.{name} differ between torch releases;"
-                " draw with rand, randn, randint or randperm"
+                f"inputs drawn with torch.{name} differ between torch releases; "
+                "draw with rand, randn, randint or randperm"
             )
         if name not in _DRAWS:
             return func(*args, **kwargs)
@@ -155,7 +147,9 @@ def _size(sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
     """The shape from ``randn(2, 3)``, ``randn((2, 3))`` and ``randn(size=(2, 3))``."""
     if size is not None:
         return tuple(size)
-    return tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if len(sizes) == 1 and not isinstance(sizes[0], int):
+        return tuple(sizes[0])
+    return sizes
 
 
 def _draw_randint(

@@ -1,19 +1,19 @@
-"""What disturbed a measurement from outside: other load, another process on the GPU, heat,
-throttled clocks.
+"""What disturbed a measurement from outside.
+
+Other load, another process on the GPU, heat, throttled clocks.
 """
 
 import re
 import resource
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from benchmarks_suite.harness import nvml, statistics
 
 PRESSURE_PERCENT = 10.0  # some task waited for a CPU in this share of the time
-# Involuntary context switches of a process that has a CPU to itself: a few per second
+# A process that has a CPU to itself has a few involuntary context switches per second
 SWITCHES_PER_S = 100.0
 HOT_C = 85.0
 CLOCK_SPREAD_PERCENT = 3.0
@@ -24,8 +24,9 @@ Mark = tuple[str, str]
 
 
 class Watch:
-    """Used as ``with Watch(device_index) as watch``: around what is measured. device_index: None on
-    a CPU.
+    """Used as ``with Watch(device_index) as watch``: around what is measured.
+
+    device_index: None on a CPU.
     """
 
     def __init__(self, device_index: int | None) -> None:
@@ -62,67 +63,61 @@ class Watch:
     def _cpu_marks(self) -> list[Mark]:
         marks = []
         if self._stalled_percent > PRESSURE_PERCENT:
-            marks.append(
-                (
-                    "cpu_pressure",
-                    (
-                        f"tasks here waited for a CPU in {self._stalled_percent:.0f} % of the "
-                        "sampling time"
-                    ),
-                )
-            )
+            percent = f"{self._stalled_percent:.0f} %"
+            detail = f"tasks here waited for a CPU in {percent} of the sampling time"
+            marks.append(("cpu_pressure", detail))
         if self._switches_per_s > SWITCHES_PER_S:
-            marks.append(
-                (
-                    "context_switches",
-                    f"{self._switches_per_s:.0f} involuntary context switches per second",
-                )
-            )
+            detail = f"{self._switches_per_s:.0f} involuntary context switches per second"
+            marks.append(("context_switches", detail))
         return marks
 
     def _gpu_marks(self) -> list[Mark]:
         marks = []
-        reasons = sorted({reason for reading in self.readings for reason in reading.throttling})
+        reasons: set[str] = set()
+        for reading in self.readings:
+            reasons.update(reading.throttling)
         if reasons:
-            marks.append(("gpu_throttled", ", ".join(reasons)))
-        hottest = max(self._values(lambda reading: reading.temperature_c), default=0.0)
+            marks.append(("gpu_throttled", ", ".join(sorted(reasons))))
+        hottest = max(self._values("temperature_c"), default=0.0)
         if hottest > HOT_C:
             marks.append(("gpu_hot", f"{hottest:.0f} °C"))
-        processes = max(self._values(lambda reading: reading.processes), default=0)
+        processes = max(self._values("processes"), default=0)
         if processes > 1:
             marks.append(("gpu_shared", f"{processes:.0f} processes used the device"))
-        clocks = self._values(lambda reading: reading.clock_mhz)
-        if clocks and (max(clocks) - min(clocks)) / max(clocks) * 100 > CLOCK_SPREAD_PERCENT:
-            marks.append(
-                ("clock_changed", f"SM clock between {min(clocks):.0f} and {max(clocks):.0f} MHz")
-            )
+        clocks = self._values("clock_mhz")
+        low, high = min(clocks, default=1.0), max(clocks, default=1.0)
+        if (high - low) / high * 100 > CLOCK_SPREAD_PERCENT:
+            marks.append(("clock_changed", f"SM clock between {low:.0f} and {high:.0f} MHz"))
         return marks
 
     def gpu_metrics(self) -> dict[str, float]:
-        """Metric key -> value, from the readings; what the device does not tell is left out."""
-        clock = self._values(lambda reading: reading.clock_mhz)
-        power = self._values(lambda reading: reading.power_w)
-        busy = self._values(lambda reading: reading.utilization_percent)
-        found: dict[str, Any] = {
-            "gpu_clock_mhz": statistics.median(clock) if clock else None,
-            "gpu_power_w": sum(power) / len(power) if power else None,
-            "gpu_utilization_percent": statistics.median(busy) if busy else None,
-        }
-        return {key: value for key, value in found.items() if value is not None}
+        """Metric key -> value, from the readings; what the device does not report is left out."""
+        metrics: dict[str, float] = {}
+        clocks, powers = self._values("clock_mhz"), self._values("power_w")
+        utilizations = self._values("utilization_percent")
+        if clocks:
+            metrics["gpu_clock_mhz"] = statistics.median(clocks)
+        if powers:
+            metrics["gpu_power_w"] = sum(powers) / len(powers)
+        if utilizations:
+            metrics["gpu_utilization_percent"] = statistics.median(utilizations)
+        return metrics
 
-    def _values(self, field: Callable[[nvml.Reading], float | None]) -> list[float]:
-        return [value for reading in self.readings if (value := field(reading)) is not None]
+    def _values(self, field: str) -> list[float]:
+        """A field of every reading that has it."""
+        values = [getattr(reading, field) for reading in self.readings]
+        return [value for value in values if value is not None]
 
 
 def _stalled_s() -> float:
-    """Seconds since boot in which some task waited for a CPU; 0 where the kernel does not count
-    them.
-    """
+    """Seconds since boot in which a task waited for a CPU; 0 where the kernel does not count."""
     try:
-        found = re.search(r"some .*total=(\d+)", _PRESSURE.read_text())
+        total = re.search(r"some .*total=(\d+)", _PRESSURE.read_text())
     except OSError:
         return 0.0
-    return int(found[1]) / 1e6 if found else 0.0
+    if total is None:
+        return 0.0
+    return int(total[1]) / 1e6
 
 
 def _switches() -> int:

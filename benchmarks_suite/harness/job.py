@@ -2,12 +2,13 @@
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks_suite import configs, own, registry
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness import contract
 
 WHERE_NAMES_ARE = "`python -m benchmarks_suite list` shows the names"
@@ -42,7 +43,7 @@ class Job:
     """
 
     document: dict[str, Any]
-    benchmark: registry.Benchmark
+    benchmark: Benchmark
     config: configs.Config
     device: str
     env: dict[str, str]
@@ -70,26 +71,28 @@ def read(path: Path) -> Job:
 
 
 def parse(document: Any) -> Job:
-    """Checks a job document against the contract and the registry. Raises JobError naming the
-    field.
+    """Checks a job document against the contract and the registry.
+
+    Raises JobError naming the field.
     """
     name = document.get("benchmark") if isinstance(document, dict) else None
     if isinstance(name, str) and not re.fullmatch(_fields()["benchmark"]["pattern"], name):
-        # It is none; which ones are near says more than the pattern
-        _known("benchmark", name, registry.BENCHMARKS)
+        # It is not a benchmark; which ones are near says more than the pattern
+        _check_name("benchmark", name, registry.BENCHMARKS)
     try:
         contract.check(document, "job.v1")
     except contract.ContractError as error:
         raise JobError(str(error)) from error
     filled = contract.with_defaults(document, contract.schema("job.v1"))
-    # Other folders are worked in
+    # The job is worked on in other folders
     filled["sources"] = [str(Path(path).absolute()) for path in filled["sources"]]
-    measure = filled["measure"]
-    variant = filled["variant"]
+    benchmark = _benchmark(filled)
+    _check_name("config", filled["config"], configs.CONFIGS)
+    measure, variant = filled["measure"], filled["variant"]
     return Job(
         document=filled,
-        benchmark=_benchmark(filled),
-        config=configs.CONFIGS[_known("config", filled["config"], configs.CONFIGS)],
+        benchmark=benchmark,
+        config=configs.CONFIGS[filled["config"]],
         device="cuda:0" if filled["device"] == "cuda" else filled["device"],
         env=variant.get("env", {}),
         inductor=variant.get("inductor", {}),
@@ -98,30 +101,34 @@ def parse(document: Any) -> Job:
     )
 
 
-def _benchmark(document: dict[str, Any]) -> registry.Benchmark:
+def _benchmark(document: dict[str, Any]) -> Benchmark:
     """The line of the registry, or the own model. Raises JobError naming what is near it."""
     name, paths = document["benchmark"], document["sources"]
     if name in registry.BENCHMARKS:
         return registry.BENCHMARKS[name]
-    if found := own.find(name, paths, document.get("repository", {}).get("revision")):
-        return found
-    sources = own.every(paths)
-    problems = [f"; {source.module}: {text}" for source in sources for text in source.problems]
-    offered = [each.name for source in sources for each in source.benchmarks]
+    own_benchmark = own.find(name, paths, document.get("repository", {}).get("revision"))
+    if own_benchmark is not None:
+        return own_benchmark
+    offered = list(registry.BENCHMARKS)
+    problems = ""
+    for source in own.every(paths):
+        offered += [benchmark.name for benchmark in source.benchmarks]
+        for text in source.problems:
+            problems += f"; {source.module}: {text}"
     try:
-        _known("benchmark", name, [*registry.BENCHMARKS, *offered])
+        _check_name("benchmark", name, offered)
     except JobError as error:
-        raise JobError(f"{error}{''.join(problems)}") from None
+        raise JobError(f"{error}{problems}") from None
     raise AssertionError(f"{name} is offered, and was not found")
 
 
 def _integers(measure: dict[str, Any]) -> dict[str, Any]:
     """JSON has one kind of number: 5.0 is an integer there, and must be one here."""
-    fields = _fields()["measure"]["properties"]
-    return {
-        key: int(value) if fields[key].get("type") == "integer" else value
-        for key, value in measure.items()
-    }
+    converted = dict(measure)
+    for key, rule in _fields()["measure"]["properties"].items():
+        if rule.get("type") == "integer" and key in measure:
+            converted[key] = int(measure[key])
+    return converted
 
 
 def _fields() -> dict[str, Any]:
@@ -129,12 +136,12 @@ def _fields() -> dict[str, Any]:
     return fields
 
 
-def _known(field: str, name: str, names: Iterable[str]) -> str:
-    if name in names:
-        return name
-    near = (
-        difflib.get_close_matches(name, list(names), n=3)
-        or [each for each in names if name in each][:3]
-    )
+def _check_name(field: str, name: str, names: Collection[str]) -> None:
+    """Raises JobError, with the nearest names, where ``name`` is not among ``names``."""
+    if name in names:  # CONFIGS has more than it lists: any backend_…
+        return
+    near = difflib.get_close_matches(name, list(names), n=3)
+    if not near:
+        near = [candidate for candidate in names if name in candidate][:3]
     hint = f"did you mean {' or '.join(near)}?" if near else WHERE_NAMES_ARE
     raise JobError(f"{field}: this suite has no {field} {name!r}; {hint}")

@@ -3,16 +3,16 @@
  1. job: threads and the variant's environment variables are set, before torch is imported.
  2. import: torch, the compiler and the model's libraries. The device stays untouched, nothing is
     drawn or compiled.
- 3. starts: cold, then warm and restored where asked, each in a process of its own (start.py) that
-    is forked from this one (forks.py), with private compiler caches. They say what compiling costs,
-    what the compiler did, and what memory the compiled arm needs by itself.
+ 3. starts: cold, then warm and restored where requested, each in a process of its own (start.py)
+    that is forked from this one (forks.py), with private compiler caches. They say what compiling
+    costs, what the compiler did, and what memory the compiled arm needs by itself.
  4. build: the model, its weights and batches from our own generator, on the device.
  5. eager: its peak memory, alone in the process; then twice from the restored state: is it
     deterministic?
  6. reference: the same in float64.
- 7. compile: the first step of the compiled arm, on the caches that the cold start left, or
-    ahead.py.
- 8. accuracy: drift of the compiled arm from the reference, beside eager's own.
+ 7. compile: the first step of the compiled arm, on the caches that the cold start left, or those
+    of precompile.py.
+ 8. accuracy: drift of the compiled arm from the reference, next to eager's own.
  9. sampling: warm-up, then both arms interleaved until the speedup is known well enough; then
     single steps for percentiles.
 10. What follows from several stages: the compression ratio, the reason for each metric that is
@@ -34,14 +34,14 @@ from typing import Any
 
 from benchmarks_suite.harness import (
     ablation,
-    ahead,
     caches,
     environment,
     outcome,
-    preload,
+    precompile,
     ranks,
     report,
     starts,
+    warm_imports,
 )
 from benchmarks_suite.harness.job import Job
 from benchmarks_suite.harness.result import Result
@@ -58,21 +58,23 @@ class StartFailed(Exception):
 
 
 def measure(job: Job, artifacts: Path | None) -> Result:
-    """Measures one job in this process and its children. Whatever a case can do wrong is a status,
-    never an exception.
+    """Measures one job in this process and its children.
 
+    Whatever a case can do wrong is a status, never an exception.
     artifacts: folder for the generated code; None: it is not kept.
     """
-    result, deadline = Result(job), time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
-    with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as folder:
+    result = Result(job)
+    deadline = time.monotonic() + job.timeout_s - starts.TIME_TO_WRITE_S
+    if not job.measure.keep_code:
+        artifacts = None
+    with tempfile.TemporaryDirectory(prefix="compilewatch-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
         try:
-            _measure(
-                job, result, Path(folder), artifacts if job.measure.keep_code else None, deadline
-            )
+            _measure(job, result, folder, artifacts, deadline)
         except Exception as error:
             fail(result, error)
         if job.measure.starts:
-            ablation.run(job, result, Path(folder), deadline)
+            ablation.run(job, result, folder, deadline)
     result.environment = result.environment or environment.describe(job)
     report.conclude(job, result)
     return result
@@ -82,19 +84,21 @@ def _measure(
     job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
 ) -> None:
     with result.in_stage("job"):
-        preload.set_variables(job)
+        warm_imports.set_variables(job)
     if not ranks.spans_processes(job):
         with result.in_stage("import"):
-            preload.import_torch(preload.compiler(job))
-            preload.import_model(job.benchmark.module)
+            warm_imports.import_torch(warm_imports.compiler(job))
+            warm_imports.import_model(job.benchmark.module)
+
+    answers: Answers = {}
     with result.in_stage("starts"):
-        answers = (
-            _run_starts(job, result, folder, artifacts, deadline) if job.config.compiles else {}
-        )
+        if job.config.compiles:
+            answers = _run_starts(job, result, folder, artifacts, deadline)
     cold = answers.get("cold", {"status": "pass"})
     if cold["status"] == "timeout":  # there is no time left to find out whether eager would run
         result.stage = "compile"
         raise StartFailed(cold)
+
     if ranks.spans_processes(job):
         _compare_on_all_ranks(job, result, folder, cold)
     else:
@@ -133,7 +137,7 @@ def compare(job: Job, result: Result, cold: dict[str, Any]) -> None:
 def fail(result: Result, error: Exception) -> None:
     """Gives the result the status that ``error`` means."""
     if isinstance(error, StartFailed):
-        result.failed(outcome.Outcome(error.answer["status"], error.answer["message"]))
+        result.failed(outcome.CaseOutcome(error.answer["status"], error.answer["message"]))
         result.error = error.answer.get("error")
     else:
         result.failed(outcome.of(error, result.stage), error)
@@ -142,42 +146,45 @@ def fail(result: Result, error: Exception) -> None:
 def _compare_on_all_ranks(job: Job, result: Result, folder: Path, cold: dict[str, Any]) -> None:
     """The same under torchrun; rank 0's findings become the result's."""
     spec_file, answer_file = folder / "comparison.spec.json", folder / "comparison.answer.json"
-    spec_file.write_text(json.dumps({"job": job.document, "cold": cold, "found": result.found()}))
+    spec = {"job": job.document, "cold": cold, "found": result.contents()}
+    spec_file.write_text(json.dumps(spec))
     command = ranks.command(job, "benchmarks_suite.harness.rank", str(spec_file), str(answer_file))
-    code = subprocess.run(
-        command, env=caches.child_environment(), cwd=folder, check=False
-    ).returncode
+    ended = subprocess.run(command, env=caches.child_environment(), cwd=folder, check=False)
     if not answer_file.exists():
-        raise StartFailed(
-            {"status": "crashed", "message": f"torchrun ended with exit code {code} and no answer"}
-        )
-    result.take(json.loads(answer_file.read_text()))
+        message = f"torchrun ended with exit code {ended.returncode} and no answer"
+        raise StartFailed({"status": "crashed", "message": message})
+    result.merge(json.loads(answer_file.read_text()))
 
 
 def _run_starts(
     job: Job, result: Result, folder: Path, artifacts: Path | None, deadline: float
 ) -> Answers:
-    """The starts that the job asks for, in the one order in which each finds what it needs: any
-    begins with cold.
+    """The starts that the job requests, in the order in which each has what it needs: cold first.
 
     From then on this process uses the caches that they leave, or those of a case that was compiled
-    ahead.
+    before it (precompile.py).
     """
-    compiled = ahead.found(job)
-    if compiled:
-        os.environ.update(compiled[0].environment)
-        report.start(result, "ahead", compiled[1])
+    precompiled = precompile.load(job)
+    if precompiled is not None:
+        filled_caches, answer = precompiled
+        os.environ.update(filled_caches.environment)
+        report.start(result, "ahead", answer)
         return {}
-    process = starts.Starts(job, folder, artifacts, deadline)
-    if process.base:
-        result.measured("toolchain_s", process.base.toolchain_s)
-    os.environ.update(process.caches.environment)
+
+    processes = starts.Starts(job, folder, artifacts, deadline)
+    if processes.base:
+        result.measured("toolchain_s", processes.base.toolchain_s)
+    os.environ.update(processes.caches.environment)
+
+    requested = set(job.measure.starts)
+    if requested:
+        requested.add("cold")
     answers: Answers = {}
-    wanted = {"cold", *job.measure.starts} if job.measure.starts else set()
     for kind in starts.KINDS:
-        if kind in wanted:
-            answers[kind] = process.run(kind)
-            report.start(result, kind, answers[kind])
-            if kind == "cold" and answers[kind]["status"] != "pass":
-                break
+        if kind not in requested:
+            continue
+        answers[kind] = processes.run(kind)
+        report.start(result, kind, answers[kind])
+        if kind == "cold" and answers[kind]["status"] != "pass":
+            break
     return answers

@@ -1,14 +1,15 @@
-"""Peak memory of one arm: on CUDA from the allocator, on a CPU the resident set of a process of its
-own.
+"""Peak memory of one arm.
+
+On CUDA it comes from the allocator, on a CPU it is the resident set of a process of its own.
 
 On a CPU the value is the difference to just after the imports: builds differ by hundreds of MB in
 what they load, and that is not the model's. For the same reason pages of files, the libraries'
 code, are left out: the first step maps tens of MB more of them, and a forked process maps again
 what it uses. 1 GB = 1e9 bytes.
 
-What the suite itself keeps beside an arm is not the arm's: the copy that its state is restored from
-(comparison.py) and the module that wrapped arms are copied from (prepared.py) are taken off, the
-workspace of a start's untimed matmul is given back before the first step (start.py).
+What the suite itself keeps next to an arm is not the arm's: the copy that its state is restored
+from (comparison.py) and the module that wrapped arms are copied from (working_copies.py) are taken
+off, the workspace of a start's untimed matmul is given back before the first step (start.py).
 """
 
 import ctypes
@@ -28,8 +29,11 @@ class PeakMemory:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._after_imports = 0.0 if device.type == "cuda" else _without_files_gb("VmRSS")
-        self.why_absent = "" if device.type == "cuda" else _why_not_resettable()
+        self._after_imports = 0.0
+        self.why_absent = ""
+        if device.type != "cuda":
+            self._after_imports = _without_files_gb("VmRSS")
+            self.why_absent = _why_not_resettable()
 
     def reset(self) -> None:
         """Gives back what is free, then forgets the peak so far."""
@@ -53,31 +57,33 @@ class PeakMemory:
 
 
 def _kept_by_graphs() -> int:
-    """Bytes of the pools that CUDA graphs replay in, as far as no tensor holds them: in use for all
-    that, since the allocator gives them to nobody else.
+    """Bytes of the pools that CUDA graphs replay in, as far as no tensor holds them.
+
+    They are in use for all that, since the allocator gives them to nobody else.
     """
-    segments = torch.cuda.memory_snapshot()
-    own = [
-        each
-        for each in segments
-        if tuple(each.get("segment_pool_id", _SHARED_POOL)) != _SHARED_POOL
-    ]
-    return sum(each["total_size"] - each["allocated_size"] for each in own)
+    kept = 0
+    for segment in torch.cuda.memory_snapshot():
+        if tuple(segment.get("segment_pool_id", _SHARED_POOL)) != _SHARED_POOL:
+            kept += segment["total_size"] - segment["allocated_size"]
+    return kept
 
 
 def _without_files_gb(field: str) -> float:
-    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files, which only
-    grow in number.
+    """What is resident (VmRSS), or was at its peak (VmHWM), less the pages of files.
+
+    Those only grow in number.
     """
     return _resident_gb(field) - _resident_gb("RssFile")
 
 
 def _resident_gb(field: str) -> float:
     try:
-        found = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text())
+        kilobytes = re.search(rf"{field}:\s+(\d+) kB", _STATUS.read_text())
     except OSError:
         return 0.0
-    return int(found[1]) * 1024 / 1e9 if found else 0.0
+    if kilobytes is None:
+        return 0.0
+    return int(kilobytes[1]) * 1024 / 1e9
 
 
 def _why_not_resettable() -> str:

@@ -17,11 +17,10 @@ _THROTTLING = {
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at the device. Any field is None where the device does not tell.
+    """One look at the device. Any field is None where the device does not report it.
 
     utilization_percent: share of the last sample period (about 0.1 s) in which a kernel ran.
-        processes: how
-    many use it.
+    processes: how many use it.
     """
 
     utilization_percent: float | None
@@ -38,16 +37,16 @@ def _library() -> Any | None:
     try:
         library = importlib.import_module("pynvml")
         library.nvmlInit()
-    except (
-        Exception
-    ):  # the library raises its own error class, which exists only where it is installed
+    # The library raises its own error class, which exists only where it is installed
+    except Exception:
         return None
     return library
 
 
 class Device:
-    """A device by torch's index: its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to
-    NVML's.
+    """A device by torch's index.
+
+    Its UUID leads from torch's numbering (CUDA_VISIBLE_DEVICES) to NVML's.
     """
 
     def __init__(self, library: Any, handle: Any) -> None:
@@ -55,7 +54,7 @@ class Device:
 
     @classmethod
     def of(cls, index: int) -> Self | None:
-        """The device with torch's ``index``; None where NVML cannot be asked."""
+        """The device with torch's ``index``; None where NVML does not answer."""
         library = _library()
         if library is None:
             return None
@@ -77,32 +76,30 @@ class Device:
         return self._text("nvmlDeviceGetUUID", self._handle)
 
     def read(self) -> Reading:
-        utilization = self._ask("nvmlDeviceGetUtilizationRates", self._handle)
-        power_mw = self._ask("nvmlDeviceGetPowerUsage", self._handle)
-        reasons = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons", self._handle) or 0
-        processes = self._ask("nvmlDeviceGetComputeRunningProcesses", self._handle)
+        utilization = self._query("nvmlDeviceGetUtilizationRates", self._handle)
+        power_mw = self._query("nvmlDeviceGetPowerUsage", self._handle)
+        reasons = self._query("nvmlDeviceGetCurrentClocksThrottleReasons", self._handle) or 0
+        processes = self._query("nvmlDeviceGetComputeRunningProcesses", self._handle)
         return Reading(
-            utilization_percent=float(utilization.gpu) if utilization is not None else None,
-            power_w=power_mw / 1000 if power_mw is not None else None,
-            clock_mhz=self._ask("nvmlDeviceGetClockInfo", self._handle, 1),  # 1: the SM clock
+            utilization_percent=None if utilization is None else float(utilization.gpu),
+            power_w=None if power_mw is None else power_mw / 1000,
+            clock_mhz=self._query("nvmlDeviceGetClockInfo", self._handle, 1),  # 1: the SM clock
             # 0: the GPU's sensor
-            temperature_c=self._ask("nvmlDeviceGetTemperature", self._handle, 0),
+            temperature_c=self._query("nvmlDeviceGetTemperature", self._handle, 0),
             throttling=tuple(name for bit, name in _THROTTLING.items() if reasons & bit),
-            processes=len(processes) if processes is not None else None,
+            processes=None if processes is None else len(processes),
         )
 
-    def _ask(self, function: str, *arguments: Any) -> Any | None:
+    def _query(self, function: str, *arguments: Any) -> Any | None:
         try:
             return getattr(self._library, function)(*arguments)
-        except (
-            Exception
-        ):  # not supported on this device, driver or library version: the reading is absent
+        # Not supported on this device, driver or library version: the reading is absent
+        except Exception:
             return None
 
     def _text(self, function: str, *arguments: Any) -> str | None:
-        answer = self._ask(function, *arguments)
-        return (
-            (answer.decode() if isinstance(answer, bytes) else str(answer))[:80]
-            if answer is not None
-            else None
-        )
+        answer = self._query(function, *arguments)
+        if answer is None:
+            return None
+        text = answer.decode() if isinstance(answer, bytes) else str(answer)
+        return text[:80]

@@ -1,18 +1,17 @@
 """From an exception to a status word and a message that a user can act on.
 
-A failure is data: each rule below names what was seen, the status word it means, and what to do
-about it. Imports no
-torch: it goes by names and texts.
+A failure is data: each rule below names what was seen, the status word that it means, and what to
+do about it. Imports no torch: it goes by names and texts.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.portable_text import portable
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """How a case ended: a status word of schema/result.v1.json, and why and what to do."""
 
     status: str
@@ -21,8 +20,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Rule:
-    """names: of the exception's class. texts: parts of its text. modules: where its class is
-    defined.
+    """What an exception means; it fits by any of the three.
+
+    names: of the exception's class.
+    texts: parts of its text.
+    modules: where its class is defined.
     """
 
     status: str
@@ -32,9 +34,10 @@ class _Rule:
     modules: tuple[str, ...] = ()
 
     def fits(self, error: BaseException) -> bool:
-        if type(error).__name__ in self.names or type(error).__module__.startswith(
-            self.modules or ("-",)
-        ):
+        kind = type(error)
+        if kind.__name__ in self.names:
+            return True
+        if self.modules and kind.__module__.startswith(self.modules):
             return True
         return any(part in str(error) for part in self.texts)
 
@@ -61,8 +64,8 @@ _RULES = (
     ),
     _Rule(
         "fail_to_compile",
-        "Python's headers are missing, and Inductor needs them: install them (apt-get install "
-        "python3-dev).",
+        "Python's headers are missing, and Inductor needs them: install them "
+        "(apt-get install python3-dev).",
         texts=("Python.h: No such file",),
     ),
     _Rule(
@@ -106,13 +109,14 @@ _RULES = (
     _Rule(
         "fail_to_run",
         "A check in the generated code failed: sizes or strides are not those that it was "
-        "compiled for. Eager"
-        " ran the same inputs: the compiler is wrong, or a custom operator's fake kernel.",
+        "compiled for. Eager ran the same inputs: the compiler is wrong, or a custom operator's "
+        "fake kernel. Where sizes vary, static buckets (config inductor_buckets) or "
+        "dynamic=False may help: each graph is then compiled for fixed sizes.",
         texts=("most often comes from a incorrect fake (aka meta) kernel",),
     ),
     _Rule(
         "fail_to_run",
-        "The disk is full. Free some space under the temporary folder (TMPDIR) and beside the "
+        "The disk is full. Free some space under the temporary folder (TMPDIR) and next to the "
         "result file.",
         texts=("No space left on device",),
     ),
@@ -130,17 +134,16 @@ _RULES = (
 )
 
 
-def of(error: BaseException, stage: str) -> Outcome:
+def of(error: BaseException, stage: str) -> CaseOutcome:
     """The outcome that ``error``, raised in ``stage``, means."""
     chain = list(_chain(error))
     for rule in _RULES:
         for link in chain:
             if rule.fits(link):
-                return Outcome(rule.status, f"{rule.advice} [{stage}] {_first_line(link)}".strip())
-    return Outcome(
-        "fail_to_run",
-        f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}",
-    )
+                message = f"{rule.advice} [{stage}] {_first_line(link)}"
+                return CaseOutcome(rule.status, message.strip())
+    message = f"The benchmark raised in stage {stage}: {type(error).__name__}: {_first_line(error)}"
+    return CaseOutcome("fail_to_run", message)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -156,5 +159,5 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = [line.strip() for line in portable(str(error)).splitlines() if line.strip()]
-    return (lines[0] if lines else type(error).__name__)[:600]
+    text = portable(str(error)).strip() or type(error).__name__
+    return text.splitlines()[0].strip()[:600]

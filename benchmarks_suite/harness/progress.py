@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 def announce(stage: str) -> None:
-    """Tells the stage (a stage of schema/result.v1.json) that begins now."""
+    """Reports the stage (a stage of schema/result.v1.json) that begins now."""
     _say(f"phase: {stage}")  # the interface to the worker
 
 

@@ -1,5 +1,6 @@
-"""One rank's part of a distributed comparison: ``benchmarks_suite.harness.rank SPEC_FILE
-ANSWER_FILE``, by torchrun.
+"""One rank's part of a distributed comparison.
+
+torchrun runs it as ``benchmarks_suite.harness.rank SPEC_FILE ANSWER_FILE``.
 """
 
 import json
@@ -13,18 +14,19 @@ from benchmarks_suite.harness.result import Result
 
 
 def main(spec_file: str, answer_file: str) -> None:
-    """Compares on this rank, and answers with what was found."""
+    """Compares on this rank, and answers with the result's contents."""
     spec = json.loads(Path(spec_file).read_text())
     job = ranks.own(jobs.parse(spec["job"]))
-    result, failed = Result(job), False
-    result.take(spec["found"])
+    result = Result(job)
+    result.merge(spec["found"])
+    failed = False
     try:
         ranks.join(job)
         measure.compare(job, result, spec["cold"])
     except Exception as error:
         measure.fail(result, error)
         failed = True
-    ranks.leave(job, Path(answer_file), result.found(), failed)
+    ranks.leave(job, Path(answer_file), result.contents(), failed)
 
 
 if __name__ == "__main__":

@@ -24,21 +24,15 @@ def spans_processes(job: Job) -> bool:
 
 
 def command(job: Job, module: str, *arguments: str) -> list[str]:
-    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks of this
-    machine, which leaves its logs where it is run (else in the temporary folder, for good).
+    """How to run ``module`` for this job: by the interpreter, or by torchrun on all ranks here.
+
+    torchrun leaves its logs where it is run (else in the temporary folder, for good).
     """
-    launcher = (
-        [
-            "-m",
-            "torch.distributed.run",
-            "--standalone",
-            f"--nproc-per-node={_count(job)}",
-            "--log-dir=torchrun",
-        ]
-        if spans_processes(job)
-        else []
-    )
-    return [sys.executable, *launcher, "-m", module, *arguments]
+    if not spans_processes(job):
+        return [sys.executable, "-m", module, *arguments]
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--log-dir=torchrun"]
+    ranks = f"--nproc-per-node={_count(job)}"
+    return [sys.executable, *torchrun, ranks, "-m", module, *arguments]
 
 
 def _count(job: Job) -> int:
@@ -73,7 +67,7 @@ def join(job: Job) -> None:
 
 
 def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
-    """Gives the answer for the process that asked, and ends this one's part.
+    """Writes the answer for the process that started this one, and ends this one's part.
 
     Rank 0 answers. A rank that failed answers too, and ends at once: torchrun then ends those that
     wait for it.
@@ -82,15 +76,16 @@ def leave(job: Job, path: Path, content: dict[str, Any], failed: bool) -> None:
         partial = path.with_suffix(f".{os.getpid()}.partial")
         partial.write_text(json.dumps(content))
         partial.replace(path)
-    if spans_processes(job):
-        if failed:
-            os._exit(1)
-        import torch.distributed
+    if not spans_processes(job):
+        return
+    if failed:
+        os._exit(1)
+    import torch.distributed
 
-        # A rank that dies while it ends (threads of its backend do that now and then) has torchrun
-        # end the others: none ends before rank 0 has answered.
-        torch.distributed.barrier()
-        torch.distributed.destroy_process_group()
+    # A rank that dies while it ends (threads of its backend do that now and then) has torchrun end
+    # the others: none ends before rank 0 has answered.
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
 
 
 def agreed(value: float) -> float:

@@ -1,6 +1,4 @@
-"""Results that were kept: a result file, JSON Lines of results (also .gz), or a folder with any of
-these.
-"""
+"""Results that were kept: a result file, JSON Lines of results (also .gz), or a folder of these."""
 
 import gzip
 import json
@@ -13,21 +11,21 @@ Case = tuple[str, str]  # benchmark, config
 
 
 def read(path: Path) -> Iterator[Document]:
-    """Every result at ``path``, folders in the order of their names; JSON of another kind is passed
-    over.
+    """Every result at ``path``, folders in the order of their names; other JSON is passed over.
 
     Raises ValueError for what is not JSON, or is not there, naming the file.
     """
-    for file in sorted(filter(_is_kept, path.rglob("*"))) if path.is_dir() else [path]:
+    files = [path]
+    if path.is_dir():
+        files = sorted(filter(_is_kept, path.rglob("*")))
+    for file in files:
         try:
             documents = list(_documents(file))
         except (OSError, EOFError, ValueError) as error:
             raise ValueError(f"{file} cannot be read as a result: {error}") from error
-        yield from (
-            found
-            for found in documents
-            if isinstance(found, dict) and found.get("schema") == "result.v1"
-        )
+        for document in documents:
+            if isinstance(document, dict) and document.get("schema") == "result.v1":
+                yield document
 
 
 def case(document: Document) -> Case:
@@ -35,12 +33,15 @@ def case(document: Document) -> Case:
 
 
 def keep(documents: Iterable[Document], path: Path) -> None:
-    """Writes results as compressed JSON Lines, without their samples; equal results make equal
-    bytes.
+    """Writes results as compressed JSON Lines, without their samples.
+
+    Equal results make equal bytes.
     """
-    lines = (json.dumps({**document, "samples": {}}, ensure_ascii=False) for document in documents)
+    lines = []
+    for document in documents:
+        lines.append(json.dumps({**document, "samples": {}}, ensure_ascii=False) + "\n")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
+    path.write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
 
 
 def _is_kept(path: Path) -> bool:
@@ -48,6 +49,8 @@ def _is_kept(path: Path) -> bool:
 
 
 def _documents(file: Path) -> Iterator[Any]:
-    body = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
+    body = file.read_bytes()
+    if file.suffix == ".gz":
+        body = gzip.decompress(body)
     texts = [body] if file.suffix == ".json" else body.splitlines()
     return (json.loads(text) for text in texts if text.strip())

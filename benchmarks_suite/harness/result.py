@@ -1,4 +1,4 @@
-"""The result file: what one job found out. Contract: schema/result.v1.json."""
+"""The result file: what one job measured. Contract: schema/result.v1.json."""
 
 import json
 import math
@@ -15,22 +15,32 @@ from typing import Any
 from benchmarks_suite import __version__
 from benchmarks_suite.harness import contract
 from benchmarks_suite.harness.job import Job
-from benchmarks_suite.harness.outcome import Outcome
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.outcome import CaseOutcome
+from benchmarks_suite.harness.portable_text import portable
 from benchmarks_suite.harness.progress import announce
+
+_BENCHMARK_FIELDS = (
+    "name",
+    "model",
+    "family",
+    "size",
+    "mode",
+    "dtype",
+    "shapes",
+    "batch_size",
+    "version",
+    "item",
+)
 
 
 class Result:
-    """Collects what a job finds out, stage by stage, and makes the document of it.
+    """Collects what a job measures, stage by stage, and makes the document of it.
 
-    ``document`` is filled in freely by the measuring code through the methods below; a value that
-        is not
-    finite becomes ``absent`` with the reason, because JSON has no NaN and a chart has no place for
-    it.
+    The measuring code fills it in through the methods below. A value that is not finite becomes
+    ``absent`` with the reason, because JSON has no NaN and a chart has no place for it.
     """
 
     def __init__(self, job: Job) -> None:
-        benchmark = job.benchmark
         self.status, self.message, self.stage = "pass", "", "job"
         self.sections: dict[str, Any] = {}
         self.metrics: dict[str, dict[str, Any]] = {}
@@ -42,30 +52,14 @@ class Result:
         self.error: dict[str, str] | None = None
         self.environment: dict[str, Any] = {}
         self.benchmark: dict[str, Any] = {
-            "name": benchmark.name,
-            **{
-                name: getattr(benchmark, name)
-                for name in (
-                    "model",
-                    "family",
-                    "size",
-                    "mode",
-                    "dtype",
-                    "shapes",
-                    "batch_size",
-                    "version",
-                    "item",
-                )
-            },
+            field: getattr(job.benchmark, field) for field in _BENCHMARK_FIELDS
         }
         self._job = job
         self._started_at = _now()
 
     @contextmanager
     def in_stage(self, name: str) -> Iterator[None]:
-        """Announces a stage, makes it the one that a failure is blamed on, and adds its wall
-        time.
-        """
+        """Announces a stage, blames failures within the block on it, and adds its wall time."""
         self.stage = name
         announce(name)
         start = time.perf_counter()
@@ -82,9 +76,7 @@ class Result:
         high: float | None = None,
         n: int = 1,
     ) -> None:
-        """A metric (a key of dashboard/language/metrics.py) with its 95 % interval, made from ``n``
-        samples.
-        """
+        """A metric (a key of dashboard/metrics.py) with its 95 % interval, from ``n`` samples."""
         if not math.isfinite(value):
             self.missing(key, f"came out as {value}: not a finite number")
             return
@@ -100,31 +92,28 @@ class Result:
         """Interference that was seen while measuring."""
         self.marks.append({"kind": kind, "detail": detail[:500]})
 
-    def failed(self, outcome: Outcome, error: BaseException | None = None) -> None:
-        """The case ended, or was judged, otherwise than by a pass. The first such word stays."""
+    def failed(self, outcome: CaseOutcome, error: BaseException | None = None) -> None:
+        """The case did not pass. The first such status stays."""
         if self.status != "pass":
             return
         self.status, self.message = outcome.status, outcome.message[:4000]
         if error is not None:
             self.error = described(error)
 
-    def found(self) -> dict[str, Any]:
-        """All that was found out so far, for the process that asked another one to find it out."""
+    def contents(self) -> dict[str, Any]:
+        """Everything so far, for the process that started this one."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
-    def take(self, found: dict[str, Any]) -> None:
-        """Adds what another process found out."""
-        for name, value in found.items():
+    def merge(self, contents: dict[str, Any]) -> None:
+        """Adds the contents of another process's result; single values replace those here."""
+        for name, value in contents.items():
             own = getattr(self, name)
-            setattr(
-                self,
-                name,
-                {**own, **value}
-                if isinstance(own, dict)
-                else own + value
-                if isinstance(own, list)
-                else value,
-            )
+            if isinstance(own, dict):
+                own.update(value)
+            elif isinstance(own, list):
+                own.extend(value)
+            else:
+                setattr(self, name, value)
 
     def document(self) -> dict[str, Any]:
         """The result as schema/result.v1.json describes it."""
@@ -152,11 +141,10 @@ class Result:
 
 
 def write(document: dict[str, Any], path: Path) -> None:
-    """Checks ``document`` against the contract and puts it at ``path`` in one step: a reader sees
-    all of it or nothing.
+    """Checks ``document`` against the contract and puts it at ``path`` in one step.
 
-    Raises ContractError (our own mistake) or OSError (a full disk); then nothing is left at
-    ``path``.
+    A reader sees all of it or nothing. Raises ContractError (our own mistake) or OSError (a full
+    disk); then nothing is left at ``path``.
     """
     contract.check(document, "result.v1")
     body = json.dumps(document, allow_nan=False, ensure_ascii=False).encode()
@@ -175,42 +163,43 @@ def write(document: dict[str, Any], path: Path) -> None:
 
 
 def described(error: BaseException) -> dict[str, str]:
-    """An exception as the result holds it: type, message, its traceback's last lines without local
-    folders.
+    """An exception as the result holds it: type, message, and the end of its traceback.
+
+    Without local folders.
     """
-    lines = portable("".join(traceback.format_exception(error)))
-    message = portable(str(error))[:4000]
-    return {"type": type(error).__qualname__[:200], "message": message, "traceback": lines[-20000:]}
+    return {
+        "type": type(error).__qualname__[:200],
+        "message": portable(str(error))[:4000],
+        "traceback": portable("".join(traceback.format_exception(error)))[-20000:],
+    }
 
 
 def reproduce_command(job: dict[str, Any]) -> str:
     """The command that repeats the job by hand on any machine that has the suite."""
+    variant = job["variant"]
     words = [
-        f"{name}={shlex.quote(value)}"
-        for name, value in sorted(job["variant"].get("env", {}).items())
+        f"{name}={shlex.quote(value)}" for name, value in sorted(variant.get("env", {}).items())
     ]
-    words += [
-        "python -m benchmarks_suite run",
-        "--benchmark",
-        job["benchmark"],
-        "--config",
-        job["config"],
-        "--device",
-        job["device"],
-    ]
-    words += [word for path in job.get("sources", []) for word in ("--from", shlex.quote(path))]
-    for key, value in sorted(job["variant"].get("inductor", {}).items()):
+    words.append("python -m benchmarks_suite run")
+    for option in ("benchmark", "config", "device"):
+        words += [f"--{option}", job[option]]
+    for path in job.get("sources", []):
+        words += ["--from", shlex.quote(path)]
+    for key, value in sorted(variant.get("inductor", {}).items()):
         words += ["--inductor", shlex.quote(f"{key}={json.dumps(value)}")]
-    defaults = contract.schema("job.v1")["properties"]["measure"]["properties"]
+    rules = contract.schema("job.v1")["properties"]["measure"]["properties"]
     for key, value in job["measure"].items():
-        if value != defaults[key]["default"]:
-            shown = ",".join(value) if key == "starts" else json.dumps(value)
-            words += [f"--{key.replace('_', '-')}", shlex.quote(shown)]
+        if value == rules[key]["default"]:
+            continue
+        text = ",".join(value) if key == "starts" else json.dumps(value)
+        words += [f"--{key.replace('_', '-')}", shlex.quote(text)]
     return " ".join(words)[:2000]
 
 
 def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    if value is None or not math.isfinite(value):
+        return None
+    return value
 
 
 def _now() -> str:

@@ -8,29 +8,34 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks_suite.harness.arms import Arm, restored_state
-from benchmarks_suite.harness.prepared import Prepared
+from benchmarks_suite.harness.working_copies import WorkingCopy
+
+_ATTENTION_KINDS = (
+    "flash_attention",
+    "efficient_attention",
+    "cudnn_attention",
+    "flash_attention_for_cpu",
+)
 
 
-def flops_of(prepared: Prepared, arm: Arm) -> float:
-    """Floating-point operations of one step's matmuls, convolutions and attention: mean over the
-    batches.
+def flops_of(working_copy: WorkingCopy, arm: Arm) -> float:
+    """Floating-point operations of a step's matmuls, convolutions and attention.
 
-    Counted by torch.utils.flop_counter on the eager arm: what the model asks for, whatever a
-    compiler makes of it.
+    The mean over the batches, counted by torch.utils.flop_counter on the eager arm: what the model
+    requests, whatever a compiler makes of it.
     """
-    with (
-        restored_state(arm),
-        FlopCounterMode(display=False, custom_mapping=attention_formulas()) as counter,
-    ):
-        for batch in prepared.batches:
+    counter = FlopCounterMode(display=False, custom_mapping=attention_formulas())
+    with restored_state(arm), counter:
+        for batch in working_copy.batches:
             arm.step(batch)
-    return float(counter.get_total_flops()) / len(prepared.batches)
+    return float(counter.get_total_flops()) / len(working_copy.batches)
 
 
 def attention_flops(query: Sequence[int], key: Sequence[int], value: Sequence[int]) -> int:
-    """Of one attention; shapes (batch, heads, length, width). Keys and values may have fewer heads,
-    each for a group of the query's: torch's own formula (seen in 2.11) refuses those, and has none
-    for a CPU's operator.
+    """Of one attention; shapes (batch, heads, length, width).
+
+    Keys and values may have fewer heads, each for a group of the query's: torch's own formula (seen
+    in 2.11) refuses those, and there is none for a CPU's operator.
     """
     return _per_width(query, key) * (query[-1] + value[-1])
 
@@ -49,21 +54,15 @@ def _per_width(query: Sequence[int], key: Sequence[int]) -> int:
 
 def attention_formulas() -> dict[Any, Callable[..., int]]:
     """For each operator that this torch may run attention with."""
-    found: dict[Any, Callable[..., int]] = {}
-    for kind in (
-        "flash_attention",
-        "efficient_attention",
-        "cudnn_attention",
-        "flash_attention_for_cpu",
-    ):
-        name = f"_scaled_dot_product_{kind}"
-        for operator, formula in (
-            (name, attention_flops),
-            (f"{name}_backward", attention_backward_flops),
-        ):
-            if hasattr(torch.ops.aten, operator):
-                found[getattr(torch.ops.aten, operator)] = _of_shapes(formula)
-    return found
+    formulas: dict[Any, Callable[..., int]] = {}
+    for kind in _ATTENTION_KINDS:
+        forward = getattr(torch.ops.aten, f"_scaled_dot_product_{kind}", None)
+        backward = getattr(torch.ops.aten, f"_scaled_dot_product_{kind}_backward", None)
+        if forward is not None:
+            formulas[forward] = _of_shapes(attention_flops)
+        if backward is not None:
+            formulas[backward] = _of_shapes(attention_backward_flops)
+    return formulas
 
 
 def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
@@ -72,13 +71,11 @@ def _of_shapes(formula: Callable[..., int]) -> Callable[..., int]:
     return lambda *shapes, **_: formula(*shapes[:count])
 
 
-def least_bytes(prepared: Prepared) -> float:
+def least_bytes(working_copy: WorkingCopy) -> float:
     """Bytes that one inference step must move at least: each weight and each input read once."""
-    weights = sum(tensor.nbytes for tensor in prepared.module.parameters())
-    tensors = [
-        value
-        for batch in prepared.batches
-        for value in batch.values()
-        if isinstance(value, torch.Tensor)
-    ]
-    return weights + sum(tensor.nbytes for tensor in tensors) / len(prepared.batches)
+    weights = sum(tensor.nbytes for tensor in working_copy.module.parameters())
+    inputs = 0
+    for batch in working_copy.batches:
+        tensors = [value for value in batch.values() if isinstance(value, torch.Tensor)]
+        inputs += sum(tensor.nbytes for tensor in tensors)
+    return weights + inputs / len(working_copy.batches)

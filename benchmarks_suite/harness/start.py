@@ -1,9 +1,8 @@
-"""One start, measured in a process of its own: forked from the job's (starts.py), or a fresh one,
-run as
-``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``.
+"""One start, measured in a process of its own.
 
-The same procedure for cold, warm and restored; only the contents of the private Inductor and Triton
-caches differ.
+That process is forked from the job's (starts.py), or is a fresh one, run as
+``benchmarks_suite.harness.start SPEC_FILE ANSWER_FILE``. The procedure is the same for cold, warm
+and restored; only the contents of the private Inductor and Triton caches differ.
 
 1. Imports: torch, the compiler, the model's libraries; a forked process has them. From here memory
    is counted.
@@ -16,8 +15,8 @@ caches differ.
 6. Steady peak memory of this arm alone.
 7. What the compiler did: breaks, recompiles, phases, counters, generated code, artifacts.
 
-The answer file is JSON: {"status", "message", "error", ...what was found}. It is written for a
-failure too.
+The answer file is JSON: {"status", "message", "error", ...findings}. It is written for a failure
+too.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks_suite import registry
-from benchmarks_suite.harness import forks, outcome, preload, ranks, result
+from benchmarks_suite.harness import forks, generated_code, outcome, ranks, result, warm_imports
 from benchmarks_suite.harness import job as jobs
 
 if TYPE_CHECKING:
@@ -44,66 +42,77 @@ MEMORY_STEPS = 3
 
 
 def answer(spec_file: Path, answer_file: Path) -> None:
-    """Runs the start that the spec asks for, and answers."""
+    """Runs the start that the spec describes, and answers."""
     spec = json.loads(spec_file.read_text())
     job = ranks.own(jobs.parse(spec["job"]))
-    found: dict[str, Any] = {"status": "pass", "message": ""}
     try:
         ranks.join(job)
-        found |= measure(job, spec)
+        findings = {"status": "pass", "message": "", **measure(job, spec)}
     except Exception as error:
-        found |= {**vars(outcome.of(error, "compile")), "error": result.described(error)}
-    ranks.leave(job, answer_file, found, failed=found["status"] != "pass")
+        findings = failed(error)
+    ranks.leave(job, answer_file, findings, failed=findings["status"] != "pass")
+
+
+def failed(error: Exception) -> dict[str, Any]:
+    """The answer of a start that ``error`` ended."""
+    ended = outcome.of(error, "compile")
+    return {
+        "status": ended.status,
+        "message": ended.message,
+        "error": result.described(error),
+    }
 
 
 def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     """Steps 1 to 7; see the module's docstring. The answer without status."""
-    preload.import_torch(job.config.backend)
-    preload.import_model(job.benchmark.module)
+    warm_imports.import_torch(job.config.backend)
+    warm_imports.import_model(job.benchmark.module)
     import torch
 
+    from benchmarks_suite import loading
     from benchmarks_suite.harness import compiling, torch_versions
-    from benchmarks_suite.harness.generated_code import GeneratedCode
     from benchmarks_suite.harness.memory import PeakMemory
-    from benchmarks_suite.harness.prepared import Prepared, settle_process
     from benchmarks_suite.harness.timing import Stopwatch
+    from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 
     settle_process(job)
     torch_versions.start_compile_workers()
     hints = torch_versions.collect_hints()
-    workload, device = registry.load(job.benchmark), torch.device(job.device)
+    workload = loading.load(job.benchmark)
+    device = torch.device(job.device)
     memory = PeakMemory(device)
 
-    prepared = Prepared(job.benchmark, workload, job.device, job.measure.seed)
+    working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
-    arm, stopwatch = (
-        compiling.compiled_arm(prepared, job.config),
-        Stopwatch(device, prepared.batches),
-    )
+    arm = compiling.compiled_arm(working_copy, job.config)
+    stopwatch = Stopwatch(device, working_copy.batches)
     torch.ones(256, 256, device=device) @ torch.ones(256, 256, device=device)
-    # An arm without a matmul would count it as its own memory
+    # An arm without a matmul would count the workspace as its own memory
     torch_versions.forget_matmul_workspace()
-    code = GeneratedCode(
-        *(Path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"))
-    )
+    code = _code_from_here_on()
 
-    answer = _filled_caches(spec["artifacts_in"])
+    findings = _filled_caches(spec["artifacts_in"])
     memory.reset()
     cpu_before = _cpu_s()
     first_ms, _ = stopwatch.time(arm, 1)
-    answer |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
-    beside_gb = prepared.bytes_beside_arms / 1e9
-    answer["compile_peak_gb"] = memory.peak_gb() - beside_gb
+    findings |= {"first_step_s": first_ms / 1000, "cpu_s": _cpu_s() - cpu_before}
+    suites_own_gb = working_copy.bytes_beside_arms / 1e9
+    findings["compile_peak_gb"] = memory.peak_gb() - suites_own_gb
 
-    answer |= _until_steady(stopwatch, arm, first_ms, 2 * len(prepared.batches))
+    findings |= _until_steady(stopwatch, arm, first_ms, 2 * len(working_copy.batches))
     memory.reset()
-    stopwatch.time(arm, max(MEMORY_STEPS, len(prepared.batches)))
-    answer |= {"peak_gb": memory.peak_gb() - beside_gb, "why_no_memory": memory.why_absent}
+    stopwatch.time(arm, max(MEMORY_STEPS, len(working_copy.batches)))
+    findings |= {"peak_gb": memory.peak_gb() - suites_own_gb, "why_no_memory": memory.why_absent}
 
-    answer["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}
+    findings["compile"] = facts(hints.texts) | {"fingerprints": code.fingerprints()}
     if spec["code_out"]:
         code.save(Path(spec["code_out"]))
-    return answer | _saved_artifacts(spec["artifacts_out"])
+    return findings | _saved_artifacts(spec["artifacts_out"])
+
+
+def _code_from_here_on() -> generated_code.GeneratedCode:
+    inductor, triton = os.environ["TORCHINDUCTOR_CACHE_DIR"], os.environ["TRITON_CACHE_DIR"]
+    return generated_code.GeneratedCode(Path(inductor), Path(triton))
 
 
 def _filled_caches(artifacts: str | None) -> dict[str, Any]:
@@ -119,11 +128,13 @@ def _filled_caches(artifacts: str | None) -> dict[str, Any]:
 
 def _until_steady(stopwatch: Stopwatch, arm: Arm, first_ms: float, least: int) -> dict[str, Any]:
     """Step 5. least: how many steps there must be, however long they take."""
-    steps_ms, deadline = [first_ms], time.perf_counter() + STEADY_S
+    steps_ms = [first_ms]
+    deadline = time.perf_counter() + STEADY_S
     while len(steps_ms) < least or (
         len(steps_ms) < STEADY_STEPS and ranks.agreed(time.perf_counter() < deadline)
     ):
-        steps_ms.append(stopwatch.time(arm, 1, first=len(steps_ms))[0])
+        ms, _ = stopwatch.time(arm, 1, first=len(steps_ms))
+        steps_ms.append(ms)
     return {
         "steps_ms": [round(ms, 4) for ms in steps_ms],
         "steady_after_s": steady_after_s(steps_ms),
@@ -135,53 +146,55 @@ def _saved_artifacts(path: str | None) -> dict[str, Any]:
 
     if path is None:
         return {}
-    saved = torch_versions.save_artifacts() or b""
-    Path(path).write_bytes(saved)
-    return {"artifact_bytes": len(saved)}
+    artifacts = torch_versions.save_artifacts() or b""
+    Path(path).write_bytes(artifacts)
+    return {"artifact_bytes": len(artifacts)}
 
 
 def facts(hints: list[str]) -> dict[str, Any]:
-    """What the compiler did in this process so far: the ``compile`` section of
-    schema/result.v1.json, without fingerprints.
+    """What the compiler did in this process so far.
+
+    It is the ``compile`` section of schema/result.v1.json, without fingerprints.
     """
     from benchmarks_suite.harness import torch_versions
 
-    counted = torch_versions.counters()
+    counters = torch_versions.counters()
     return {
         "graph_breaks": torch_versions.graph_breaks()[:1000],
         "recompiles": torch_versions.recompiles(),
         "phases_s": torch_versions.phases_s(),
-        "counters": counted,
+        "counters": counters,
         "submodules": torch_versions.seconds_by_function(),
         "hints": list(dict.fromkeys(hints))[:200],
         "guard_overhead_us": torch_versions.guard_overhead_us(),
-        "cache_hits": torch_versions.cache_hits(counted),
+        "cache_hits": torch_versions.cache_hits(counters),
     }
 
 
 def steady_after_s(steps_ms: list[float]) -> float:
-    """Seconds from the first call until steps stay below STEADY_FACTOR times the median of the
-    later half.
-    """
+    """Seconds until steps stay below STEADY_FACTOR times the median of the later half."""
     limit = STEADY_FACTOR * statistics.median(steps_ms[len(steps_ms) // 2 :])
-    slow = [index for index, ms in enumerate(steps_ms) if ms > limit]
-    return sum(steps_ms[: slow[-1] + 1]) / 1000 if slow else 0.0
+    steady_from = 0
+    for index, ms in enumerate(steps_ms):
+        if ms > limit:
+            steady_from = index + 1
+    return sum(steps_ms[:steady_from]) / 1000
 
 
 def _cpu_s() -> float:
-    """CPU seconds of this process, of its ended children (the C++ compiler) and of the living
-    (compile workers).
+    """CPU seconds of this process, its ended children (the C++ compiler) and the living ones.
+
+    The living ones are compile workers.
     """
-    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + sum(
-        map(_cpu_s_of, forks.children(os.getpid()))
-    )
+    seconds = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        seconds += usage.ru_utime + usage.ru_stime
+    return seconds + sum(map(_cpu_s_of, forks.children(os.getpid())))
 
 
 def _cpu_s_of(process: int) -> float:
-    """CPU seconds of another process and its ended children, then of its living ones; 0 for one
-    that has ended.
-    """
+    """CPU seconds of another process and all its children; 0 for one that has ended."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,9 +1,8 @@
-"""The starts of a case: cold, warm, restored, cold again; each in its own process, by the one
-procedure of start.py.
+"""The starts of a case: cold, warm, restored, cold again.
 
-That process is forked from the job's, which has only imported; where that is not fit to be forked,
-and for ranks, it is one that imports by itself. Each answer says which way it was: ``process``, and
-``why_fresh``.
+Each has its own process and follows the one procedure of start.py. That process is forked from the
+job's, which has only imported; where that is not fit to be forked, and for ranks, it is one that
+imports by itself. Each answer says which way it was: ``process``, and ``why_fresh``.
 """
 
 import json
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks_suite.harness import caches, forks, preload, ranks, start
+from benchmarks_suite.harness import caches, forks, ranks, start, warm_imports
 from benchmarks_suite.harness.generated_code import ARTIFACT
 from benchmarks_suite.harness.job import Job
 
@@ -38,38 +37,37 @@ class Starts:
     deadline: float
 
     def __post_init__(self) -> None:
-        self.base = (
-            caches.base(self.job.device, preload.wrapper(self.job))
-            if preload.needs_toolchain(self.job)
-            else None
-        )
+        self.base: caches.Base | None = None
+        if warm_imports.needs_toolchain(self.job):
+            self.base = caches.base(self.job.device, warm_imports.wrapper(self.job))
         self.caches = self._fresh_caches("cold")
         self._saved = self.folder / "saved-artifacts"
 
     def run(self, kind: str) -> dict[str, Any]:
-        """Measures one start; returns what start.py answered, or what happened to it instead of an
-        answer.
+        """Measures one start; returns start.py's answer, or what happened instead of an answer.
 
         cold must come first: warm runs on the caches that it leaves, restored on what it saved.
         cold_again is the same as cold on other fresh caches: whether it generates the same code
         says whether the fingerprints mean anything.
         """
-        used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
-        cold = kind == "cold"
         if kind == "restored" and not (self._saved.exists() and self._saved.stat().st_size):
-            return {
-                "status": "unsupported",
-                "message": "the cold start saved no artifacts; torch 2.7 or newer would, from a "
-                "filled cache",
-            }
-        spec = {
+            message = (
+                "the cold start saved no artifacts; torch 2.7 or newer would, from a filled cache"
+            )
+            return {"status": "unsupported", "message": message}
+        spec: dict[str, Any] = {
             "job": self.job.document,
-            "artifacts_in": str(self._saved) if kind == "restored" else None,
-            "artifacts_out": str(self._saved)
-            if cold and "restored" in self.job.measure.starts
-            else None,
-            "code_out": str(self.artifacts / ARTIFACT) if cold and self.artifacts else None,
+            "artifacts_in": None,
+            "artifacts_out": None,
+            "code_out": None,
         }
+        if kind == "restored":
+            spec["artifacts_in"] = str(self._saved)
+        if kind == "cold" and "restored" in self.job.measure.starts:
+            spec["artifacts_out"] = str(self._saved)
+        if kind == "cold" and self.artifacts:
+            spec["code_out"] = str(self.artifacts / ARTIFACT)
+        used = self.caches if kind in ("cold", "warm") else self._fresh_caches(kind)
         return self._in_own_process(kind, spec, used)
 
     def _fresh_caches(self, name: str) -> caches.CompilerCaches:
@@ -79,19 +77,18 @@ class Starts:
     def _in_own_process(
         self, kind: str, spec: dict[str, Any], used: caches.CompilerCaches
     ) -> dict[str, Any]:
-        spec_file, answer_file = (
-            self.folder / f"{kind}.spec.json",
-            self.folder / f"{kind}.answer.json",
-        )
+        spec_file = self.folder / f"{kind}.spec.json"
         spec_file.write_text(json.dumps(spec))
-        why_fresh = (
-            "it spans several processes" if ranks.spans_processes(self.job) else forks.why_unfit()
-        )
-        way = {"process": "fresh", "why_fresh": why_fresh} if why_fresh else {"process": "forked"}
-        started = self._fresh if why_fresh else self._forked
+        answer_file = self.folder / f"{kind}.answer.json"
+        why_fresh = self._why_fresh()
+        if why_fresh:
+            way, run = {"process": "fresh", "why_fresh": why_fresh}, self._fresh
+        else:
+            way, run = {"process": "forked"}, self._forked
+
         limit_s = max(1.0, self.deadline - time.monotonic())
         try:
-            code = started(spec_file, answer_file, used.environment, limit_s)
+            code = run(spec_file, answer_file, used.environment, limit_s)
         except TimeoutError:
             message = (
                 f"the {kind} start took more than {limit_s:.0f} s: raise timeout_s or autotune less"
@@ -103,6 +100,12 @@ class Starts:
             f"the {kind} start's process gave no answer: {_how(code)}; the log has its last words"
         )
         return {"status": _status_of(code), "message": message, **way}
+
+    def _why_fresh(self) -> str:
+        """Why this start needs a process that imports by itself; empty where a fork will do."""
+        if ranks.spans_processes(self.job):
+            return "it spans several processes"
+        return forks.why_unfit()
 
     def _forked(
         self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
@@ -117,16 +120,16 @@ class Starts:
     def _fresh(
         self, spec_file: Path, answer_file: Path, environment: dict[str, str], limit_s: float
     ) -> int:
-        command = ranks.command(
-            self.job, "benchmarks_suite.harness.start", str(spec_file), str(answer_file)
-        )
-        child = {**caches.child_environment(), **environment}
+        module = "benchmarks_suite.harness.start"
+        command = ranks.command(self.job, module, str(spec_file), str(answer_file))
+        variables = {**caches.child_environment(), **environment}
         try:
-            return subprocess.run(
-                command, env=child, cwd=self.folder, timeout=limit_s, check=False
-            ).returncode
+            ended = subprocess.run(
+                command, env=variables, cwd=self.folder, timeout=limit_s, check=False
+            )
         except subprocess.TimeoutExpired as error:
             raise TimeoutError from error
+        return ended.returncode
 
 
 def _status_of(code: int) -> str:
@@ -136,4 +139,6 @@ def _status_of(code: int) -> str:
 def _how(code: int) -> str:
     if code == -signal.SIGKILL:
         return "killed, most likely by the kernel because memory ran out"
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"

@@ -1,5 +1,6 @@
-"""Medians, intervals that stay valid however sampling was stopped, percentiles. Pure: numbers in,
-numbers out.
+"""Medians, intervals that stay valid however sampling was stopped, percentiles.
+
+Pure: numbers in, numbers out.
 """
 
 import bisect
@@ -25,7 +26,9 @@ class Interval:
     @property
     def half_width_percent(self) -> float:
         """Half of the width, in percent of the value."""
-        return (self.high - self.low) / 2 / abs(self.value) * 100 if self.value else math.inf
+        if not self.value:
+            return math.inf
+        return (self.high - self.low) / 2 / abs(self.value) * 100
 
 
 def median(values: Sequence[float]) -> float:
@@ -34,49 +37,46 @@ def median(values: Sequence[float]) -> float:
         raise ValueError("a median needs at least one value")
     ordered = sorted(values)
     half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+    if len(ordered) % 2:
+        return ordered[half]
+    return (ordered[half - 1] + ordered[half]) / 2
 
 
 def median_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """The median with an interval that is valid at every sample size at once: a confidence
-    sequence.
+    """The median with an interval that is valid at every sample size at once.
 
-    One may look after each sample and stop when it is narrow enough, and it still covers the true
-    median with at least ``level``. Under the true median m the number of values at or below m is a
-    fair coin's; for a coin the mixture likelihood ratio B(a + k, a + n - k) / B(a, a) * 2**n is a
-    martingale of mean 1, so that by Ville's inequality it ever exceeds 1 / (1 - level) with
-    probability at most 1 - level. The interval holds each m that is not yet rejected. No assumption
-    on the shape of the noise (heavy tails, outliers, two modes); the values must be exchangeable
-    around the median, which the random order of the arms within each pair is there for.
+    It is a confidence sequence: one may look after each sample and stop when it is narrow enough,
+    and it still covers the true median with at least ``level``. Under the true median m the number
+    of values at or below m is a fair coin's; for a coin the mixture likelihood ratio
+    B(a + k, a + n - k) / B(a, a) * 2**n is a martingale of mean 1, so that by Ville's inequality it
+    ever exceeds 1 / (1 - level) with probability at most 1 - level. The interval holds each m that
+    is not yet rejected. No assumption on the shape of the noise (heavy tails, outliers, two modes);
+    the values must be exchangeable around the median, which the random order of the arms within
+    each pair is there for.
 
     Sources: H. Robbins, "Statistical methods related to the law of the iterated logarithm", Ann.
-    Math. Stat.
-    41 (1970); S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli 28 (2022),
-       section 3.
-    tests/suite/test_harness_statistics.py simulates its coverage under the stopping rule of
-    timing.py.
+    Math. Stat. 41 (1970); S. Howard and A. Ramdas, "Sequential estimation of quantiles", Bernoulli
+    28 (2022), section 3. tests/suite/test_harness_statistics.py simulates its coverage under the
+    stopping rule of timing.py.
     """
     ordered, n = sorted(values), len(values)
     rejected = _rejected_count(n, 1 - level)
-    low, high = (
-        (ordered[rejected], ordered[n - 1 - rejected]) if rejected >= 0 else (-math.inf, math.inf)
-    )
-    return Interval(median(ordered), low, high, n)
+    if rejected < 0:
+        return Interval(median(ordered), -math.inf, math.inf, n)
+    return Interval(median(ordered), ordered[rejected], ordered[n - 1 - rejected], n)
 
 
 def _rejected_count(n: int, alpha: float) -> int:
-    """The largest k below n / 2 such that k of n values at or below m reject m as the median; -1
-    where none does.
+    """The largest k below n / 2 such that k of n values at or below m reject m as the median.
 
-    The ratio falls with k. With the k smallest values at or below m rejected, the lower end is the
-    next one: ordered[k].
+    -1 where none does. The ratio falls with k. With the k smallest values at or below m rejected,
+    the lower end is the next one: ordered[k].
     """
-    return (
-        bisect.bisect_left(
-            range((n + 1) // 2), True, key=lambda k: _log_ratio(k, n) < -math.log(alpha)
-        )
-        - 1
-    )
+
+    def not_rejected(k: int) -> bool:
+        return _log_ratio(k, n) < -math.log(alpha)
+
+    return bisect.bisect_left(range((n + 1) // 2), True, key=not_rejected) - 1
 
 
 def _log_ratio(k: int, n: int) -> float:
@@ -89,31 +89,34 @@ def _log_beta(a: float, b: float) -> float:
 
 
 def mapped(interval: Interval, function: Callable[[float], float]) -> Interval:
-    """The interval of a monotone ``function`` of the median; where it falls, the ends change
-    places.
+    """The interval of a monotone ``function`` of the median.
+
+    Where the function falls, the ends change places.
     """
-    ends = sorted(
-        function(end) if math.isfinite(end) else math.nan for end in (interval.low, interval.high)
-    )
-    low, high = ends if not any(map(math.isnan, ends)) else (-math.inf, math.inf)
-    return Interval(function(interval.value), low, high, interval.n)
+    value = function(interval.value)
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        return Interval(value, -math.inf, math.inf, interval.n)
+    low, high = sorted((function(interval.low), function(interval.high)))
+    return Interval(value, low, high, interval.n)
 
 
 def percentile_interval(values: Sequence[float], share: float, level: float = LEVEL) -> Interval:
-    """The ``share`` quantile (0.9: p90) by order statistics, with its exact binomial interval for a
-    fixed number of values.
+    """The ``share`` quantile (0.9: p90) by order statistics.
 
-    Source: W. Conover, "Practical Nonparametric Statistics", 3rd edition (1999), section 3.2. The
-    upper end is infinite where too few values lie above.
+    With its exact binomial interval for a fixed number of values: W. Conover, "Practical
+    Nonparametric Statistics", 3rd edition (1999), section 3.2. The upper end is infinite where too
+    few values lie above.
     """
     ordered, n = sorted(values), len(values)
     tail = (1 - level) / 2
     cumulative = list(itertools.accumulate(_binomial(k, n, share) for k in range(n)))
     low = bisect.bisect_right(cumulative, tail) - 1
     high = bisect.bisect_left(cumulative, 1 - tail)
-    value = ordered[min(n - 1, math.ceil(share * n) - 1)]
     return Interval(
-        value, ordered[low] if low >= 0 else -math.inf, ordered[high] if high < n else math.inf, n
+        value=ordered[min(n - 1, math.ceil(share * n) - 1)],
+        low=ordered[low] if low >= 0 else -math.inf,
+        high=ordered[high] if high < n else math.inf,
+        n=n,
     )
 
 
@@ -124,19 +127,22 @@ def _binomial(k: int, n: int, p: float) -> float:
 
 
 def break_even(cold_start_s: float, compiled_ms: float, saved_ms: Interval) -> Interval | None:
-    """Steps n after which cold + (n - 1) * compiled <= n * eager, from the paired saving per step
-    (eager - compiled, ms).
+    """Steps n after which cold + (n - 1) * compiled <= n * eager.
 
-    The start's own spread is not in the interval: one job has one cold start. None where the saving
-    is not above zero within its interval's upper end: it is never paid back. The upper end is
-    infinite where zero saving is not excluded.
+    saved_ms: the paired saving per step (eager - compiled). The start's own spread is not in the
+    interval: one job has one cold start. None where the saving is not above zero: it is never paid
+    back. The upper end is infinite where zero saving is not excluded.
     """
-    extra_ms = cold_start_s * 1000 - compiled_ms
     if saved_ms.value <= 0:
         return None
-    low, high = (
-        max(1.0, extra_ms / saved) if saved > 0 else math.inf
-        for saved in (saved_ms.high, saved_ms.low)
-    )
-    low = low if math.isfinite(saved_ms.high) else -math.inf
-    return Interval(max(1.0, extra_ms / saved_ms.value), low, high, saved_ms.n)
+    extra_ms = cold_start_s * 1000 - compiled_ms
+
+    def steps(saved: float) -> float:
+        return max(1.0, extra_ms / saved)
+
+    low, high = -math.inf, math.inf
+    if math.isfinite(saved_ms.high):
+        low = steps(saved_ms.high)
+    if saved_ms.low > 0:
+        high = steps(saved_ms.low)
+    return Interval(steps(saved_ms.value), low, high, saved_ms.n)

@@ -19,37 +19,29 @@ _UNITS = (
 
 
 def rendered(result: dict[str, Any]) -> str:
-    """Status, metrics with intervals, what is absent and why, marks, and the command that repeats
-    it.
-    """
+    """Status, metrics with intervals, what is absent and why, marks, and how to repeat it."""
     torch, machine = result["environment"]["torch"], result["environment"]["machine"]
-    lines = [
-        f"{result['benchmark']['name']}  {result['job']['config']}: {result['status']}",
-        *([result["message"]] if result["message"] else []),
-        (
-            f"torch {torch['version']} on {machine.get('gpu') or machine['cpu']}, "
-            f"{machine['cores']} cores"
-        ),
-        "",
-        *(_metric(key, entry) for key, entry in result["metrics"].items() if key != "passed"),
-    ]
+    lines = [f"{result['benchmark']['name']}  {result['job']['config']}: {result['status']}"]
+    if result["message"]:
+        lines.append(result["message"])
+    device = machine.get("gpu") or machine["cpu"]
+    lines += [f"torch {torch['version']} on {device}, {machine['cores']} cores", ""]
+    for key, entry in result["metrics"].items():
+        if key != "passed":
+            lines.append(_metric(key, entry))
     if result.get("sampling"):
-        sampling = result["sampling"]
-        width = sampling["half_width_percent"]
-        lines += [
-            "",
-            f"sampling stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
-            + (f", ±{width:.2f} %" if width is not None else ""),
-        ]
+        lines += ["", _sampling(result["sampling"])]
     lines += [f"mark: {mark['kind']}: {mark['detail']}" for mark in result["marks"]]
-    lines += [
-        "",
-        "absent:",
-        *(f"  {key:<26} {reason}" for key, reason in _short(result["absent"]).items()),
-    ]
-    return "\n".join(
-        [*lines, "", f"wall time: {_wall(result['wall_s'])}", f"repeat: {result['reproduce']}"]
-    )
+    lines += ["", "absent:", *_absent(result["absent"]), ""]
+    lines.append(f"wall time: {_wall(result['wall_s'])}")
+    lines.append(f"repeat: {result['reproduce']}")
+    return "\n".join(lines)
+
+
+def _sampling(sampling: dict[str, Any]) -> str:
+    text = f"sampling stopped by {sampling['stopped_by']} after {sampling['pairs']} pairs"
+    width = sampling["half_width_percent"]
+    return text if width is None else f"{text}, ±{width:.2f} %"
 
 
 def _metric(key: str, entry: dict[str, Any]) -> str:
@@ -58,30 +50,35 @@ def _metric(key: str, entry: dict[str, Any]) -> str:
     low, high = entry.get("low"), entry.get("high")
     if low is None and high is None:
         return text.rstrip()
-    ends = ["?" if end is None else number(end) for end in (low, high)]
-    return f"{text} {' … '.join(ends)}  n={entry['n']}"
+    return f"{text} {_end(low)} … {_end(high)}  n={entry['n']}"
+
+
+def _end(value: float | None) -> str:
+    return "?" if value is None else number(value)
 
 
 def number(value: float) -> str:
     """Four significant digits, without an exponent where people would not use one."""
     if value == 0 or 1e-3 <= abs(value) < 1e6:
         digits = f"{value:.4g}"
-        return digits if "e" not in digits else f"{value:.0f}"
+        return f"{value:.0f}" if "e" in digits else digits
     return f"{value:.2e}"
 
 
-def _short(absent: dict[str, str]) -> dict[str, str]:
-    """One line for each reason: the keys that share it, together."""
-    by_reason: dict[str, list[str]] = {}
+def _absent(absent: dict[str, str]) -> list[str]:
+    """One line for each reason, with the first of the keys that share it."""
+    keys_by_reason: dict[str, list[str]] = {}
     for key, reason in absent.items():
-        by_reason.setdefault(reason, []).append(key)
-    return {
-        keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1} more": reason
-        for reason, keys in by_reason.items()
-    }
+        keys_by_reason.setdefault(reason, []).append(key)
+    lines = []
+    for reason, keys in keys_by_reason.items():
+        name = keys[0]
+        if len(keys) > 1:
+            name = f"{name} and {len(keys) - 1} more"
+        lines.append(f"  {name:<26} {reason}")
+    return lines
 
 
 def _wall(wall_s: dict[str, float]) -> str:
-    return ", ".join(
-        f"{stage} {seconds:.1f} s" for stage, seconds in wall_s.items() if seconds >= 0.05
-    )
+    stages = [f"{stage} {seconds:.1f} s" for stage, seconds in wall_s.items() if seconds >= 0.05]
+    return ", ".join(stages)

@@ -1,15 +1,16 @@
-"""Samples: wall-clock and CPU time per step between two device synchronizations, the arms
-interleaved at random.
+"""Samples: wall-clock and CPU time per step between two device synchronizations.
+
+The arms are interleaved at random.
 """
 
 import gc
+import itertools
 import math
 import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import cycle, islice
 from typing import Any
 
 import torch
@@ -19,30 +20,29 @@ from benchmarks_suite.harness.arms import Arm
 from benchmarks_suite.workload import Inputs
 
 SAMPLE_S = {
-    # The timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that beside
-    # other
+    # The timer's grain is 50 ns; shorter than the scheduler's turns of some 3 ms, so that next to
+    # other load most samples are undisturbed
     "cpu": 0.0005,
-    # load most samples are undisturbed
     # Until the first kernels run the GPU idles: 0.1 ms a sample, in some 0.7 (docs/results.md)
     "cuda": 0.100,
 }
 MIN_PAIRS = 20
 PAIRS_SHARE = 0.75  # of the budget; the rest is for single steps
 MIN_P90, MIN_P99 = 200, 1000
+_INTERVAL = "beta-binomial confidence sequence, 95 %"
 METHODS = {  # by the number of arms
-    1: "median of the samples; beta-binomial confidence sequence, 95 %",
-    2: "median of log(eager / compiled) over randomly ordered pairs; beta-binomial confidence "
-    "sequence, 95 %",
+    1: f"median of the samples; {_INTERVAL}",
+    2: f"median of log(eager / compiled) over randomly ordered pairs; {_INTERVAL}",
 }
 
 
 @dataclass
 class Samples:
-    """What was taken of one arm: milliseconds per step, one value per sample.
+    """The samples of one arm.
 
-    inner: steps in one sample. cpu_ms: CPU milliseconds per step of the same samples. order: each
-        sample's
-    place in the interleaved sequence.
+    inner: steps in one sample.
+    ms, cpu_ms: wall-clock and CPU milliseconds per step, one value per sample.
+    order: each sample's place in the interleaved sequence.
     """
 
     inner: int
@@ -50,22 +50,31 @@ class Samples:
     cpu_ms: list[float] = field(default_factory=list)
     order: list[int] = field(default_factory=list)
 
+    def add(self, wall_ms: float, cpu_ms: float, position: int) -> None:
+        self.ms.append(wall_ms)
+        self.cpu_ms.append(cpu_ms)
+        self.order.append(position)
+
     def document(self) -> dict[str, Any]:
-        rounded = [[float(f"{value:.6g}") for value in values] for values in (self.ms, self.cpu_ms)]
         return {
             "unit": "ms",
             "inner": self.inner,
-            "values": rounded[0],
-            "cpu_ms": rounded[1],
+            "values": _rounded(self.ms),
+            "cpu_ms": _rounded(self.cpu_ms),
             "order": self.order,
         }
 
 
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
+
+
 @dataclass(frozen=True)
 class Stop:
-    """How sampling ended: by ``target``, ``budget`` or ``count``; half_width_percent of the
-    interval it looked at.
+    """How sampling ended.
 
+    stopped_by: ``target``, ``budget`` or ``count``.
+    half_width_percent: of the interval that it looked at.
     method: how that interval was made.
     """
 
@@ -76,7 +85,9 @@ class Stop:
     method: str
 
     def document(self) -> dict[str, Any]:
-        half_width = self.half_width_percent if math.isfinite(self.half_width_percent) else None
+        half_width: float | None = self.half_width_percent
+        if not math.isfinite(self.half_width_percent):
+            half_width = None
         return {
             "stopped_by": self.stopped_by,
             "half_width_percent": half_width,
@@ -98,11 +109,10 @@ class Stopwatch:
             torch.cuda.synchronize(self._device)
 
     def time(self, arm: Arm, steps: int, first: int = 0) -> tuple[float, float]:
-        """(wall, CPU) milliseconds per step over ``steps`` steps, beginning with batch
-        ``first``.
-        """
+        """(wall, CPU) milliseconds per step over ``steps`` steps, from batch ``first`` on."""
         begin = first % len(self._batches)
-        batches = list(islice(cycle(self._batches), begin, begin + steps))
+        in_turn = itertools.islice(itertools.cycle(self._batches), begin, begin + steps)
+        batches = list(in_turn)
         step = arm.step
         self.synchronize()
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
@@ -113,74 +123,74 @@ class Stopwatch:
         return wall / steps / 1e6, cpu / steps / 1e6
 
     def warm_up(self, arm: Arm) -> None:
-        """Two passes over the batches and at least five steps: autotuning, CUDA graph recording and
-        allocators settle.
+        """Two passes over the batches and at least five steps.
+
+        Autotuning, CUDA graph recording and allocators settle.
         """
         self.time(arm, max(5, 2 * len(self._batches)))
 
     def inner_steps(self, arm: Arm) -> int:
-        """Steps that one sample of this arm needs to last SAMPLE_S: whole passes over the
-        batches.
-        """
-        passes = len(self._batches)
-        fastest_ms = min(self.time(arm, passes)[0] for _ in range(3))
-        wanted = SAMPLE_S[self._device.type] * 1000 / fastest_ms
-        return passes * int(ranks.agreed(max(1, math.ceil(wanted / passes))))
+        """Steps that a sample of this arm needs to last SAMPLE_S: whole passes over the batches."""
+        one_pass = len(self._batches)
+        fastest_ms = min(self.time(arm, one_pass)[0] for _ in range(3))
+        steps = SAMPLE_S[self._device.type] * 1000 / fastest_ms
+        passes = max(1, math.ceil(steps / one_pass))
+        return one_pass * int(ranks.agreed(passes))
 
 
 def sample(
     stopwatch: Stopwatch, arms: Sequence[Arm], budget_s: float, target_percent: float, seed: int
 ) -> tuple[dict[str, Samples], Stop]:
-    """Samples one arm, or two interleaved, until the interval is narrow enough or the budget is
-    spent.
+    """Samples one arm, or two interleaved, until the interval is narrow or the budget is spent.
 
-    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn: slow drifts
+    Two arms: pairs in blocks of two, one in each order, the blocks' order drawn. Slow drifts
     cancel, and neither arm always follows the other. It looks at the interval of the paired
     speedup, with one arm at that of the median; that interval is valid under this stopping
     (statistics.median_interval).
     """
-    method = METHODS[len(arms)]
-    taken = {arm.name: Samples(stopwatch.inner_steps(arm)) for arm in arms}
+    samples = {arm.name: Samples(stopwatch.inner_steps(arm)) for arm in arms}
+
+    def stop(reason: str, half_width: float, pairs: int) -> Stop:
+        return Stop(reason, half_width, pairs, target_percent, METHODS[len(arms)])
+
     look_at = MIN_PAIRS
     with _quiet():
         deadline = time.perf_counter() + budget_s
         for position, arm in _interleaved(arms, random.Random(seed)):  # noqa: S311 - no secret
-            samples = taken[arm.name]
-            wall_ms, cpu_ms = stopwatch.time(arm, samples.inner)
-            samples.ms.append(wall_ms)
-            samples.cpu_ms.append(cpu_ms)
-            samples.order.append(position)
-            pairs = min(len(each.ms) for each in taken.values())
-            if pairs % 2 or any(len(each.ms) != pairs for each in taken.values()):
+            wall_ms, cpu_ms = stopwatch.time(arm, samples[arm.name].inner)
+            samples[arm.name].add(wall_ms, cpu_ms, position)
+
+            pairs = min(len(of_arm.ms) for of_arm in samples.values())
+            unpaired = any(len(of_arm.ms) != pairs for of_arm in samples.values())
+            if pairs % 2 or unpaired:
                 continue  # in the middle of a block
             half_width = math.inf
             if pairs >= look_at:
-                half_width, look_at = watched(taken).half_width_percent, pairs + max(2, pairs // 20)
+                half_width = watched(samples).half_width_percent
+                look_at = pairs + max(2, pairs // 20)
             if ranks.agreed(half_width <= target_percent):
-                return taken, Stop("target", half_width, pairs, target_percent, method)
+                return samples, stop("target", half_width, pairs)
             if ranks.agreed(time.perf_counter() >= deadline):
-                return taken, Stop(
-                    "budget", watched(taken).half_width_percent, pairs, target_percent, method
-                )
+                return samples, stop("budget", watched(samples).half_width_percent, pairs)
     raise AssertionError("the interleaved sequence has no end")
 
 
 def pairs_budget_s(budget_s: float, single_steps: int, step_ms: float) -> float:
-    """Seconds of the budget that are for pairs: PAIRS_SHARE of it, or all where the rest does not
-    do for p90.
+    """Seconds of the budget that are for pairs.
+
+    PAIRS_SHARE of it, or all of it where the rest would not do for p90.
     """
     rest_s = (1 - PAIRS_SHARE) * budget_s
     room_for_p90 = single_steps >= MIN_P90 and MIN_P90 * step_ms / 1000 <= rest_s
     return budget_s - rest_s if room_for_p90 else budget_s
 
 
-def watched(taken: dict[str, Samples]) -> statistics.Interval:
-    """The interval that sampling looks at: of the speedup with two arms, of the median latency with
-    one.
-    """
-    if len(taken) == 2:
-        return speedup(taken["eager"], taken["compiled"])
-    return statistics.median_interval(next(iter(taken.values())).ms)
+def watched(samples: dict[str, Samples]) -> statistics.Interval:
+    """The interval that sampling looks at: the speedup's with two arms, the latency's with one."""
+    if len(samples) == 2:
+        return speedup(samples["eager"], samples["compiled"])
+    (of_the_arm,) = samples.values()
+    return statistics.median_interval(of_the_arm.ms)
 
 
 def speedup(eager: Samples, compiled: Samples) -> statistics.Interval:
@@ -195,29 +205,29 @@ def saved_ms(eager: Samples, compiled: Samples) -> statistics.Interval:
 
 
 def single_steps(stopwatch: Stopwatch, arm: Arm, count: int, budget_s: float) -> Samples:
-    """Up to ``count`` steps timed one by one, as many as the budget has room for: what percentiles
-    are made from.
+    """Up to ``count`` steps timed one by one, as many as the budget has room for.
+
+    Percentiles are made from these.
     """
     samples = Samples(1)
     with _quiet():
         deadline = time.perf_counter() + budget_s
         while len(samples.ms) < count and ranks.agreed(time.perf_counter() < deadline):
             wall_ms, cpu_ms = stopwatch.time(arm, 1, first=len(samples.ms))
-            samples.ms.append(wall_ms)
-            samples.cpu_ms.append(cpu_ms)
-            samples.order.append(len(samples.order))
+            samples.add(wall_ms, cpu_ms, position=len(samples.order))
     return samples
 
 
 def _interleaved(arms: Sequence[Arm], shuffle: random.Random) -> Iterator[tuple[int, Arm]]:
-    """The endless sequence of (position, arm): blocks of both orders of the arms, the two orders
-    shuffled.
+    """The endless sequence of (position, arm).
+
+    It is made of blocks that hold both orders of the arms, the two orders shuffled.
     """
     position = 0
     while True:
-        orders = [list(arms), list(arms)[::-1]]
+        orders = [list(arms), list(reversed(arms))]
         shuffle.shuffle(orders)
-        for arm in orders[0] + orders[1]:
+        for arm in itertools.chain(*orders):
             yield position, arm
             position += 1
 

@@ -1,35 +1,24 @@
-"""Everything that depends on the torch release, in one place. Range: 2.1 to 2.15; tried: 2.4, 2.7,
-2.13, 2.15.
+"""Everything that depends on the torch release, in one place.
 
-| needs                                   | since | before that
-    |
-|-----------------------------------------|-------|---------------------------------------------------------|
-| graph_break_reasons, counters           | 2.0   |
-    |
-| CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent
-    |
-| CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache not
-    empty; |
-|                                         |       | the guard that failed is not known
-    |
-| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent
-    |
-| fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent
-    |
-| autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted
-    |
-| save_cache_artifacts                    | 2.7   | restored start is absent
-    |
-| set_stance                              | 2.6   | configs that need it are unsupported
-    |
-| recompile_limit                         | 2.6   | cache_size_limit
-    |
-| torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (same object later)
-    |
+Range: 2.1 to 2.15; tried: 2.4, 2.7, 2.13, 2.15.
+
+| needs                                   | since | before that                                    |
+|-----------------------------------------|-------|------------------------------------------------|
+| graph_break_reasons, counters           | 2.0   |                                                |
+| CompilationMetrics kept and readable    | 2.3   | recompiles and time by function are absent     |
+| CompilationMetrics.recompile_reason     | 2.7   | a recompile is an entry that found the cache   |
+|                                         |       | not empty; the guard that failed is not known  |
+| CompilationMetrics.guard_latency_us     | 2.6   | guard overhead is absent                       |
+| fxgraph_cache_hit, _miss                | 2.2   | cache hits are absent                          |
+| autograd_cache_hit, _miss               | 2.5   | only FX graph hits are counted                 |
+| save_cache_artifacts                    | 2.7   | restored start is absent                       |
+| set_stance                              | 2.6   | configs that need it are unsupported           |
+| recompile_limit                         | 2.6   | cache_size_limit                               |
+| torch.OutOfMemoryError                  | 2.5   | torch.cuda.OutOfMemoryError (later the same)   |
 
 ``counters["graph_break"]`` is not used: a nested break counts twice or thrice there, a
-    data-dependent ``if`` not at
-all. No release has a counter of recompiles. ``guard_failures`` overcounts.
+data-dependent ``if`` not at all. No release has a counter of recompiles. ``guard_failures``
+overcounts.
 """
 
 import importlib
@@ -45,7 +34,7 @@ from typing import Any
 
 import torch
 
-from benchmarks_suite.harness.places import portable
+from benchmarks_suite.harness.portable_text import portable
 from benchmarks_suite.workload import Unsupported
 
 _AREAS = {
@@ -58,14 +47,15 @@ _FORMER_NAMES = {"recompile_limit": "cache_size_limit"}
 
 def release() -> tuple[int, int]:
     """(major, minor) of the running torch."""
-    found = re.match(r"(\d+)\.(\d+)", torch.__version__)
-    assert found is not None  # every torch has had such a version
-    return int(found[1]), int(found[2])
+    numbers = re.match(r"(\d+)\.(\d+)", torch.__version__)
+    assert numbers is not None  # every torch has had such a version
+    return int(numbers[1]), int(numbers[2])
 
 
 def set_options(area: str, options: Mapping[str, Any]) -> None:
-    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config. Raises
-    Unsupported for one it lacks.
+    """Sets attributes of torch's ``inductor``, ``dynamo`` or ``functorch`` config.
+
+    Raises Unsupported for one it lacks.
     """
     module = importlib.import_module(_AREAS[area])
     for path, value in options.items():
@@ -81,12 +71,12 @@ def set_options(area: str, options: Mapping[str, Any]) -> None:
 
 
 def import_compiler(backend: str) -> None:
-    """Imports what the first compiled call would import, so that no start pays for it; keeps every
-    metrics entry.
+    """Imports what the first compiled call would import, so that no start pays for it.
+
+    Every metrics entry is then kept.
     """
-    importlib.import_module(
-        "torch._inductor.compile_fx" if backend == "inductor" else "torch._dynamo"
-    )
+    module = "torch._inductor.compile_fx" if backend == "inductor" else "torch._dynamo"
+    importlib.import_module(module)
     from torch._dynamo import utils
 
     keep_more = getattr(utils, "set_compilation_metrics_limit", None)
@@ -95,7 +85,7 @@ def import_compiler(backend: str) -> None:
 
 
 def start_compile_workers() -> None:
-    """Starts Inductor's workers in the releases where importing it does, which preload.py prevents.
+    """Starts Inductor's workers in the releases where importing it would, but for warm_imports.py.
 
     The others start them in the first compilation, which therefore pays for them.
     """
@@ -105,11 +95,10 @@ def start_compile_workers() -> None:
 
 
 def prepare_toolchain(device: str, wrapper: str) -> float:
-    """Runs the one-time checks of the compilers into the cache folders that are set; returns the
-    seconds it took.
+    """Runs the one-time checks of the compilers into the cache folders that are set.
 
-    On a CPU: which vector instructions compile, and the precompiled headers of this wrapper
-    (caches.base); on a GPU also Triton's launcher.
+    Returns the seconds it took. On a CPU: which vector instructions compile, and the precompiled
+    headers of this wrapper (caches.base); on a GPU also Triton's launcher.
     """
     start = time.perf_counter()
     try:
@@ -129,18 +118,19 @@ class _Small(torch.nn.Module):
 
 def _compile(module: torch.nn.Module, x: torch.Tensor, wrapper: str) -> None:
     if wrapper == "aot" and release() >= (2, 6):  # older ones have no such config
-        from benchmarks_suite.harness import ahead_of_time
+        from benchmarks_suite.harness import aot_inductor
 
         with tempfile.TemporaryDirectory() as folder:
-            ahead_of_time.package(module, (x,), {}, Path(folder))  # loading it is the benchmark's
+            aot_inductor.package(module, (x,), {}, Path(folder))  # loading it is the benchmark's
         return
     set_options("inductor", {"cpp_wrapper": wrapper == "cpp"})
     torch.compile(module)(x)
 
 
 def forget_matmul_workspace() -> None:
-    """Gives back what a matmul on a GPU leaves allocated for the next one (32 MiB on an H100). CUDA
-    builds alone.
+    """Gives back what a matmul on a GPU leaves allocated for the next one (32 MiB on an H100).
+
+    Only CUDA builds have this.
     """
     clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
     if clear:
@@ -150,7 +140,9 @@ def forget_matmul_workspace() -> None:
 def save_artifacts() -> bytes | None:
     """What save_cache_artifacts returns; None where there is nothing to save, and before 2.7."""
     save = getattr(torch.compiler, "save_cache_artifacts", None)
-    saved = save() if save else None
+    if save is None:
+        return None
+    saved = save()
     return saved[0] if saved else None
 
 
@@ -161,51 +153,52 @@ def load_artifacts(artifacts: bytes) -> None:
 
 def enter_stance(stance: Mapping[str, Any]) -> None:
     """torch.compiler.set_stance from here to the end of the process."""
-    torch.compiler.set_stance(
-        stance.get("stance", "default"),
-        **{key: value for key, value in stance.items() if key != "stance"},
-    )
+    options = dict(stance)
+    torch.compiler.set_stance(options.pop("stance", "default"), **options)
 
 
 # What the compiler did
 
 
 def graph_breaks() -> list[dict[str, Any]]:
-    """Every distinct graph break: reason, place in the user's code (file:line in function), and how
-    often it came up.
+    """Every distinct graph break.
+
+    Reason, place in the user's code (file:line in function), and how often it came up.
     """
     from torch._dynamo.utils import graph_break_reasons
 
-    breaks = Counter(
-        (_stable(str(entry.reason)), _place(entry.user_stack)) for entry in graph_break_reasons
-    )
-    return [
-        {"reason": reason, "location": location, "count": count}
-        for (reason, location), count in breaks.items()
-    ]
+    counts: Counter[tuple[str, str]] = Counter()
+    for entry in graph_break_reasons:
+        counts[_stable(str(entry.reason)), _place(entry.user_stack)] += 1
+    breaks = []
+    for (reason, location), count in counts.items():
+        breaks.append({"reason": reason, "location": location, "count": count})
+    return breaks
 
 
 def recompiles() -> list[dict[str, str]] | None:
-    """Every compilation after a failed guard: the guard and the function. None where this release
-    cannot tell.
+    """Every compilation after a failed guard: the guard and the function.
+
+    None where this release cannot say.
     """
     entries = compilations()
     if entries is None:
         return None
-    if entries and not hasattr(entries[0], "recompile_reason"):
-        again = [entry for entry in entries if (getattr(entry, "cache_size", 0) or 0) > 0]
-        return [
-            {
-                "reason": "a guard failed; which one, torch says since 2.7",
-                "function": _function(entry),
-            }
-            for entry in again
-        ]
-    return [
-        {"reason": _stable(str(entry.recompile_reason)), "function": _function(entry)}
-        for entry in entries
-        if entry.recompile_reason
-    ]
+    again = []
+    for entry in entries:
+        reason = _recompile_reason(entry)
+        if reason:
+            again.append({"reason": reason, "function": _function(entry)})
+    return again
+
+
+def _recompile_reason(entry: Any) -> str:
+    """The guard that failed; empty for a first compilation."""
+    if hasattr(entry, "recompile_reason"):
+        return _stable(str(entry.recompile_reason or ""))
+    if (getattr(entry, "cache_size", 0) or 0) > 0:
+        return "a guard failed; which one, torch says since 2.7"
+    return ""
 
 
 def compilations() -> list[Any] | None:
@@ -217,8 +210,9 @@ def compilations() -> list[Any] | None:
 
 
 def seconds_by_function() -> dict[str, float]:
-    """Compile seconds of each function that dynamo entered (with ``regional``, of each block): lazy
-    backward not included.
+    """Compile seconds of each function that dynamo entered (with ``regional``, of each block).
+
+    A lazy backward is not included.
     """
     seconds: Counter[str] = Counter()
     for entry in compilations() or []:
@@ -228,38 +222,41 @@ def seconds_by_function() -> dict[str, float]:
 
 
 def guard_overhead_us() -> float | None:
-    """Microseconds that evaluating the guards of all compiled graphs once takes, as dynamo profiled
-    it; None before 2.6.
+    """Microseconds that evaluating the guards of all compiled graphs once takes.
+
+    As dynamo profiled it; None before 2.6.
     """
-    seen = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
-    profiled = [float(latency) for latency in seen if latency is not None]
+    latencies = [getattr(entry, "guard_latency_us", None) for entry in compilations() or []]
+    profiled = [float(latency) for latency in latencies if latency is not None]
     return sum(profiled) if profiled else None
 
 
 def counters() -> dict[str, float]:
-    """dynamo's and Inductor's counters, flattened to ``group.name``. Per-shape matmul notes are
-    left out.
+    """dynamo's and Inductor's counters, flattened to ``group.name``.
+
+    Per-shape matmul notes are left out.
     """
     from torch._dynamo.utils import counters as groups
 
-    return {
-        f"{group}.{name}"[:200]: float(count)
-        for group, names in groups.items()
-        if group not in ("aten_mm_info", "graph_break", "unimplemented")
-        for name, count in names.items()
-        if isinstance(count, int | float)
-    }
+    flat: dict[str, float] = {}
+    for group, counts in groups.items():
+        if group in ("aten_mm_info", "graph_break", "unimplemented"):
+            continue
+        for name, count in counts.items():
+            if isinstance(count, int | float):
+                flat[f"{group}.{name}"[:200]] = float(count)
+    return flat
 
 
-def cache_hits(seen: Mapping[str, float]) -> int | None:
-    """FX graph and AOTAutograd cache hits among ``seen`` (counters()); None where this release does
-    not count them.
+def cache_hits(counts: Mapping[str, float]) -> int | None:
+    """FX graph and AOTAutograd cache hits among ``counts`` (counters()).
+
+    None where this release does not count them.
     """
     if release() < (2, 2):
         return None
-    return int(
-        seen.get("inductor.fxgraph_cache_hit", 0) + seen.get("aot_autograd.autograd_cache_hit", 0)
-    )
+    hits = counts.get("inductor.fxgraph_cache_hit", 0)
+    return int(hits + counts.get("aot_autograd.autograd_cache_hit", 0))
 
 
 def phases_s() -> dict[str, float]:
@@ -267,7 +264,7 @@ def phases_s() -> dict[str, float]:
 
     dynamo's own timers nest: a frame's time holds the backend's, which holds Inductor's, which
     holds the loading of the generated module, where the kernels are compiled or waited for. A
-    lazily compiled backward is timed beside the frame.
+    lazily compiled backward is timed apart from the frame.
     """
     from torch._dynamo.utils import compile_times
 
@@ -279,19 +276,24 @@ def phases_s() -> dict[str, float]:
     forward = _first(timed, "compile_fx.<locals>.fw_compiler_base")
     inductor = _first(timed, "compile_fx_inner") or forward + backward
     kernels = min(inductor, _first(timed, "PyCodeCache.load_by_key_path", "compile_file"))
-    seconds = {
-        "dynamo": frames - backend,
-        "aot": backend + backward - inductor,
-        "inductor": inductor - kernels,
-        "kernels": kernels,
+    return {
+        "dynamo": _phase(frames - backend),
+        "aot": _phase(backend + backward - inductor),
+        "inductor": _phase(inductor - kernels),
+        "kernels": _phase(kernels),
+        "total": round(frames + backward, 4),
     }
-    return {name: round(max(0.0, value), 4) for name, value in seconds.items()} | {
-        "total": round(frames + backward, 4)
-    }
+
+
+def _phase(seconds: float) -> float:
+    return round(max(0.0, seconds), 4)
 
 
 def _first(timed: Mapping[str, float], *names: str) -> float:
-    return next((timed[name] for name in names if name in timed), 0.0)
+    for name in names:
+        if name in timed:
+            return timed[name]
+    return 0.0
 
 
 def _function(entry: Any) -> str:
@@ -299,22 +301,17 @@ def _function(entry: Any) -> str:
 
 
 def _stable(reason: str) -> str:
-    """The reason without addresses and local folders, so that equal breaks are equal texts
-    everywhere.
-    """
+    """The reason without addresses and local folders: equal breaks are equal texts everywhere."""
     return re.sub(r" at 0x[0-9a-f]+", "", portable(reason)).strip()[:2000]
 
 
 def _place(user_stack: Iterable[Any]) -> str:
-    """The innermost frame outside of torch, without the folders that hold libraries and suite here;
-    "" for no frame.
-    """
+    """The innermost frame outside of torch, without local folders; "" for no frame."""
     frames = list(user_stack)
     if not frames:
         return ""
-    frame = next(
-        (frame for frame in reversed(frames) if "/torch/" not in frame.filename), frames[-1]
-    )
+    outside = [frame for frame in frames if "/torch/" not in frame.filename]
+    frame = (outside or frames)[-1]
     return f"{portable(frame.filename)}:{frame.lineno} in {frame.name}"[:500]
 
 
@@ -330,8 +327,9 @@ class PerfHints(logging.Handler):
 
 
 def collect_hints() -> PerfHints:
-    """Turns the perf_hints log on, into the handler that is returned. Call it after
-    import_compiler.
+    """Turns the perf_hints log on, into the handler that is returned.
+
+    Call it after import_compiler.
     """
     hints = PerfHints()
     for name, logger in list(logging.root.manager.loggerDict.items()):

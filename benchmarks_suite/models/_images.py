@@ -15,13 +15,11 @@ def classifier(
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         images = torch.randn(batch_size, 3, image_size, image_size, generator=generator)
-        # (batch,)
-        labels = torch.randint(model.config.num_labels, (batch_size,), generator=generator)
-        return (
-            {"pixel_values": images, "labels": labels}
-            if mode == "training"
-            else {"pixel_values": images}
-        )
+        classes = model.config.num_labels
+        labels = torch.randint(classes, (batch_size,), generator=generator)  # (batch,)
+        if mode != "training":
+            return {"pixel_values": images}
+        return {"pixel_values": images, "labels": labels}
 
     return Workload(
         module=model,

@@ -1,6 +1,4 @@
-"""What the language models share: batches of token ids, the four modes, a step on a static KV
-cache.
-"""
+"""What the language models share: batches of token ids, four modes, steps on a static KV cache."""
 
 from __future__ import annotations
 
@@ -17,18 +15,18 @@ PAD = 0  # never drawn as a token
 def token_ids(
     generator: torch.Generator, vocabulary: int, batch_size: int, length: int, shapes: str
 ) -> Tensor:
-    """Token ids, shape (batch, length): static as long as asked; dynamic a quarter of it to all of
-    it; bucketed the same, padded at the right to a multiple of an eighth.
+    """Token ids, (batch, length).
+
+    static: of this length; dynamic: of a quarter of it to all of it; bucketed: the same, padded at
+    the right to a multiple of an eighth.
     """
     if shapes == "static":
         return torch.randint(1, vocabulary, (batch_size, length), generator=generator)
     drawn = int(torch.randint(length // 4, length + 1, (), generator=generator))
     ids = torch.randint(1, vocabulary, (batch_size, drawn), generator=generator)
-    return (
-        ids
-        if shapes == "dynamic"
-        else nn.functional.pad(ids, (0, -drawn % (length // 8)), value=PAD)
-    )
+    if shapes == "dynamic":
+        return ids
+    return nn.functional.pad(ids, (0, -drawn % (length // 8)), value=PAD)
 
 
 def labels_of(ids: Tensor) -> Tensor:
@@ -41,10 +39,10 @@ def count_tokens(ids: Tensor) -> int:
 
 
 class Slots(nn.Module):
-    """Keys and values of one layer, each (batch, heads, length, width); buffers, so that CUDA
-    graphs keep them.
+    """Keys and values of one layer, each (batch, heads, length, width).
 
-    They start as waves, not zeros: attention over zeros would be exact in any precision.
+    They are buffers, so that CUDA graphs keep them, and start as waves, not zeros: attention over
+    zeros would be exact in any precision.
     """
 
     keys: Tensor
@@ -52,18 +50,14 @@ class Slots(nn.Module):
 
     def __init__(self, *shape: int) -> None:
         super().__init__()
-        wave = (
-            torch.arange(torch.Size(shape).numel(), dtype=torch.float32)
-            .mul_(0.618)
-            .sin_()
-            .view(shape)
-        )
+        positions = torch.arange(torch.Size(shape).numel(), dtype=torch.float32)
+        wave = positions.mul_(0.618).sin_().view(shape)
         self.register_buffer("keys", wave)
         self.register_buffer("values", wave.flip(2))
 
 
 class KeyValueCache(nn.ModuleList):
-    """A static KV cache with what transformers' models ask of one. Each step says where it writes.
+    """A static KV cache, as transformers' models use one. Each step says where it writes.
 
     transformers' own StaticCache counts the positions itself: its n-th step differs from its first,
     and equal inputs would not give equal outputs in each arm.
@@ -72,9 +66,7 @@ class KeyValueCache(nn.ModuleList):
     position: Tensor  # (steps,)
 
     def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any) -> tuple[Tensor, Tensor]:
-        """Writes keys and values, shape (batch, heads, steps, width), and returns the whole of
-        both.
-        """
+        """Writes keys and values, (batch, heads, steps, width), and returns the whole of both."""
         slots = self[layer]
         assert isinstance(slots, Slots)
         slots.keys.index_copy_(2, self.position, keys)
@@ -82,7 +74,7 @@ class KeyValueCache(nn.ModuleList):
         return slots.keys, slots.values
 
     def get_seq_length(self, *_: Any) -> int:
-        return 0  # asked in prefill only, which starts at the first position
+        return 0  # used in prefill only, which starts at the first position
 
     def get_query_offset(self, *_: Any) -> int:
         return 0
@@ -92,21 +84,24 @@ class KeyValueCache(nn.ModuleList):
 
 
 class Step(nn.Module):
-    """A forward pass that writes the KV cache and returns the last token's logits (batch, 1,
-    vocabulary).
+    """A forward pass that writes the KV cache and returns the last token's logits.
+
+    They are (batch, 1, vocabulary).
     """
 
     def __init__(
         self, model: nn.Module, batch_size: int, heads: int, length: int, width: int, layers: int
     ) -> None:
         super().__init__()
-        self.model, self.length = model, length
+        self.model = model
+        self.length = length
         self.cache = KeyValueCache(Slots(batch_size, heads, length, width) for _ in range(layers))
 
 
 class Prefill(Step):
-    """The whole prompt at once, as long as the cache; the library takes the causal path without a
-    mask.
+    """The whole prompt at once, as long as the cache.
+
+    The library takes the causal path without a mask.
     """
 
     def forward(self, input_ids: Tensor, position: Tensor) -> Tensor:
@@ -137,10 +132,11 @@ def causal_lm(
 ) -> Workload:
     """A decoder-only model of transformers in one of its four modes.
 
-    length: of the text, or of the KV cache. In inference and training the causal mask is left to
-        the library,
-    as its users do: in eager it looks whether it can do without a mask (which waits for the
-    device); traced it cannot look, and hands attention a written mask.
+    length: of the text, or of the KV cache.
+
+    In inference and training the causal mask is left to the library, as its users do: in eager it
+    looks whether it can do without a mask (which waits for the device); traced it cannot look, and
+    hands attention a written mask.
     """
     if mode in ("prefill", "decode"):
         return _step_workload(model, block, mode, batch_size, length)
@@ -148,11 +144,9 @@ def causal_lm(
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         # (batch, length)
         ids = token_ids(generator, model.config.vocab_size, batch_size, length, shapes)
-        return (
-            {"input_ids": ids, "labels": labels_of(ids)}
-            if mode == "training"
-            else {"input_ids": ids}
-        )
+        if mode != "training":
+            return {"input_ids": ids}
+        return {"input_ids": ids, "labels": labels_of(ids)}
 
     return Workload(
         module=model,
@@ -174,12 +168,13 @@ def _step_workload(
     step = {"prefill": Prefill, "decode": Decode}[mode]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
-        # Decode: from half full to full
-        first = 0 if mode == "prefill" else length // 2 + index % (length // 2)
-        count = length if mode == "prefill" else 1
+        if mode == "prefill":
+            first, count = 0, length
+        else:
+            first, count = length // 2 + index % (length // 2), 1  # from half full to full
+        ids = token_ids(generator, config.vocab_size, batch_size, count, "static")
         return {
-            # (batch, count)
-            "input_ids": token_ids(generator, config.vocab_size, batch_size, count, "static"),
+            "input_ids": ids,  # (batch, count)
             "position": torch.arange(first, first + count),  # (count,)
         }
 

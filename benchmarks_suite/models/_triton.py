@@ -1,5 +1,6 @@
-"""Triton, or its interpreter where there is no GPU: slow, for correctness only. Import this before
-triton.
+"""Triton, or its interpreter where there is no GPU: slow, for correctness only.
+
+Import this before triton.
 """
 
 import os
@@ -23,8 +24,10 @@ if find_spec("triton") is None:
 
 
 def check_device() -> None:
-    """Raises Unsupported where no kernel can run. To be called when a model is built: asking at
-    import would open the device, and the process could not be forked any more.
+    """Raises Unsupported where no kernel can run.
+
+    Call it when a model is built: at import it would open the device, and the process could no
+    longer be forked.
     """
     if not INTERPRETED and not torch.cuda.is_available():
         raise Unsupported(
@@ -33,7 +36,5 @@ def check_device() -> None:
 
 
 def launcher(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Marks a function that launches a kernel: dynamo traces it, but steps around the
-    interpreter.
-    """
+    """Marks a function that launches a kernel: dynamo traces it, but not the interpreter."""
     return torch.compiler.disable(function) if INTERPRETED else function

@@ -56,7 +56,9 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         ids = _captions(generator, vocabulary, batch_size, LENGTHS[size], shapes)  # (batch, length)
         images = torch.randn(batch_size, 3, side, side, generator=generator)
         batch = {"pixel_values": images, "decoder_input_ids": ids}
-        return {**batch, "labels": labels_of(ids)} if mode == "training" else batch
+        if mode == "training":
+            batch["labels"] = labels_of(ids)
+        return batch
 
     return Workload(
         module=model,
@@ -83,7 +85,8 @@ def _model(size: str) -> Any:
     )
     model = VisionEncoderDecoderModel(encoder=encoder, decoder=GPT2LMHeadModel(config))
     model.loss_function = ForCausalLMLoss  # unset, the library warns while dynamo traces it
-    model.config.decoder_start_token_id, model.config.pad_token_id = 1, PAD
+    model.config.decoder_start_token_id = 1
+    model.config.pad_token_id = PAD
     return model
 
 
@@ -94,11 +97,10 @@ def _captions(
         return torch.randint(1, vocabulary, (batch_size, length), generator=generator)
     drawn = _drawn_length(generator)
     ids = torch.randint(1, vocabulary, (batch_size, drawn), generator=generator)
-    padded = (
-        next(bucket for bucket in BUCKETS if bucket >= drawn)
-        if shapes == "bucketed"
-        else -(-drawn // 8) * 8
-    )
+    if shapes == "bucketed":
+        padded = next(bucket for bucket in BUCKETS if bucket >= drawn)
+    else:
+        padded = -(-drawn // 8) * 8
     return nn.functional.pad(ids, (0, padded - drawn), value=PAD)
 
 

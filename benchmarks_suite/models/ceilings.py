@@ -1,8 +1,7 @@
-"""The machine's own matmul: one square matrix times another, as wide as the batch. The canary of a
-machine.
+"""The canary of a machine, its own matmul: one square matrix times another, as wide as the batch.
 
 Measured in eager, it moves when the machine does. A job of it also measures the machine's ceilings
-(harness/ceilings.py): they become its metrics, and later jobs on this machine tell which share of
+(harness/ceilings.py): they become its metrics, and later jobs on this machine report which share of
 them they reach.
 """
 
@@ -14,8 +13,8 @@ from benchmarks_suite.workload import Inputs, Workload
 
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     def inputs(index: int, generator: torch.Generator) -> Inputs:
-        # (rows, columns)
-        return {"input": torch.randn(batch_size, batch_size, generator=generator)}
+        matrix = torch.randn(batch_size, batch_size, generator=generator)  # (rows, columns)
+        return {"input": matrix}
 
     return Workload(
         module=nn.Linear(batch_size, batch_size, bias=False),

@@ -1,6 +1,4 @@
-"""ConvNeXt-T on 224 x 224 images: depthwise convolutions, 28.6 million parameters
-(transformers).
-"""
+"""ConvNeXt-T on 224 x 224 images: depthwise convolutions, 28.6 M parameters (transformers)."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""GPT-2, its parameters, gradients and optimizer state sharded over all ranks by FSDP2, block by
-block.
-"""
+"""GPT-2, sharded over all ranks block by block (FSDP2): weights, gradients, optimizer state."""
 
 from dataclasses import replace
 
@@ -17,9 +15,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 
 def _shard(module: nn.Module) -> nn.Module:
-    """Shards in place; each block's parameters are gathered just before it runs. The mesh is all
-    ranks.
-    """
+    """Shards in place over all ranks; a block's parameters are gathered just before it runs."""
     require_process_group()
     try:
         from torch.distributed.fsdp import fully_shard

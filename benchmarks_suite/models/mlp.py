@@ -1,6 +1,4 @@
-"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of every
-run.
-"""
+"""A plain MLP, deep and narrow: the smallest thing that fuses, and the first result of a run."""
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +14,7 @@ class Layer(nn.Sequential):
 
 
 class Mlp(nn.Sequential):
-    """With a forward of its own: wrapped by DDP, dynamo starts here, and it skips the frames of
-    torch.nn.
-    """
+    """It has its own forward: under DDP dynamo starts here, and it skips frames of torch.nn."""
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, width) -> (batch, CLASSES)."""

@@ -1,6 +1,4 @@
-"""A shallow, wide MLP: nearly all of it is matrix multiplication, which a compiler can hardly
-improve.
-"""
+"""A shallow, wide MLP: nearly all matrix multiplication, which a compiler can hardly improve."""
 
 from benchmarks_suite.models.mlp import classifier
 from benchmarks_suite.workload import Workload

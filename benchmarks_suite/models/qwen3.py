@@ -1,6 +1,4 @@
-"""Qwen3 in the shape of Qwen3-0.6B: norms on queries and keys, 596 million parameters
-(transformers).
-"""
+"""Qwen3, the shape of Qwen3-0.6B: norms on queries and keys, 596 M parameters (transformers)."""
 
 from typing import Any
 

@@ -1,6 +1,4 @@
-"""ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 million parameters
-(transformers).
-"""
+"""ResNet-50 on 224 x 224 images: convolutions, batch norm, 25.6 M parameters (transformers)."""
 
 from typing import Any
 

@@ -1,5 +1,6 @@
-"""RMSNorm as plain torch: several passes over memory in eager, one when fused. Rival:
-rms_norm_triton.
+"""RMSNorm in plain torch: several passes over memory in eager, one when fused.
+
+Rival: rms_norm_triton.
 """
 
 import torch

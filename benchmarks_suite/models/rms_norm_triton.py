@@ -1,5 +1,4 @@
-"""RMSNorm as a hand-written Triton kernel, one program a row: what the compiler's own fusion has to
-match.
+"""RMSNorm as a hand-written Triton kernel, one program a row: the compiler's rival.
 
 In eager the kernel is launched from Python; in a compiled graph it is called by the generated code.
 """
@@ -50,7 +49,8 @@ def _backward_kernel(
 def _forward(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """x (rows, width) -> the normalized rows, and 1 / root mean square of each row."""
     wide = torch.promote_types(x.dtype, torch.float32)
-    out, scale = torch.empty_like(x), torch.empty(len(x), dtype=wide, device=x.device)
+    out = torch.empty_like(x)
+    scale = torch.empty(len(x), dtype=wide, device=x.device)
     _forward_kernel[(len(x),)](x, weight, out, scale, x.shape[1], EPSILON, **_constants(x))
     return out, scale
 

@@ -37,14 +37,13 @@ CONFIGS: dict[str, dict[str, Any]] = {
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     config = CONFIGS[size]
     side = config["sample_size"]
+    text_width = config["cross_attention_dim"]
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         return {
             "sample": torch.randn(batch_size, 4, side, side, generator=generator),
             "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
-            "text": torch.randn(
-                batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator
-            ),
+            "text": torch.randn(batch_size, TEXT_LENGTH, text_width, generator=generator),
             "noise": torch.randn(batch_size, 4, side, side, generator=generator),
         }
 
@@ -54,8 +53,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         items=lambda batch: len(batch["sample"]),
         item="images",
         call=lambda module, batch: module(batch["sample"], batch["timestep"], batch["text"]),
-        # (batch, 4, side, side): the noise that the model sees
-        output=lambda result: result.sample,
+        output=lambda result: result.sample,  # (batch, 4, side, side): the noise it sees
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
     )

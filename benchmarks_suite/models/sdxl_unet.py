@@ -44,18 +44,17 @@ CONFIGS: dict[str, dict[str, Any]] = {
 def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
     config = CONFIGS[size]
     side = config["sample_size"]
+    text_width = config["cross_attention_dim"]
+    pixels = 8.0 * side
+    time_ids = (pixels, pixels, 0, 0, pixels, pixels)  # original size, corner of the crop, size
 
     def inputs(index: int, generator: torch.Generator) -> Inputs:
         return {
             "sample": torch.randn(batch_size, 4, side, side, generator=generator),
             "timestep": torch.randint(1000, (batch_size,), generator=generator),  # (batch,)
-            "text": torch.randn(
-                batch_size, TEXT_LENGTH, config["cross_attention_dim"], generator=generator
-            ),
+            "text": torch.randn(batch_size, TEXT_LENGTH, text_width, generator=generator),
             "text_embeds": torch.randn(batch_size, POOLED_WIDTH[size], generator=generator),
-            "time_ids": torch.tensor([8.0 * side, 8.0 * side, 0, 0, 8.0 * side, 8.0 * side]).repeat(
-                batch_size, 1
-            ),
+            "time_ids": torch.tensor([time_ids]).repeat(batch_size, 1),
             "noise": torch.randn(batch_size, 4, side, side, generator=generator),
         }
 
@@ -67,8 +66,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
         items=lambda batch: len(batch["sample"]),
         item="images",
         call=_denoise,
-        # (batch, 4, side, side): the noise that the model sees
-        output=lambda result: result.sample,
+        output=lambda result: result.sample,  # (batch, 4, side, side): the noise it sees
         loss=_noise_loss,
         blocks=(BasicTransformerBlock, ResnetBlock2D),
     )

@@ -1,5 +1,4 @@
-"""GPT-2 sharded over all ranks by SimpleFSDP: each parameter is a shard that is gathered where it
-is read.
+"""GPT-2 sharded over all ranks by SimpleFSDP: a parameter is a shard, gathered where it is read.
 
 The collectives are ordinary operators of the graph, which the compiler can see, move and overlap;
 FSDP2 runs them in hooks. Method: R. Zhang et al., "SimpleFSDP: Simpler Fully Sharded Data Parallel
@@ -23,9 +22,7 @@ def build(size: str, mode: str, shapes: str, batch_size: int) -> Workload:
 
 
 class Gathered(nn.Module):
-    """A whole parameter from its shards; its gradient, averaged over the ranks, goes back to
-    them.
-    """
+    """A whole parameter from its shards; its gradient, averaged over the ranks, goes back."""
 
     def forward(self, shard: Tensor) -> Tensor:
         from torch.distributed.tensor import DTensor, Partial, Replicate
@@ -38,9 +35,7 @@ class Gathered(nn.Module):
 
 
 def _shard(module: nn.Module) -> nn.Module:
-    """Shards every parameter by its first dimension, in place; tied ones stay tied. The mesh is all
-    ranks.
-    """
+    """Shards each parameter in place by its first dimension over all ranks; tied ones stay tied."""
     require_process_group()
     try:
         from torch.distributed.device_mesh import init_device_mesh

@@ -30,20 +30,15 @@ class SlidingWindow(nn.Module):
         self.mask = block_mask(length, window)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """The mask is no tensor: it has to be told when the module moves."""
+        """The mask is not a tensor: it does not move with the module by itself."""
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self.mask = self.mask.to(self.back.weight.device)
         return self
 
     def forward(self, x: Tensor) -> Tensor:
         """x (batch, length, heads * width)."""
-        query, key, value = (
-            self.project(x)
-            .unflatten(-1, (3 * self.heads, self.width))
-            .transpose(1, 2)
-            .chunk(3, dim=1)
-        )
-        # (batch, heads, length, width)
+        projected = self.project(x).unflatten(-1, (3 * self.heads, self.width)).transpose(1, 2)
+        query, key, value = projected.chunk(3, dim=1)  # (batch, heads, length, width)
         attended = flex_attention(query, key, value, block_mask=self.mask)
         assert isinstance(attended, Tensor)
         out: Tensor = self.back(attended.transpose(1, 2).flatten(2))
@@ -53,8 +48,7 @@ class SlidingWindow(nn.Module):
 def block_mask(length: int, window: int) -> BlockMask:
     """Which blocks of BLOCK x BLOCK positions are seen in part or in full.
 
-    The library's create_block_mask would find the same, but write down all length**2 positions
-    first.
+    The library's create_block_mask finds the same, but first writes down all length**2 positions.
     """
 
     def visible(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
@@ -63,9 +57,9 @@ def block_mask(length: int, window: int) -> BlockMask:
     blocks = length // BLOCK
     query = torch.arange(blocks)[:, None]
     key = torch.arange(blocks)[None, :]
-    # Smallest query - key in the block; the largest: + 2 (BLOCK - 1)
-    nearest = (query - key) * BLOCK - (BLOCK - 1)
-    full = (nearest >= 0) & (nearest + 2 * (BLOCK - 1) < window)
+    nearest = (query - key) * BLOCK - (BLOCK - 1)  # smallest query - key in the block
+    farthest = nearest + 2 * (BLOCK - 1)  # and the largest
+    full = (nearest >= 0) & (farthest < window)
     partial = (key <= query) & (nearest < window) & ~full
     return BlockMask.from_kv_blocks(
         *_numbered(partial), *_numbered(full), BLOCK_SIZE=BLOCK, mask_mod=visible
@@ -73,8 +67,8 @@ def block_mask(length: int, window: int) -> BlockMask:
 
 
 def _numbered(blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """(rows, columns) of bool -> how many are set in each row (1, 1, rows), and the columns, those
-    that are set first (1, 1, rows, columns).
+    """How many are set in each row (1, 1, rows), and the columns, those that are set first
+    (1, 1, rows, columns). blocks: (rows, columns) of bool.
     """
     order = blocks.int().argsort(dim=1, descending=True, stable=True).int()
     return blocks.sum(1).int()[None, None], order[None, None]

@@ -1,6 +1,4 @@
-"""Softmax over long rows, written out in plain torch: one kernel when fused. Rival:
-softmax_triton.
-"""
+"""Softmax over long rows in plain torch: one kernel when fused. Rival: softmax_triton."""
 
 import torch
 from torch import Tensor, nn

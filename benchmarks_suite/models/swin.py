@@ -1,6 +1,4 @@
-"""Swin-T on 224 x 224 images: attention in shifted windows, 28.3 million parameters
-(transformers).
-"""
+"""Swin-T on 224 x 224 images: attention in shifted windows, 28.3 M parameters (transformers)."""
 
 from typing import Any
 

@@ -1,77 +1,87 @@
-"""Slow drift: a straight line through the present level, told once when it has risen by the series'
+"""Slow drift: a straight line through the present level, reported once it has risen by the series'
 threshold.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from dashboard.detection.law import Bools, Laws
-from dashboard.detection.tables import Floats
+from dashboard.detection.noise_model import NoiseModel
 
-LEAST_POINTS = 60
+FEWEST_POINTS = 60
 PROVEN = 4.0
-"""Standard errors by which a drift must differ from none: it is looked for after every few
-points.
+"""Standard errors by which a drift must differ from none. That is many, because it is looked for
+again and again, after every few points.
 """
 EXCEEDS = 1.45
 """Standard errors by which it must exceed the threshold."""
 LIKELY = 2.5
-"""Standard errors from which a drift is likely: a step that is no larger than the drift may bring
-about is not told.
+"""Standard errors from which a drift is likely. A step that is no larger than what the drift may
+bring about is then not reported: it waits for the drift to be proven.
 """
-SMALL = 1.75
+SMALL_STEP = 1.75
 """Thresholds up to which a step can be a drift's doing."""
-LEAST = 0.75
-"""Share of the threshold under which an estimated step is not told."""
+SMALLEST_STEP = 0.75
+"""Share of the threshold under which an estimated step is not reported."""
+CLIPPED_AT = 3
+"""Deviations from the level that a reading counts for at most, so that outliers pull little."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Line:
-    """Sums for a least-squares line through clipped readings at times 0, 1, 2 …"""
+    """Sums for a least-squares line through clipped readings y at times t = 0, 1, 2 …
+
+    count: n. total: sum of y. moment: sum of t y.
+    """
 
     count: float = 0.0
     total: float = 0.0
     moment: float = 0.0
 
-    def add(self, reading: float) -> None:
-        """One more reading at the next time."""
-        self.total += reading
-        self.moment += self.count * reading
-        self.count += 1
+    def with_reading(self, reading: float, model: NoiseModel) -> "Line":
+        """The line with one more reading (percent), at the next time."""
+        limit = CLIPPED_AT * model.deviation
+        clipped = model.level + min(max(reading - model.level, -limit), limit)
+        return Line(self.count + 1, self.total + clipped, self.moment + self.count * clipped)
+
+    def rise(self, model: NoiseModel) -> "Rise":
+        """The rise of the line from its first point to its last; none where it has no points."""
+        if not self.count:
+            return NO_RISE
+        n = max(self.count, 3.0)
+        # Slope: sum of (t - mean of t) y, over the sum of (t - mean of t)², which is n (n² - 1)/12
+        slope = (self.moment - self.total * (n - 1) / 2) * 12 / (n * (n * n - 1))
+        # The error of the slope is sqrt(12) sd n^(-3/2), and of the rise n times that.
+        # Autocorrelation multiplies it by the root of (1 + rho)/(1 - rho)
+        error = model.deviation * float(np.sqrt(12 / n * (1 + model.rho) / (1 - model.rho)))
+        return Rise(slope * (n - 1), error)
 
 
-def clipped(readings: Floats, level: Floats | float, marginal: Floats | float) -> Floats:
-    """Readings no further than 3 deviations from the level that they were judged by, so that
-    outliers pull little.
-    """
-    near: Floats = level + np.clip(readings - level, -3 * marginal, 3 * marginal)
-    return near
+NO_LINE = Line()
 
 
-def rise(count: Floats, total: Floats, moment: Floats, laws: Laws) -> tuple[Floats, Floats]:
-    """Rise of the line from its first point to its last (percent) and its standard error, one for
-    each row.
+class Rise(NamedTuple):
+    """How far a line has risen, and its standard error; in percent."""
 
-    The error of a least-squares slope, sqrt(12) sd n^-3/2, times what autocorrelation adds, the
-    root of (1 + rho)/(1 - rho).
-    """
-    n = np.maximum(count, 3.0)
-    slope = (moment - total * (n - 1) / 2) * 12 / (n * (n * n - 1))
-    error = laws.marginal * np.sqrt(12 / n * (1 + laws.rho) / (1 - laws.rho))
-    return slope * (n - 1), error
+    percent: float
+    error: float
 
+    def is_drift(self, points: float, threshold: float) -> bool:
+        """Whether the rise over so many points is proven and exceeds the threshold (percent)."""
+        needed = max(threshold + EXCEEDS * self.error, PROVEN * self.error)
+        return points >= FEWEST_POINTS and abs(self.percent) >= needed
 
-def told(count: Floats, risen: Floats, error: Floats, threshold: float) -> Bools:
-    """Rows in which a drift is proven and exceeds the threshold (percent)."""
-    needed = np.maximum(threshold + EXCEEDS * error, PROVEN * error)
-    rows: Bools = (count >= LEAST_POINTS) & (np.abs(risen) >= needed)
-    return rows
+    def explains(self, step: float, threshold: float) -> bool:
+        """Whether a small step (percent) may be this drift's doing."""
+        likely = abs(self.percent) >= LIKELY * self.error
+        same_direction = self.percent * step > 0
+        return same_direction and likely and abs(step) < SMALL_STEP * threshold
 
 
-def worth_telling(step: float, risen: float, error: float, threshold: float) -> bool:
-    """Whether a step (percent) is large enough, and more than a likely drift in its direction
-    brings about.
-    """
-    drifting = risen * step > 0 and abs(risen) >= LIKELY * error and abs(step) < SMALL * threshold
-    return abs(step) >= LEAST * threshold and not drifting
+NO_RISE = Rise(0.0, 1.0)
+
+
+def is_worth_reporting(step: float, rise: Rise, threshold: float) -> bool:
+    """Whether an estimated step (percent) is large enough, and not the doing of a likely drift."""
+    return abs(step) >= SMALLEST_STEP * threshold and not rise.explains(step, threshold)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from math import isfinite, isnan
 from typing import Literal
 
-Kind = Literal["continuous", "constant", "count", "status"]
-State = Literal["unchanged", "suspected", "changed"]
-Cause = Literal["step", "drift"]
+SeriesKind = Literal["continuous", "constant", "count", "status"]
+VerdictState = Literal["unchanged", "suspected", "changed"]
+ChangeCause = Literal["step", "drift"]
 Unit = Literal["percent", "difference"]
 
-KINDS: tuple[Kind, ...] = ("continuous", "constant", "count", "status")
+KINDS: tuple[SeriesKind, ...] = ("continuous", "constant", "count", "status")
 
 STATUS_WORDS = (
     "pass",
@@ -36,12 +36,16 @@ def status_value(word: str) -> float:
     return float(STATUS_WORDS.index(word))
 
 
+TWO_SIDED_95 = 1.959964
+"""Standard errors on either side of the mean in a 95 % interval."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One datum of a series.
 
-    value: in the metric's own unit. ci_low, ci_high: its 95 % interval from the samples within its
-        job, or None.
+    value: in the metric's own unit.
+    ci_low, ci_high: its 95 % interval from the samples within its job, or None.
     position: where it stands among the builds; carried through, never calculated with.
     """
 
@@ -58,30 +62,30 @@ class Point:
             )
 
     @property
-    def spread(self) -> float:
+    def standard_error(self) -> float:
         """Standard error of the value, in its own unit; 0 where no interval is known."""
         if self.ci_low is None or self.ci_high is None or isnan(self.ci_high - self.ci_low):
             return 0.0
-        return max(0.0, self.ci_high - self.ci_low) / (2 * 1.959964)
+        return max(0.0, self.ci_high - self.ci_low) / (2 * TWO_SIDED_95)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How one series is judged.
 
-    threshold_percent: the smallest change worth telling, in percent of the level
-        (`Metric.threshold_percent`). A change of less than half of it is never told; one of the
-        threshold itself is told, as fast as noise allows.
+    threshold_percent: the smallest change worth reporting, in percent of the level
+        (`Metric.threshold_percent`). A step that is estimated at less than three quarters of it is
+        not reported; one of the threshold itself is, as fast as noise allows.
     kind: "continuous" (latency, compile time, drift), "constant" (memory: mostly one value, small
         jitter), "count" (graph breaks, recompiles: every change counts, the threshold is not used)
         or "status" (words). A continuous series whose values are exactly equal is treated as
         constant by itself.
-    least: the smallest change worth telling in the metric's own unit, where that is more than the
+    least: the smallest change worth reporting in the metric's own unit, where that is more than the
         threshold.
     """
 
     threshold_percent: float = 2.0
-    kind: Kind = "continuous"
+    kind: SeriesKind = "continuous"
     least: float = 0.0
 
     def __post_init__(self) -> None:
@@ -96,45 +100,22 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePoint:
-    """Where a series changed level. A pure value.
-
-    index: of the first point of the new level, counted from 0 in the series; position: that point's
-        own.
-    seen_at: index of the point with which the online detector told it.
-    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`:
-    "percent" of the old
-        level, or the plain "difference" (counts, status words, an old level of 0).
-    level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
-    sure: 1 minus the probability that one point of pure noise shows so much evidence.
-    """
-
-    index: int
-    position: int
-    seen_at: int
-    cause: Cause
-    effect: float
-    effect_low: float
-    effect_high: float
-    unit: Unit
-    sure: float
-    level_before: float
-    level_after: float
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the online detector says after one point.
+    """What the detector says of a series after one point.
 
     state: "changed" once for each change, then it watches the new level; "suspected": measure more.
-    index: of the first point of the new level; None when unchanged. The other fields as in
-        `ChangePoint`;
-    they are None when unchanged, and describe the suspicion when suspected.
+        The other fields describe the change or the suspicion, and are None when unchanged.
+    index: of the first point of the new level, counted from 0 in the series.
+    effect, effect_low, effect_high: new level minus old one with its 95 % interval, in `unit`:
+        "percent" of the old level, or the plain "difference" (counts, status words, an old level
+        of 0).
+    sure: 1 minus the probability that one point of pure noise shows so much evidence.
+    level_before, level_after: the levels that `effect` lies between, in the metric's own unit.
     """
 
-    state: State
+    state: VerdictState
     index: int | None = None
-    cause: Cause | None = None
+    cause: ChangeCause | None = None
     effect: float | None = None
     effect_low: float | None = None
     effect_high: float | None = None

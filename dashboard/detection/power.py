@@ -1,17 +1,18 @@
-"""The smallest change that a series can show: what the detector, on this series' own noise, finds 9
-times of 10.
+"""The smallest change that a series can show: what the detector, on this series' own noise, finds
+in nine of ten cases.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from dashboard.detection import bank
-from dashboard.detection.law import Laws
+from dashboard.detection.cusum import TESTS, CusumTests, Runs
+from dashboard.detection.noise_model import NoiseModel
 from dashboard.detection.online import OnlineDetector
 from dashboard.detection.points import Point, Settings
-from dashboard.detection.ruler import Ruler
+from dashboard.detection.segment import Fit, Watching
 from dashboard.detection.tables import CENTRE, GRID, REACH, Floats
+from dashboard.detection.value_scale import ValueScale
 
 WITHIN = 36
 """Points after a change that are simulated: later ones, up to the 40 promised, already pull the
@@ -19,6 +20,8 @@ level along.
 """
 FOUND = 0.9
 TRIES = 400
+PRECISION = 0.02
+"""Share of the answer within which it is looked for: 400 tries do not show more."""
 
 
 def smallest_change_shown(
@@ -27,71 +30,82 @@ def smallest_change_shown(
     """Smallest step, in percent of the level, of which 90 % are found within 40 points; never under
     the threshold.
 
-    points: the series' points with its settings, or a detector that has seen them. Steps of growing
-        size are
-    simulated on the estimated noise law and run through the same bank of tests. None while the
-    series is too young or has no percent (counts, status words, a level of 0); the threshold itself
-    where it holds one value exactly. Raises ValueError if points come without settings. Takes tens
-    of milliseconds: keep the answer.
+    points: the series' points with its settings, or a detector that has seen them.
+
+    Steps of growing size are simulated on the estimated noise model and run through the same tests.
+    None while the series is too young or has no percent (counts, status words, a level of 0); the
+    threshold itself where it holds one value exactly. Raises ValueError if points come without
+    settings. Takes tens of milliseconds: keep the answer.
     """
-    detector = points if isinstance(points, OnlineDetector) else detector_of(points, settings)
-    if detector.held.quiet() and detector.settings.kind in ("continuous", "constant"):
-        return (
-            Ruler(detector.held.value, False).threshold(detector.settings)
-            or detector.settings.threshold_percent
-        )
-    if detector.law is None or detector.ruler is None or detector.ruler.unit != "percent":
+    detector = points
+    if not isinstance(detector, OnlineDetector):
+        detector = _detector_of(detector, settings)
+    series = detector.series
+    # Where one value is held, one point shows any change that matters
+    if series.constant.is_quiet and series.settings.kind in ("continuous", "constant"):
+        scale = ValueScale(series.constant.value, counts=False)
+        return scale.threshold(series.settings) or series.settings.threshold_percent
+    if not isinstance(series.segment, Watching) or series.segment.fit.scale.unit != "percent":
         return None
-    threshold = detector.ruler.threshold(detector.settings)
-    law, generator = detector.law, np.random.default_rng(seed)
-    noise, offsets = draws(law, generator)
-    low, high = threshold, max(threshold, float(REACH * law.scale[0]))
-    if share_found(low, law, noise, offsets, threshold) >= FOUND:
-        return low
-    if share_found(high, law, noise, offsets, threshold) < FOUND:
-        return None
-    while high - low > 0.02 * high:
-        middle = (low + high) / 2
-        found = share_found(middle, law, noise, offsets, threshold) >= FOUND
-        low, high = (low, middle) if found else (middle, high)
-    return high
+    return _smallest_step_found(series.segment.fit, np.random.default_rng(seed))
 
 
-def detector_of(points: Sequence[Point], settings: Settings | None) -> OnlineDetector:
+def _detector_of(points: Sequence[Point], settings: Settings | None) -> OnlineDetector:
     """A detector that has seen the points."""
     if settings is None:
-        raise ValueError("smallest_change_shown needs the series' Settings beside its points")
+        raise ValueError("smallest_change_shown needs the series' Settings with its points")
     detector = OnlineDetector(settings)
     for point in points:
-        detector.take(point)
+        detector.update(point)
     return detector
 
 
-def draws(law: Laws, generator: np.random.Generator) -> tuple[Floats, Floats]:
-    """Innovations (TRIES, WITHIN + 1) from the law, and what each try's level is off by (TRIES,);
+def _smallest_step_found(fit: Fit, generator: np.random.Generator) -> float | None:
+    """By bisection, from the threshold up to the largest step that is tested for."""
+    innovations, offsets = _draws(fit.model, generator)
+    low = fit.threshold
+    high = max(low, REACH * fit.model.scale)
+    if _share_found(low, fit.tests, innovations, offsets) >= FOUND:
+        return low
+    if _share_found(high, fit.tests, innovations, offsets) < FOUND:
+        return None
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        if _share_found(middle, fit.tests, innovations, offsets) >= FOUND:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _draws(model: NoiseModel, generator: np.random.Generator) -> tuple[Floats, Floats]:
+    """Innovations (TRIES, WITHIN + 1) from the model, and the error of each try's level, (TRIES,);
     in percent.
     """
-    inner = slice(CENTRE - CENTRE // 2, CENTRE + CENTRE // 2 + 1)
-    weights = np.exp(law.tables[law.shape[0]][inner])
-    drawn = (
-        generator.choice(GRID[inner], (TRIES, WITHIN + 1), p=weights / weights.sum()) * law.scale[0]
-    )
-    rho = law.rho[0]
-    error = law.marginal[0] * np.sqrt((1 + rho) / (1 - rho) / law.own[0])
+    inner = slice(CENTRE - CENTRE // 2, CENTRE + CENTRE // 2 + 1)  # ± REACH scales
+    weights = np.exp(model.table[inner])  # the density, up to the grid's step
+    shape = (TRIES, WITHIN + 1)
+    drawn = generator.choice(GRID[inner], shape, p=weights / weights.sum()) * model.scale
+    # The error of a mean of m points; autocorrelation widens it by the root of (1 + rho)/(1 - rho)
+    widened = (1 + model.rho) / (1 - model.rho) / model.level_points
+    error = model.deviation * np.sqrt(widened)
     return drawn, generator.normal(0, error, TRIES)
 
 
-def share_found(step: float, law: Laws, noise: Floats, offsets: Floats, threshold: float) -> float:
+def _share_found(step: float, tests: CusumTests, innovations: Floats, offsets: Floats) -> float:
     """Share of the tries in which a step of that many percent is found within WITHIN points."""
-    level, rho, row = law.level[0], law.rho[0], np.zeros(TRIES, dtype=int)
-    sums, counts = np.zeros((2 * bank.SIZES, TRIES)), np.zeros((2 * bank.SIZES, TRIES), dtype=int)
-    found, none = np.zeros(TRIES, dtype=bool), np.zeros(TRIES)
-    wandering = before = noise[:, 0]
-    for now in range(1, WITHIN + 1):
-        wandering = rho * wandering + noise[:, now]
-        value = wandering + offsets + step
-        fresh = bank.fresh_parts(level + value, level + before, none, law, row)
-        sums, counts = bank.step(sums, counts, *bank.scores(fresh, law, row, threshold))
-        found |= bank.surplus(sums, counts, law, row).max(axis=0) >= 1
+    level, rho = tests.model.level, tests.model.rho
+    # (TESTS, TRIES): all tries at once, through the same tests as the points of the series
+    runs = Runs(np.zeros((TESTS, TRIES)), np.zeros((TESTS, TRIES), dtype=int))
+    found_in = np.zeros(TRIES, dtype=bool)
+    no_errors = np.zeros(TRIES)
+    # The point before the step, and then the points of the new level
+    noise = before = innovations[:, 0]
+    for place in range(1, WITHIN + 1):
+        noise = rho * noise + innovations[:, place]
+        value = noise + offsets + step
+        fresh = tests.innovations(level + value, level + before, no_errors)
+        runs = runs.extended(*tests.log_ratios(fresh))
+        found_in |= tests.shares(runs).max(axis=0) >= 1
         before = value
-    return float(found.mean())
+    return float(found_in.mean())

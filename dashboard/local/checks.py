@@ -1,4 +1,4 @@
-"""The checks of `make lint` and the tests: style, types, imports, migrations, Django's deploy."""
+"""The checks of `make lint` and the tests: style, types, import rules, migrations, deployment."""
 
 import os
 import subprocess
@@ -15,6 +15,8 @@ MANAGE = (
 )
 COMMANDS: dict[str, tuple[str, ...]] = {
     "style": (str(BIN / "ruff"), "check", "--no-cache", "."),
+    "format": (str(BIN / "ruff"), "format", "--check", "--no-cache", "."),
+    "templates": (str(BIN / "djhtml"), "--tabwidth", "2", "--check", "dashboard/templates"),
     "types": (str(BIN / "mypy"), "--no-error-summary"),
     "imports": (str(BIN / "lint-imports"), "--no-cache"),
     "migrations": (*MANAGE, "makemigrations", "--check", "--dry-run"),

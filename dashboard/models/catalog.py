@@ -3,6 +3,8 @@
 from django.core.validators import RegexValidator
 from django.db import models
 
+from dashboard.language.metrics import EAGER
+
 TRACK_KEY = RegexValidator(
     r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11."
 )
@@ -98,6 +100,11 @@ class Config(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def with_control(self) -> list[str]:
+        """Its name and that of the eager control, as a trend shows them together."""
+        return [self.name] if self.name == EAGER else [self.name, EAGER]
 
 
 class Machine(models.Model):

@@ -102,6 +102,12 @@ class Run(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("run", args=[self.pk])
 
+    @property
+    def trend_query(self) -> str:
+        """Machine and track as part of a trend's address; imports are compared by release."""
+        query = f"machine={self.machine.key}&track={self.track.key}"
+        return f"{query}&axis=release" if self.purpose == Purpose.IMPORT else query
+
 
 class Job(models.Model):
     """One case on one build on one machine, once, in one fresh process."""

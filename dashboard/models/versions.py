@@ -154,7 +154,7 @@ class BuildLevel(models.Model):
     at ingest.
 
     A row for each benchmark version, set of model libraries and device. Statistics of data that
-    passed: dashboard/comparisons/core/ratios.py says what they mean. services/levels.py writes it.
+    passed: dashboard/comparisons/core/levels.py says what they mean. services/levels.py writes it.
     """
 
     pk = models.CompositePrimaryKey(

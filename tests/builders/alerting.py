@@ -31,8 +31,8 @@ FIRST = datetime(2026, 11, 1, 3, tzinfo=UTC)  # of a measured history: one run a
 
 def group(**fields: Any) -> AlertGroup:
     """A suspected regression of the machine cpu-2c on the track local, without alerts."""
-    made = {"title": "a change", "machine": site.machine(), "track": site.track(), **fields}
-    return AlertGroup.objects.create(**made)
+    defaults = {"title": "a change", "machine": site.machine(), "track": site.track()}
+    return AlertGroup.objects.create(**(defaults | fields))
 
 
 def series(
@@ -52,8 +52,8 @@ def series(
 def alert(
     of: AlertGroup, metric: str = "latency_ms", config: str = "inductor", **fields: Any
 ) -> Alert:
-    """One alert: 6.2 % slower, unless told otherwise."""
-    made = {
+    """One alert: 6.2 % slower, unless the fields say otherwise."""
+    defaults = {
         "kind": "step",
         "direction": "regression",
         "effect": 6.2,
@@ -65,24 +65,24 @@ def alert(
         "false_alarm_share": 0.0001,
         "base": of.base,
         "new": of.new,
-        **fields,
     }
-    return Alert.objects.create(group=of, series=series(metric, config), **made)
+    return Alert.objects.create(group=of, series=series(metric, config), **(defaults | fields))
 
 
-def measure(values: Mapping[str, float] | None, hour: float, **asked: Any) -> Job:
-    """One landed job (of the MLP) at `FIRST` + `hour`, in a run of its own. values: by metric;
-    None: it timed out.
+def measure(values: Mapping[str, float] | None, hour: float, **fields: Any) -> Job:
+    """One job (of the MLP) with its stored result at `FIRST` + `hour`, in a run of its own.
+
+    values: by metric; None: it timed out. fields: as of `_measure`.
     """
-    return _measure([values], hour, **asked)[0]
+    return _measure([values], hour, **fields)[0]
 
 
 def measured(
-    values: Sequence[float], metric: str = "latency_ms", first: int = 0, **asked: Any
+    values: Sequence[float], metric: str = "latency_ms", first: int = 0, **fields: Any
 ) -> Series:
-    """A series of these values, one an hour from `first` on; they land together."""
-    _measure([{metric: value} for value in values], first, **asked)
-    return Series.objects.get(metric=metric, config__name=asked.get("config", "inductor"))
+    """A series of these values, one an hour from `first` on; they are stored together."""
+    _measure([{metric: value} for value in values], first, **fields)
+    return Series.objects.get(metric=metric, config__name=fields.get("config", "inductor"))
 
 
 def _measure(
@@ -96,27 +96,23 @@ def _measure(
     where: Mapping[str, Any] | None = None,
     **result: Any,
 ) -> list[Job]:
-    asked = {
-        "configs": [config],
-        "build": site.build(build).label,
-        "purpose": purpose,
-        **(where or {}),
-    }
-    landings = []
-    for hour, measured_here in enumerate(values):
-        job = _ended(site.run(benchmark, **asked), FIRST + timedelta(hours=first + hour))
-        job.status = "timeout" if measured_here is None else result.get("status", "pass")
-        document = (
-            None
-            if measured_here is None
-            else parse_result(site.result(job, measured_here, **result))
-        )
-        landings.append(store.JobResult(job, f"{job.pk}", job.status, None, document))
-    jobs = [landed.job for landed in landings]
+    """where: further fields of the run; result: of the result document."""
+    label = site.build(build).label
+    fields = {"configs": [config], "build": label, "purpose": purpose, **(where or {})}
+    results = []
+    for hour, values_of_job in enumerate(values):
+        job = _ended(site.run(benchmark, **fields), FIRST + timedelta(hours=first + hour))
+        document = None
+        job.status = "timeout"
+        if values_of_job is not None:
+            job.status = result.get("status", "pass")
+            document = parse_result(site.result(job, values_of_job, **result))
+        results.append(store.JobResult(job, f"{job.pk}", job.status, None, document))
+    jobs = [stored.job for stored in results]
     Job.objects.bulk_update(jobs, ["planned_at", "state", "status"])
     ensure_partitions(moments=[job.planned_at for job in jobs])
     with transaction.atomic():
-        store.store_results(landings)
+        store.store_results(results)
     return jobs
 
 
@@ -130,17 +126,17 @@ def _ended(run: Run, at: datetime) -> Job:
 
 def noise(count: int, level: float = 100.0, percent: float = 1.0, seed: int = 0) -> list[float]:
     """Gaussian values around a level."""
-    return [
-        float(one)
-        for one in np.random.default_rng(seed).normal(level, level * percent / 100, count)
-    ]
+    generator = np.random.default_rng(seed)
+    values: list[float] = generator.normal(level, level * percent / 100, count).tolist()
+    return values
 
 
-def land(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
+def end_job(job: Job, values: Mapping[str, float] | None, **result: Any) -> None:
     """End a planned job with these values; None: it failed to run."""
     job = site.reload(job)
-    job.state = JobState.FAILED if values is None else JobState.DONE
-    job.status = "fail_to_run" if values is None else result.get("status", "pass")
+    job.state, job.status = JobState.FAILED, "fail_to_run"
+    if values is not None:
+        job.state, job.status = JobState.DONE, result.get("status", "pass")
     job.save()
     document = None if values is None else parse_result(site.result(job, values, **result))
     with transaction.atomic():

@@ -46,7 +46,7 @@ def comparison_jobs(comparison: Comparison) -> list[Job]:
     return list(jobs.select_related("run__build", "config"))
 
 
-def land(job: Job, latency: float) -> None:
+def deliver_result(job: Job, latency: float) -> None:
     """The job's result, as its worker delivers it."""
     worker = Worker.objects.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)

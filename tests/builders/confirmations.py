@@ -7,17 +7,17 @@ from django.utils import timezone
 from dashboard.alerts.services import conclusions, detection
 from dashboard.models import AlertGroup, Job, Purpose, Worker
 from tests.builders import site
-from tests.builders.alerting import land, measured, noise
+from tests.builders.alerting import end_job, measured, noise
 
 NEW = "2.14.0"
 
 
 def living_worker() -> Worker:
     """Confirmations are planned only where somebody can measure them."""
-    made = site.worker()
-    made.last_seen = timezone.now()
-    made.save()
-    return made
+    worker = site.worker()
+    worker.last_seen = timezone.now()
+    worker.save()
+    return worker
 
 
 def suspected(percent: float = 10.0, build: str = NEW) -> AlertGroup:
@@ -35,21 +35,29 @@ def planned() -> list[Job]:
 
 
 def answer(value: Callable[[Job, int], float | None]) -> int:
-    """Land every planned job with the latency that `value` gives it, until nothing more is planned;
-    how many.
+    """End every planned job with the latency that `value` gives it, until no more is planned.
+
+    Returns how many there were.
     """
     done = 0
     while jobs := planned():
         for job in jobs:
             latency = value(job, done)
-            land(job, None if latency is None else {"latency_ms": latency})
+            end_job(job, None if latency is None else {"latency_ms": latency})
             done += 1
         conclusions.advance_all(now=timezone.now())
     return done
 
 
+def scattered(job: Job, place: int) -> float:
+    """Latencies of the new build that scatter so much that twelve pairs do not decide."""
+    if job.run.build.label != NEW:
+        return 100.0
+    return 80.0 if place // 2 % 2 else 140.0
+
+
 def by_build(slower_percent: float) -> Callable[[Job, int], float]:
+    """Latencies with a little noise, of which those of the new build are so much slower."""
     values = noise(200, percent=0.5, seed=3)
-    return lambda job, place: (
-        values[place] * (1 + slower_percent / 100 * (job.run.build.label == NEW))
-    )
+    factors = {NEW: 1 + slower_percent / 100}
+    return lambda job, place: values[place] * factors.get(job.run.build.label, 1.0)

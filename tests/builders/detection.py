@@ -1,4 +1,7 @@
-"""Series of points for the tests of detection."""
+"""Series of points for the tests of detection, and what the detector reports of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,6 +9,21 @@ from numpy.typing import NDArray
 from dashboard.detection import OnlineDetector, Point, Settings, Verdict
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedChange:
+    """A verdict "changed" whose numbers are there, and the index of the point that it came with."""
+
+    seen_at: int
+    index: int
+    cause: str
+    unit: str
+    effect: float
+    effect_low: float
+    effect_high: float
+    level_before: float
+    level_after: float
 
 
 def points(values: Floats | list[float]) -> list[Point]:
@@ -25,7 +43,38 @@ def series(step: float, at: int, length: int) -> list[Point]:
     return points(values)
 
 
-def online(given: list[Point], settings: Settings | None = None) -> list[Verdict]:
-    """What the online detector says to each point."""
+def verdicts(given: Sequence[Point], settings: Settings | None = None) -> list[Verdict]:
+    """What the detector says of each point."""
     detector = OnlineDetector(settings or Settings())
     return [detector.update(point) for point in given]
+
+
+def changes(given: Sequence[Point], settings: Settings | None = None) -> list[ReportedChange]:
+    """Every change that the detector reports, oldest first."""
+    reported = []
+    for seen_at, verdict in enumerate(verdicts(given, settings)):
+        if verdict.state == "changed":
+            reported.append(_reported(seen_at, verdict))
+    return reported
+
+
+def _reported(seen_at: int, verdict: Verdict) -> ReportedChange:
+    assert verdict.index is not None
+    assert verdict.cause is not None
+    assert verdict.unit is not None
+    assert verdict.effect is not None
+    assert verdict.effect_low is not None
+    assert verdict.effect_high is not None
+    assert verdict.level_before is not None
+    assert verdict.level_after is not None
+    return ReportedChange(
+        seen_at=seen_at,
+        index=verdict.index,
+        cause=verdict.cause,
+        unit=verdict.unit,
+        effect=verdict.effect,
+        effect_low=verdict.effect_low,
+        effect_high=verdict.effect_high,
+        level_before=verdict.level_before,
+        level_after=verdict.level_after,
+    )

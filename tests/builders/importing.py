@@ -1,4 +1,4 @@
-"""Files of other tools, taken in by the command."""
+"""Files of other tools, imported by the command."""
 
 import io
 from pathlib import Path

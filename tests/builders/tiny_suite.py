@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks_suite import registry
+from benchmarks_suite import loading, registry
 from benchmarks_suite.__main__ import main
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.workload import Unsupported, Workload
 from tests.builders.workloads import WIDTH, a_module, a_workload
 
@@ -91,19 +92,19 @@ def name_of(model: str, mode: str = "inference") -> str:
     return _benchmark(model, mode).name
 
 
-def _benchmark(model: str, mode: str) -> registry.Benchmark:
-    return registry.Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples")
+def _benchmark(model: str, mode: str) -> Benchmark:
+    return Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples")
 
 
 def _register() -> None:
-    real_load = registry.load
+    real_load = loading.load
 
-    def load(benchmark: registry.Benchmark) -> Any:
+    def load(benchmark: Benchmark) -> Any:
         if benchmark.model not in WORKLOADS:
             return real_load(benchmark)
         return WORKLOADS[benchmark.model]()
 
-    registry.load = load
+    loading.load = load
     for model in WORKLOADS:
         for mode in ("inference", "training"):
             registry.BENCHMARKS[name_of(model, mode)] = _benchmark(model, mode)

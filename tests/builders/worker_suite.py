@@ -144,7 +144,7 @@ def write_as_the_suite(folder: Path, room_bytes: int) -> None:
     document["samples"]["eager"]["values"] = [1.5] * 50_000
     say("phase: write")
     with full_disk(room_bytes):
-        sys.exit(run._written(document, folder / "result.json"))
+        sys.exit(run._write(document, folder / "result.json"))
 
 
 def flood(folder: Path) -> None:

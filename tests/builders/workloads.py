@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks_suite.harness.prepared import Prepared
-from benchmarks_suite.registry import Benchmark
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.harness.working_copies import WorkingCopy
 from benchmarks_suite.workload import Inputs, Workload
 
 WIDTH, BATCH = 32, 16
@@ -67,6 +67,6 @@ def a_workload(module: nn.Module | None = None, **fields: Any) -> Workload:
     return Workload(module=module or a_module(), **(defaults | fields))
 
 
-def prepared(workload: Workload | None = None, **benchmark: str) -> Prepared:
+def working_copy(workload: Workload | None = None, **benchmark: str) -> WorkingCopy:
     """A workload on the CPU, filled with seed 0."""
-    return Prepared(a_benchmark(**benchmark), workload or a_workload(), "cpu", seed=0)
+    return WorkingCopy(a_benchmark(**benchmark), workload or a_workload(), "cpu", seed=0)

@@ -11,8 +11,7 @@ from compilewatch_client import terminal
 from dashboard.comparisons.services.bisections import advance_all
 from dashboard.models import Bisection, Job, Run
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import alerting, site
-from tests.builders import comparisons as comparing
+from tests.builders import alerting, comparisons, site
 from tests.client.conftest import RunCommand
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("online")]
@@ -38,7 +37,7 @@ def measured_meanwhile(latency: dict[str, float]) -> Iterator[None]:
             jobs = Job.objects.select_related("run__build", "config", "benchmark")
             for number, job in enumerate(list(jobs.order_by("planned_at"))):
                 spread = 1 + 0.001 * (number // 2 % 3)
-                comparing.land(job, latency[job.run.build.label] * spread)
+                comparisons.deliver_result(job, latency[job.run.build.label] * spread)
             advance_all()
         finally:
             connection.close()
@@ -52,8 +51,8 @@ def measured_meanwhile(latency: dict[str, float]) -> Iterator[None]:
 def both_builds() -> None:
     site.worker()
     site.track()
-    site.build(comparing.BASE)
-    site.build(comparing.NEW)
+    site.build(comparisons.BASE)
+    site.build(comparisons.NEW)
 
 
 # --- run, watch
@@ -85,7 +84,8 @@ def test_watch_lists_failures_and_exits_with_1(compilewatch: RunCommand) -> None
 def test_misspelt_benchmark_is_refused_with_a_suggestion(compilewatch: RunCommand) -> None:
     both_builds()
     result = compilewatch("run", site.BUILD, "--benchmark", site.MLP[:-1])
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2
+    assert result.out == ""
     assert f"Did you mean {site.MLP}" in result.err
 
 
@@ -94,7 +94,7 @@ def test_misspelt_benchmark_is_refused_with_a_suggestion(compilewatch: RunComman
 
 def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
     both_builds()
-    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: 1.8}):
+    with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 1.8}):
         result = compilewatch(*COMPARE, "--repeats", "3")
     assert result.code == 0
     assert "Yes. Compiled steps are 10.0 % faster" in result.out
@@ -102,9 +102,11 @@ def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
 
 
 def test_upgrade_report_is_printed_as_markdown(compilewatch: RunCommand) -> None:
-    comparison = comparing.started_comparison(repeats=1)
+    comparison = comparisons.started_comparison(repeats=1)
     result = compilewatch("upgrade-report", str(comparison.uuid), "--markdown")
-    assert result.out.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c\n")
+    assert result.out.startswith(
+        f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_exit_code_of_the_gate_is_the_sites_answer(
     compilewatch: RunCommand, latency: float, code: int, title: str
 ) -> None:
     both_builds()
-    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: latency}):
+    with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: latency}):
         result = compilewatch(*GATE, "--repeats", "3")
     assert result.code == code
     assert result.out.startswith(f"### 2.11.0+cpu → 2.13.0+cpu on cpu-2c: {title}\n")
@@ -124,7 +126,7 @@ def test_gate_of_one_process_is_unknown_and_says_how_many_it_needs(
     compilewatch: RunCommand,
 ) -> None:
     both_builds()
-    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: 2.2}):
+    with measured_meanwhile({comparisons.BASE: 2.0, comparisons.NEW: 2.2}):
         result = compilewatch(*GATE, "--repeats", "1", "--json")
     assert result.code == 3
     assert result.json["state"] == "unknown"
@@ -138,7 +140,8 @@ def test_series_are_a_table_for_people_and_json_for_programs(compilewatch: RunCo
     alerting.measure({"latency_ms": 2.0}, 0)
     assert "2 ms" in compilewatch("series", "--metric", "latency_ms").out
     [series] = compilewatch("series", "--metric", "latency_ms", "--json").json
-    assert (series["benchmark"], series["value"]) == (site.MLP, 2.0)
+    assert series["benchmark"] == site.MLP
+    assert series["value"] == 2.0
 
 
 def test_data_are_listed_from_a_moment_on(compilewatch: RunCommand) -> None:
@@ -180,14 +183,14 @@ def test_alert_is_split(compilewatch: RunCommand) -> None:
 
 
 def test_address_of_a_started_bisection_is_printed(compilewatch: RunCommand) -> None:
-    comparing.three_builds()
+    comparisons.three_builds()
     result = compilewatch(*BISECT, "--no-watch")
     assert result.out.strip().endswith(f"/bisections/{Bisection.objects.get().pk}/")
 
 
 def test_inconclusive_bisection_exits_with_1(compilewatch: RunCommand) -> None:
-    comparing.three_builds()
-    with measured_meanwhile({comparing.BASE: 2.0, "2.12.0+cpu": 2.0, comparing.NEW: 2.0}):
+    comparisons.three_builds()
+    with measured_meanwhile({comparisons.BASE: 2.0, "2.12.0+cpu": 2.0, comparisons.NEW: 2.0}):
         result = compilewatch(*BISECT)
     assert result.code == 1
     assert result.out.startswith("inconclusive: The ends do not differ: unchanged.\n")
@@ -207,7 +210,8 @@ def test_wrong_token_is_reported_in_one_line(
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_TOKEN", "cw_nobodys")
     result = compilewatch("alerts")
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2
+    assert result.out == ""
     assert result.err.startswith("compilewatch: No token that counts"), result.err
 
 

@@ -109,7 +109,8 @@ def shell(online: None, tmp_path: Path) -> Shell:
 @pytest.mark.parametrize("line", commands("command-line.md"))
 def test_documented_command_succeeds(shell: Shell, line: str) -> None:
     result = shell.run(line)
-    assert (result.returncode, result.stderr) == (0, "")
+    assert result.returncode == 0
+    assert result.stderr == ""
     assert result.stdout
 
 

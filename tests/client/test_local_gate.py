@@ -52,7 +52,8 @@ def test_model_that_takes_ten_times_as_long_does_not_pass(
     write_model(tmp_path / "after.py", 20)
     monkeypatch.chdir(tmp_path)
     result = compilewatch(*words, "--markdown", "answer.md", "--out", "results")
-    assert (result.code, result.err.count("Traceback")) == (1, 0)
+    assert result.code == 1
+    assert result.err.count("Traceback") == 0
     assert "slower" in (tmp_path / "answer.md").read_text()
     assert len(list((tmp_path / "results").glob("*/*/result.json"))) == 6
 

@@ -5,16 +5,16 @@ done (`make drill`).
    receiver of this process.
 2. A track is measured again and again: small cases in eager and compiled, and the machine's canary.
 3. Each injection is made for real: a variant of the build, or other processes that burn the cores.
-   What it touches is measured until the change is told, measured again by the system itself, and
-   then set back until it recovers.
+   What it touches is measured until the change has an alert, measured again by the system itself,
+   and then set back until it recovers.
 4. A control period of the same length, with nothing done.
 5. What was injected, what was found, after how many points, with what cause, and what arrived
    where. The exit code is 1 where something came otherwise than it should.
 
 It takes an hour on two quiet cores; `--only NAME` runs parts of it, and `--keep FOLDER` goes on
 where an earlier drill of that folder stopped. Steps are far shorter than the scheduler's turns, so
-it can be run beside other load; what is slower for minutes because of that load is found, too: as
-what it is, the machine.
+it can be run next to other load; what is slower for minutes because of that load is found as well:
+as what it is, the machine.
 """
 
 import argparse
@@ -49,22 +49,20 @@ def main() -> int:
         print(f"{site.url}  data in {folder}", flush=True)
         connect(folder)
         wrong = drill(options, mails, hooks)
-    print(
-        f"{len(wrong)} came otherwise: {'; '.join(wrong)}"
-        if wrong
-        else "All of it came as it should.",
-        flush=True,
-    )
-    return 1 if wrong else 0
+    if wrong:
+        print(f"{len(wrong)} came otherwise: {'; '.join(wrong)}", flush=True)
+        return 1
+    print("All of it came as it should.", flush=True)
+    return 0
 
 
 def arguments() -> argparse.Namespace:
-    known = [one.name for one in INJECTIONS]
+    names = [injection.name for injection in INJECTIONS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--only", action="append", choices=[*known, "control"], help="a part; may be given again"
+        "--only", action="append", choices=[*names, "control"], help="a part; may be given again"
     )
     parser.add_argument(
         "--rounds",
@@ -93,63 +91,63 @@ def connect(folder: Path) -> None:
 
 
 def drill(options: argparse.Namespace, mails: Mailbox, hooks: Receiver) -> list[str]:
-    """Run the parts that were asked for, print what came of each; the names of those that came
-    otherwise.
-    """
+    """Run the chosen parts, print what came of each; the names of those that came otherwise."""
     from tests.end_to_end.drill_site import DrillSite
 
-    chosen = [one for one in INJECTIONS if not options.only or one.name in options.only]
+    chosen = [part for part in INJECTIONS if not options.only or part.name in options.only]
     site = DrillSite()
-    site.tell(mails.url, hooks.url)
+    site.notify(mails.url, hooks.url)
     learn(site, chosen or INJECTIONS, options.rounds)
     print(
         f"{'injected':52} {'found':44} {'points':>6} {'cause':9} {'state':14} mails hooks",
         flush=True,
     )
     before = site.rounds
-    wrong = [one.name for one in chosen if not report(site, one, mails, hooks)]
-    if not options.only or "control" in options.only:
-        rounds = options.control if options.control is not None else max(site.rounds - before, 20)
-        false = site.control(chosen or INJECTIONS, rounds)
-        told = "; ".join(false) or "none"
-        print(f"control: {rounds} rounds without a change, {len(false)} alerts: {told}", flush=True)
-        wrong += ["control"] * bool(false)
-    return wrong
+    wrong = [part.name for part in chosen if not report(site, part, mails, hooks)]
+    if options.only and "control" not in options.only:
+        return wrong
+
+    rounds = max(site.rounds - before, 20) if options.control is None else options.control
+    false = site.control(chosen or INJECTIONS, rounds)
+    titles = "; ".join(false) or "none"
+    print(f"control: {rounds} rounds without a change, {len(false)} alerts: {titles}", flush=True)
+    return [*wrong, "control"] if false else wrong
 
 
 def learn(site: Any, chosen: Sequence[Injection], rounds: int | None) -> None:
     """Measure the plain build; what needs few points only in the last rounds."""
-    wanted = max(one.history for one in chosen) if rounds is None else rounds
-    while site.rounds < wanted:
-        site.measure(site.base, chosen, left=wanted - site.rounds)
+    if rounds is None:
+        rounds = max(injection.history for injection in chosen)
+    while site.rounds < rounds:
+        site.measure(site.base, chosen, left=rounds - site.rounds)
 
 
 def report(site: Any, injection: Injection, mails: Mailbox, hooks: Receiver) -> bool:
-    """Inject one change, wait for what is found, take it back, and print both; whether all came as
-    it should.
+    """Inject one change, wait for what is found, take it back, and print both.
+
+    True where all came as it should, with one mail and one webhook call each time.
     """
-    told = len(mails.mails), len(hooks.requests)
+    mails_before, hooks_before = len(mails.mails), len(hooks.requests)
     with burning(injection.burn):
-        found = site.inject(injection)
-    arrived = len(mails.mails) - told[0], len(hooks.requests) - told[1]
-    right = (found.cause, found.state, arrived) == (
-        injection.cause,
-        "confirmed",
-        (1, 1),
-    ) and not found.others
-    remark = "" if right else f"  (expected {injection.cause}, confirmed, told once)"
+        finding = site.inject(injection)
+    mails_found, hooks_found = len(mails.mails), len(hooks.requests)
+    new_mails, new_hooks = mails_found - mails_before, hooks_found - hooks_before
+    right_cause = finding.cause == injection.cause and finding.state == "confirmed"
+    right = right_cause and new_mails == new_hooks == 1 and not finding.others
+    remark = "" if right else f"  (expected {injection.cause}, confirmed, one message each)"
     print(
-        f"{injection.what[:52]:52} {found.metric[:44]:44} {found.points:>6} {found.cause:9} "
-        f"{found.state:14} "
-        f"{arrived[0]:5} {arrived[1]:5}{remark}  {found.title}",
+        f"{injection.what[:52]:52} {finding.metric[:44]:44} {finding.points:>6} "
+        f"{finding.cause:9} {finding.state:14} "
+        f"{new_mails:5} {new_hooks:5}{remark}  {finding.title}",
         flush=True,
     )
-    for other in found.others:
+    for other in finding.others:
         print(f"{'':52} besides: {other}", flush=True)
-    back = site.set_back(injection, found)
-    recovered = len(mails.mails) - told[0] - arrived[0], len(hooks.requests) - told[1] - arrived[1]
-    print(f"{'':52} afterwards: {back:86} {recovered[0]:5} {recovered[1]:5}", flush=True)
-    return right and back.startswith("recovered") and recovered == (1, 1)
+
+    back = site.set_back(injection, finding)
+    new_mails, new_hooks = len(mails.mails) - mails_found, len(hooks.requests) - hooks_found
+    print(f"{'':52} afterwards: {back:86} {new_mails:5} {new_hooks:5}", flush=True)
+    return right and back.startswith("recovered") and new_mails == new_hooks == 1
 
 
 @contextmanager

@@ -15,13 +15,17 @@ ENOUGH, A_FEW = 24, 4
 
 @dataclass(frozen=True)
 class Injection:
-    """One real change. inductor, env: what the variant sets; burn: processes that burn a core each.
-    cause: whose fault.
+    """One real change.
 
-    metrics: where it shows. case: where it is looked for. witnesses: cases that say whose fault it
-        is. starts: as in a
-    job file. history: rounds that it needs before; rounds: measured at most before it counts as
-    missed.
+    cause: whose fault it is.
+    metrics: where it shows.
+    case: where it is looked for.
+    witnesses: cases that say whose fault it is.
+    starts: as in a job file.
+    inductor, env: what the variant sets.
+    burn: processes that burn a core each.
+    history: rounds that it needs before.
+    rounds: measured at most before it counts as missed.
     """
 
     name: str
@@ -39,10 +43,12 @@ class Injection:
 
     def cases(self, left: int) -> list[Case]:
         """What is measured for it when so many rounds are left before the first injection."""
-        return [
-            *([self.case] if left <= self.history else []),
-            *(self.witnesses if left <= A_FEW else ()),
-        ]
+        cases: list[Case] = []
+        if left <= self.history:
+            cases.append(self.case)
+        if left <= A_FEW:
+            cases += self.witnesses
+        return cases
 
 
 INJECTIONS = (

@@ -1,10 +1,9 @@
-"""What the drill does on the running system: measure as a schedule would, change the build, look at
-the alerts.
-"""
+"""What the drill does on the running system: measure like a schedule, change the build, see alerts."""
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
@@ -31,16 +30,18 @@ if TYPE_CHECKING:
 
 QUICK = {"budget_s": 1, "single_steps": 0}
 PATIENCE_S = 3600
-CHANNELS, TOLD_S = 2, 180  # a mail server and a webhook; how long it may take to tell them
+CHANNELS = 2  # a mail server and a webhook
+DELIVERY_S = 180  # how long a message may take to both
 BACK_ROUNDS = 8
 SETTLED = (AlertState.SUSPECTED, AlertState.CONFIRMING)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was told of an injection. points: rounds until the first alert; 0 where none came.
+class Finding:
+    """What the site found of an injection.
 
-    others: what else was told meanwhile, in words.
+    points: rounds until the first alert; 0 where none came.
+    others: what else raised an alert meanwhile, in words.
     """
 
     title: str = ""
@@ -71,7 +72,7 @@ class DrillSite:
         """How often the track was measured."""
         return Run.objects.filter(purpose=Purpose.SCHEDULED).values("label").distinct().count()
 
-    def tell(self, *urls: str) -> None:
+    def notify(self, *urls: str) -> None:
         """Have every event sent to these channels at once."""
         rule, _ = Rule.objects.get_or_create(
             name="Drill", defaults={"states": ["confirmed", "recovered"]}
@@ -81,12 +82,13 @@ class DrillSite:
             rule.channels.add(Channel.objects.create(name=f"drill {number}", url=url))
 
     def measure(self, build: TorchBuild, parts: "Sequence[Injection]", left: int = 0) -> None:
-        """One round of what these parts need, each case once, on a build. Returns when everything
-        is judged.
+        """One round of what these parts need, each case once, on a build, until all is judged.
 
         left: rounds before the first injection.
         """
-        cases = {(*case, part.starts) for part in parts for case in part.cases(left)}
+        cases = set()
+        for part in parts:
+            cases |= {(*case, part.starts) for case in part.cases(left)}
         label, started = f"round {self.rounds + 1}", time.monotonic()
         runs = [
             trigger_run(
@@ -105,8 +107,8 @@ class DrillSite:
         wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
         print(f"  {label} on {build}: {time.monotonic() - started:.0f} s", flush=True)
 
-    def inject(self, injection: "Injection") -> Found:
-        """Measure with the change until it is told and measured again; what was told."""
+    def inject(self, injection: "Injection") -> Finding:
+        """Measure with the change until it has an alert that was measured again."""
         since, build = timezone.now(), self.base
         if injection.inductor or injection.env:
             build = add_variant(
@@ -117,70 +119,62 @@ class DrillSite:
             )
         for points in range(1, injection.rounds + 1):
             self.measure(build, [injection])
-            groups = self.told_since(since)
-            if any(self.tells(group, injection.metrics) for group in groups):
-                return self.found(groups, injection.metrics, points)
-        return Found()
+            for group in self.opened_since(since):
+                if group.alerts.filter(series__metric__in=injection.metrics).exists():
+                    return self.finding(group, since, points)
+        return Finding()
 
-    def tells(self, group: AlertGroup, metrics: tuple[str, ...]) -> bool:
-        """Whether one of the metrics is among the group's alerts."""
-        return group.alerts.filter(series__metric__in=metrics).exists()
+    def opened_since(self, since: datetime) -> list[AlertGroup]:
+        """Groups that were opened since, except for missing reports, oldest first."""
+        groups = AlertGroup.objects.filter(created_at__gte=since, track=self.track)
+        return list(groups.exclude(kind=Kind.SILENCE).order_by("pk"))
 
-    def told_since(self, since: object) -> list[AlertGroup]:
-        """Groups that were opened since, silence apart, oldest first."""
-        groups = AlertGroup.objects.filter(created_at__gte=since, track=self.track).exclude(
-            kind=Kind.SILENCE
-        )
-        return list(groups.order_by("pk"))
-
-    def found(self, groups: list[AlertGroup], metrics: tuple[str, ...], points: int) -> Found:
-        """What became of the group that tells one of the metrics, once it is measured again and
-        told.
-        """
-        group = next(group for group in groups if self.tells(group, metrics))
+    def finding(self, group: AlertGroup, since: datetime, points: int) -> Finding:
+        """What became of the group, once it was measured again and its messages were sent."""
+        first = self.opened_since(since)[0]
         wait_for(lambda: AlertGroup.objects.get(pk=group.pk).state not in SETTLED)
         group.refresh_from_db()
         if group.state == AlertState.CONFIRMED:
-            wait_until_told(group)
-        told = ", ".join(
-            sorted(
-                {
-                    f"{alert.series.metric} {alert.series.config.name}"
-                    for alert in group.alerts.all()
-                }
-            )
+            wait_until_sent(group)
+        alerts = group.alerts.select_related("series__config")
+        series = {f"{alert.series.metric} {alert.series.config.name}" for alert in alerts}
+        others = AlertGroup.objects.filter(pk__gte=first.pk, track=self.track)
+        others = others.exclude(pk=group.pk).filter(alerts__isnull=False).distinct()
+        return Finding(
+            title=group.title,
+            metric=", ".join(sorted(series)),
+            points=points,
+            cause=group.cause,
+            state=group.state,
+            group=group.pk,
+            others=tuple(f"{other.title} ({other.state})" for other in others),
         )
-        since = AlertGroup.objects.filter(pk__gte=groups[0].pk, track=self.track).exclude(
-            pk=group.pk
-        )
-        others = tuple(f"{other.title} ({other.state})" for other in since if other.alerts.exists())
-        return Found(group.title, told, points, group.cause, group.state, group.pk, others)
 
-    def set_back(self, injection: "Injection", found: Found) -> str:
+    def set_back(self, injection: "Injection", finding: Finding) -> str:
         """Measure the plain build until the alert has recovered; in words."""
-        if found.group is None:
+        if finding.group is None:
             return "nothing to set back"
         for points in range(1, BACK_ROUNDS + 1):
             self.measure(self.base, [injection])
-            group = AlertGroup.objects.get(pk=found.group)
+            group = AlertGroup.objects.get(pk=finding.group)
             if group.state == AlertState.RECOVERED:
-                wait_until_told(group)
+                wait_until_sent(group)
                 return f"recovered after {points} points"
         still = group.alerts.filter(recovered_at=None).values_list("series__metric", flat=True)
         return f"{group.state} after {BACK_ROUNDS} points; not back: {', '.join(still)}"
 
     def control(self, parts: "Sequence[Injection]", rounds: int) -> list[str]:
-        """Measure the plain build without any change; the titles of what was told."""
+        """Measure the plain build without any change; the titles of the alerts that it raised."""
         since = timezone.now()
         for _ in range(rounds):
             self.measure(self.base, parts)
-        return [group.title for group in self.told_since(since)]
+        return [group.title for group in self.opened_since(since)]
 
 
-def wait_until_told(group: AlertGroup) -> None:
+def wait_until_sent(group: AlertGroup) -> None:
     """Until both channels have had the group's present state."""
     sent = Delivery.objects.filter(event__group=group, event__state=group.state, state="sent")
-    wait_for(lambda: sent.count() >= CHANNELS, TOLD_S)
+    wait_for(lambda: sent.count() >= CHANNELS, DELIVERY_S)
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:

@@ -1,6 +1,4 @@
-"""Judges results of two builds that were measured in turn as the site judges a confirmation, and
-tells the cause.
-"""
+"""Judges results of two builds, measured in turn, and their cause, as the site would."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,19 +11,18 @@ from dashboard.alerts.core.attribution import (
     attribute,
 )
 from dashboard.alerts.core.confirmation import FEWEST, MOST, ConfirmationOutcome
-from dashboard.alerts.selectors.facts import CONTROLS, PHASES, moved
+from dashboard.alerts.selectors.facts import CONTROLS, PHASES, observed_change
 from dashboard.language.metrics import METRICS
 from dashboard.results.core.environments import environment_differences
-from tests.end_to_end.gpu_drill_pairs import Document, looked, state, value
+from tests.end_to_end.gpu_drill_pairs import Document, sequential_test, state, value
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One row: a change in a metric that the pairs confirmed or cannot decide yet, or a group that
-    is not finished.
+    """One row: a change that the pairs confirmed or cannot decide yet, or an unfinished group.
 
-    effect in words; cause and its first evidence where it is confirmed, else what the site would
-    do.
+    effect: in words.
+    evidence: the first for the cause, where it is confirmed; else what the site would do.
     """
 
     state: Literal["confirmed", "undecided", "unfinished"]
@@ -38,41 +35,35 @@ class Finding:
 def findings(
     base: Sequence[Document], new: Sequence[Document], metrics: Sequence[str]
 ) -> list[Finding]:
-    """What there is to tell between two builds, of the metrics that both have."""
+    """What differs between two builds, in the metrics that both have."""
     turns = min(len(base), len(new))
     if turns < FEWEST:
-        told = f"{turns} of the {FEWEST} turns that a first look needs"
-        return [
-            Finding("unfinished", "not finished", told, "", "`measure` goes on where it stopped.")
-        ]
-    found = [_finding(metric, base, new) for metric in metrics]
-    return [one for one in found if one is not None]
+        effect = f"{turns} of the {FEWEST} turns that a first look needs"
+        action = "`measure` goes on where it stopped."
+        return [Finding("unfinished", "not finished", effect, "", action)]
+    of_metrics = [_finding(metric, base, new) for metric in metrics]
+    return [finding for finding in of_metrics if finding is not None]
 
 
 def _finding(metric: str, base: Sequence[Document], new: Sequence[Document]) -> Finding | None:
-    outcome = looked(metric, base, new)
-    told = state(outcome, metric, base) if outcome else "nothing"
-    if outcome is None or told == "nothing":
+    outcome = sequential_test(metric, base, new)
+    if outcome is None:
         return None
-    if told == "undecided":
-        says = f"after {outcome.pairs} pairs not decided: {_effect(outcome)}"
-        more = outcome.verdict == "open"
-        on = (
-            f"The site would measure on, up to {MOST} pairs."
-            if more
-            else "The site would call it inconclusive."
-        )
-        return Finding("undecided", metric, says, "", on)
-    percent = outcome.unit == "percent"
-    change = (
-        ObservedChange(METRICS[metric].label, outcome.effect, outcome.low, outcome.high)
-        if percent
-        else None
-    )
+    reached = state(outcome, metric, base)
+    if reached == "nothing":
+        return None
+    if reached == "undecided":
+        effect = f"after {outcome.pairs} pairs not decided: {_effect(outcome)}"
+        action = "The site would call it inconclusive."
+        if outcome.verdict == "open":
+            action = f"The site would measure on, up to {MOST} pairs."
+        return Finding("undecided", metric, effect, "", action)
+    change = None
+    if outcome.unit == "percent":
+        change = ObservedChange(METRICS[metric].label, outcome.effect, outcome.low, outcome.high)
     cause, evidence = attribute(_facts(metric, change, base, new))
-    return Finding(
-        "confirmed", metric, _effect(outcome), cause, evidence[0].says if evidence else "none"
-    )
+    first = evidence[0].says if evidence else "none"
+    return Finding("confirmed", metric, _effect(outcome), cause, first)
 
 
 def _effect(outcome: ConfirmationOutcome) -> str:
@@ -83,6 +74,7 @@ def _effect(outcome: ConfirmationOutcome) -> str:
 def _facts(
     metric: str, change: ObservedChange | None, base: Sequence[Document], new: Sequence[Document]
 ) -> ChangeFacts:
+    phases = [_moved(key, METRICS[key].label, base, new) for key in PHASES]
     return ChangeFacts(
         metric=metric,
         unit=METRICS[metric].unit,
@@ -93,7 +85,7 @@ def _facts(
         control=_moved(CONTROLS.get(metric, ""), "The eager control", base, new),
         code=_code(base, new),
         differences=environment_differences(base[0]["environment"], new[0]["environment"]),
-        phases=[one for key in PHASES if (one := _moved(key, METRICS[key].label, base, new))],
+        phases=[phase for phase in phases if phase],
         eager_passes="eager" not in new[-1].get("arms", {}) if metric == "passed" else None,
     )
 
@@ -101,20 +93,30 @@ def _facts(
 def _moved(
     metric: str, name: str, base: Sequence[Document], new: Sequence[Document]
 ) -> ObservedChange | None:
-    before, after = (
-        [found for one in side if (found := value(one, metric)) is not None] for side in (base, new)
-    )
-    return moved(name, metric, before, after) if metric else None
+    if not metric:
+        return None
+    return observed_change(name, metric, _values(base, metric), _values(new, metric))
+
+
+def _values(documents: Sequence[Document], metric: str) -> list[float]:
+    values = [value(document, metric) for document in documents]
+    return [number for number in values if number is not None]
 
 
 def _code(base: Sequence[Document], new: Sequence[Document]) -> CodeFingerprints | None:
-    sides = [
-        [one["compile"]["fingerprints"] for one in side if "compile" in one] for side in (base, new)
-    ]
-    if not all(sides):
+    before, after = _fingerprints(base), _fingerprints(new)
+    if not (before and after):
         return None
-    before, after = (
-        {kind: frozenset(f[kind] for f in side if f.get(kind)) for kind in side[0]}
-        for side in sides
-    )
-    return CodeFingerprints(before, after, min(map(len, sides)))
+    return CodeFingerprints(_by_kind(before), _by_kind(after), min(len(before), len(after)))
+
+
+def _fingerprints(documents: Sequence[Document]) -> list[dict[str, str]]:
+    return [each["compile"]["fingerprints"] for each in documents if "compile" in each]
+
+
+def _by_kind(fingerprints: Sequence[dict[str, str]]) -> dict[str, frozenset[str]]:
+    """Each kind of code -> the fingerprints that it had."""
+    by_kind = {}
+    for kind in fingerprints[0]:
+        by_kind[kind] = frozenset(each[kind] for each in fingerprints if each.get(kind))
+    return by_kind

@@ -87,7 +87,8 @@ def found(group: Path, turns: int = FEWEST, **changed: Any) -> list[Finding]:
 
 def test_slower_code_is_the_compilers(tmp_path: Path) -> None:
     (only,) = found(tmp_path, times=1.1, kernels="c")
-    assert (only.metric, only.cause) == ("latency_ms", "compiler")
+    assert only.metric == "latency_ms"
+    assert only.cause == "compiler"
     assert only.effect.startswith("+10 %")
 
 
@@ -98,7 +99,8 @@ def test_what_eager_shows_as_well_is_not_the_compilers(tmp_path: Path) -> None:
 
 def test_memory_that_repeats_exactly_needs_no_statistics(tmp_path: Path) -> None:
     (only,) = found(tmp_path, peak_memory_gb=2.5)
-    assert (only.metric, only.effect) == ("peak_memory_gb", "+25 % (+25 to +25)")
+    assert only.metric == "peak_memory_gb"
+    assert only.effect == "+25 % (+25 to +25)"
 
 
 def test_the_control_is_silent(tmp_path: Path) -> None:
@@ -112,20 +114,24 @@ def test_less_than_is_worth_telling_is_not_told(tmp_path: Path, times: float) ->
 
 def test_what_four_pairs_do_not_decide_is_told_with_what_they_say(tmp_path: Path) -> None:
     (only,) = found(tmp_path, times=SCATTERED)
-    assert (only.metric, only.state, only.cause) == ("latency_ms", "undecided", "")
+    assert only.metric == "latency_ms"
+    assert only.state == "undecided"
+    assert only.cause == ""
     assert only.effect.startswith("after 4 pairs not decided: +82")
     assert only.evidence == f"The site would measure on, up to {MOST} pairs."
 
 
 def test_after_the_most_pairs_nobody_would_measure_on(tmp_path: Path) -> None:
     (only,) = found(tmp_path, turns=MOST, times=(3.0, 0.5, 2.5, 0.9))
-    assert (only.state, only.evidence) == ("undecided", "The site would call it inconclusive.")
+    assert only.state == "undecided"
+    assert only.evidence == "The site would call it inconclusive."
     assert not wants_more(tmp_path, PLAIN, {"variant": ["latency_ms"]})
 
 
 def test_too_few_turns_are_not_nothing(tmp_path: Path) -> None:
     (only,) = found(tmp_path, turns=FEWEST - 1, times=1.1)
-    assert (only.state, only.effect) == ("unfinished", "3 of the 4 turns that a first look needs")
+    assert only.state == "unfinished"
+    assert only.effect == "3 of the 4 turns that a first look needs"
 
 
 def test_a_turn_that_failed_on_one_side_makes_no_pair_with_another_turn(tmp_path: Path) -> None:

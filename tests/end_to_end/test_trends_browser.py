@@ -170,7 +170,8 @@ def test_labels_lie_within_the_chart_and_not_over_each_other(page: Page, width: 
     )
     told = plot.evaluate(LABELS)
     assert told["texts"][-1] == f"✎ night {len(times) - 1}: a new driver"
-    assert (told["outside"], told["overlaps"]) == ([], [])
+    assert told["outside"] == []
+    assert told["overlaps"] == []
 
 
 def test_a_phone_has_the_legend_below_the_dates_and_room_for_the_lines(page: Page) -> None:

@@ -11,7 +11,12 @@ from playwright.sync_api import BrowserContext, Page, expect
 from dashboard.models import Comparison
 from tests.builders import releases
 from tests.builders.chromium import DESK, PHONE, accessibility_violations, drawn, phone_problems
-from tests.builders.comparisons import comparison_jobs, land, started_bisection, started_comparison
+from tests.builders.comparisons import (
+    comparison_jobs,
+    deliver_result,
+    started_bisection,
+    started_comparison,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
@@ -32,7 +37,7 @@ def comparison(page: Page) -> Comparison:
     """At work: the first repeat of one case is in."""
     found = started_comparison()
     for job in comparison_jobs(found)[:2]:
-        land(job, 2.0 if job.run.build == found.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == found.base else 1.8)
     return found
 
 
@@ -111,7 +116,7 @@ def test_a_comparison_is_followed_until_its_report(page: Page, comparison: Compa
     page.goto(comparison.get_absolute_url())
     expect(page.locator("#live")).to_contain_text("2 of 8")
     for job in comparison_jobs(comparison)[2:]:
-        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     expect(page.locator("#report .answer")).to_have_text("Yes", timeout=15_000)
     expect(page.locator("#live")).not_to_have_attribute("hx-trigger", re.compile(".*"))
     expect(page.get_by_role("button", name="Measure more …")).to_be_visible()

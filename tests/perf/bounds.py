@@ -1,6 +1,4 @@
-"""95 % bounds of what a simulation counted, and the figures that a detector must not fall
-behind.
-"""
+"""95 % bounds of what a simulation counted, and the figures that a detector must keep up with."""
 
 import json
 from dataclasses import dataclass
@@ -28,20 +26,17 @@ class Figure:
 
     def worse_than(self, recorded: float) -> bool:
         """Whether this figure is worse than the recorded one beyond its own bounds."""
-        return self.high < recorded if self.more_is_better else self.low > recorded
+        if self.more_is_better:
+            return self.high < recorded
+        return self.low > recorded
 
 
 def rate(name: str, events: int, points: int) -> Figure:
     """Events per 1,000 points, with exact Poisson bounds."""
     low = chi2.ppf(0.025, 2 * events) / 2 if events else 0.0
     high = chi2.ppf(0.975, 2 * events + 2) / 2
-    return Figure(
-        name,
-        1000 * events / points,
-        1000 * low / points,
-        1000 * high / points,
-        more_is_better=False,
-    )
+    scale = 1000 / points
+    return Figure(name, scale * events, scale * low, scale * high, more_is_better=False)
 
 
 def share(name: str, hits: int, tries: int, more_is_better: bool = True) -> Figure:
@@ -53,14 +48,9 @@ def share(name: str, hits: int, tries: int, more_is_better: bool = True) -> Figu
 def median(name: str, values: NDArray[np.float64]) -> Figure:
     """A median, with the order statistics that enclose it."""
     ordered, n = np.sort(values), len(values)
-    low, high = int(binom.ppf(0.025, n, 0.5)), int(binom.ppf(0.975, n, 0.5))
-    return Figure(
-        name,
-        float(np.median(ordered)),
-        float(ordered[low]),
-        float(ordered[min(high, n - 1)]),
-        False,
-    )
+    first, last = binom.ppf([0.025, 0.975], n, 0.5).astype(int)
+    low, high = float(ordered[first]), float(ordered[min(last, n - 1)])
+    return Figure(name, float(np.median(ordered)), low, high, more_is_better=False)
 
 
 def recorded() -> dict[str, float]:
@@ -71,17 +61,17 @@ def recorded() -> dict[str, float]:
 
 def record(figures: list[Figure]) -> None:
     """Accept these figures as what later detectors must reach."""
-    RECORDED.write_text(
-        json.dumps({figure.name: round(figure.value, 4) for figure in figures}, indent=1) + "\n"
-    )
+    values = {figure.name: round(figure.value, 4) for figure in figures}
+    RECORDED.write_text(json.dumps(values, indent=1) + "\n")
 
 
 def fallen_behind(figures: list[Figure]) -> list[str]:
     """One line for each figure that is worse than recorded, beyond chance."""
-    known = recorded()
-    return [
-        f"{figure.name}: {figure.value:.3g} [{figure.low:.3g}, {figure.high:.3g}], recorded "
-        f"{known[figure.name]:.3g}"
-        for figure in figures
-        if figure.worse_than(known[figure.name])
-    ]
+    accepted = recorded()
+    lines = []
+    for figure in figures:
+        least = accepted[figure.name]
+        if figure.worse_than(least):
+            bounds = f"[{figure.low:.3g}, {figure.high:.3g}]"
+            lines.append(f"{figure.name}: {figure.value:.3g} {bounds}, recorded {least:.3g}")
+    return lines

@@ -1,14 +1,11 @@
-"""Where a training step of the captioning model goes: the parts that `regional` leaves in eager,
-each timed alone.
+"""Where a training step of the captioning model goes: what `regional` leaves in eager, timed alone.
 
     python -m tests.perf.captioning_parts [--size standard] [--device cuda]
 
 The step is the suite's: forward, loss and backward under bfloat16 autocast, then Adam. `regional`
 compiles the blocks of the ViT and of GPT-2; the head over the vocabulary with the loss, and Adam,
-stay as they are. Their time bounds what
-`regional` can win: the last line says by how much the rest became faster. Medians; on a machine
-    that does nothing
-else.
+stay as they are. Their time bounds what `regional` can win: the last line says by how much the rest
+became faster. Medians; on a machine that does nothing else.
 """
 
 import argparse
@@ -30,16 +27,12 @@ SECONDS = 3.0  # of each part
 def milliseconds(part: Callable[[], object]) -> float:
     for _ in range(3):
         part()
-    return (
-        Timer("part()", globals={"part": part}).blocked_autorange(min_run_time=SECONDS).median
-        * 1000
-    )
+    timer = Timer("part()", globals={"part": part})
+    return timer.blocked_autorange(min_run_time=SECONDS).median * 1000
 
 
 def parts(size: str, device: str) -> dict[str, float]:
-    """Milliseconds of the whole step, in eager and with compiled blocks, and of its two uncompiled
-    parts.
-    """
+    """Milliseconds of the step, in eager and with compiled blocks, and of its uncompiled parts."""
     torch.manual_seed(0)
     workload = captioning.build(size, "training", "static", BATCH[size])
     model: Any = workload.module.to(device)
@@ -61,11 +54,16 @@ def parts(size: str, device: str) -> dict[str, float]:
         loss.backward()
         optimizer.step()
 
-    found = {"step, eager": milliseconds(step)}
-    found |= {"head and loss": milliseconds(head_and_loss), "Adam": milliseconds(optimizer.step)}
-    for block in (each for each in model.modules() if isinstance(each, ViTLayer | GPT2Block)):
-        block.compile()
-    return found | {"step, blocks compiled": milliseconds(step)}
+    times = {
+        "step, eager": milliseconds(step),
+        "head and loss": milliseconds(head_and_loss),
+        "Adam": milliseconds(optimizer.step),
+    }
+    for module in model.modules():
+        if isinstance(module, ViTLayer | GPT2Block):
+            module.compile()
+    times["step, blocks compiled"] = milliseconds(step)
+    return times
 
 
 def main() -> None:
@@ -74,17 +72,15 @@ def main() -> None:
     )
     parser.add_argument("--size", choices=BATCH, default="standard")
     parser.add_argument("--device", default="cuda")
-    given = parser.parse_args()
-    found = parts(given.size, given.device)
-    for name, value in found.items():
+    options = parser.parse_args()
+    times = parts(options.size, options.device)
+    for name, value in times.items():
         print(f"{name:24}{value:8.2f} ms")
-    eager, compiled = found["step, eager"], found["step, blocks compiled"]
-    rest = found["head and loss"] + found["Adam"]
+    eager, compiled = times["step, eager"], times["step, blocks compiled"]
+    rest = times["head and loss"] + times["Adam"]
     print(f"the step: {eager / compiled:.2f} times as fast; without head, loss and Adam: ", end="")
-    print(
-        f"{eager - rest:.1f} and {compiled - rest:.1f} ms, "
-        f"{(eager - rest) / (compiled - rest):.2f} times"
-    )
+    eager, compiled = eager - rest, compiled - rest
+    print(f"{eager:.1f} and {compiled:.1f} ms, {eager / compiled:.2f} times")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Print how good the detector is: false alerts, delays, drift, power and cost, each with its 95 %
-bounds.
+"""Print how good the detector is: false alerts, delays, drift, power and cost, with 95 % bounds.
 
-    python -m tests.perf.detector            the whole table, from the final seeds (minutes)
-    python -m tests.perf.detector --quick    what the tests run: fewer series, from the development
-    seeds python -m tests.perf.detector --quick --record    accept today's quick figures as what
-    later detectors must reach
+    python -m tests.perf.detector
+        the whole table, from the final seeds (many minutes)
+    python -m tests.perf.detector --quick
+        what the tests run: fewer series, from the development seeds
+    python -m tests.perf.detector --quick --record
+        accept today's quick figures as what later detectors must reach
 
 Set OTAVA_PYTHON to the interpreter of an environment that has apache-otava, and the cost is
 compared with its. The final seeds are for the table in docs/detection.md: never look at them while
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.detection import Settings, find_change_points, smallest_change_shown
+from dashboard.detection import OnlineDetector, Settings, smallest_change_shown
 from tests.perf.bounds import Figure, fallen_behind, median, rate, record, share
 from tests.perf.cost import costs
 from tests.perf.noise import KINDS, LEVEL, Floats, Noise, gaussian, points
@@ -38,15 +39,17 @@ class Size:
     seed: int
 
 
-def told(values: Floats) -> list[tuple[int, str]]:
-    """Where the online detector tells a change, point by point, and as what.
+Report = tuple[int, str | None]
+"""Index of the point with which a change was reported, and its cause."""
 
-    Asked of the form for whole series, which makes the same decisions (a test compares the two) and
-    is faster.
-    """
-    return [
-        (change.seen_at, change.cause) for change in find_change_points(points(values), SETTINGS)
-    ]
+
+def reports(values: Floats, detector: OnlineDetector | None = None) -> Iterator[Report]:
+    """The changes that a detector reports, in their order; it may have seen points before."""
+    detector = detector or OnlineDetector(SETTINGS)
+    for point in points(values):
+        verdict = detector.update(point)
+        if verdict.state == "changed":
+            yield detector.seen - 1, verdict.cause
 
 
 QUICK = Size({250: 200}, 250, 60, 25, 1)
@@ -63,24 +66,31 @@ def false_alerts(size: Size) -> Iterator[Figure]:
     for place, (kind, noise) in enumerate(KINDS.items()):
         for length, series in size.lengths.items():
             values = LEVEL + noise(random_of(size, 1, place, length), (series, length))
-            alerts = sum(len(told(row)) for row in values)
+            alerts = sum(len(list(reports(row))) for row in values)
             yield rate(f"false alerts per 1,000, {kind}, length {length}", alerts, values.size)
 
 
 def delays_of(
     size: Size, noise: Noise, purpose: int, step: float, places: range, tail: int = 40
 ) -> Floats:
-    """Points of the new level seen when a step is told, the first of them counted as 1; NEVER if
-    not within tail.
+    """Points of the new level seen when a step is reported, the first of them counted as 1; NEVER
+    if it is not within `tail`.
     """
     generator, delays = random_of(size, 2, purpose), np.full(size.steps, NEVER)
     for attempt in range(size.steps):
         at = int(generator.choice(places))
         values = LEVEL + noise(generator, (1, at + tail))[0]
         values[at:] += step * generator.choice([-1.0, 1.0])
-        seen = [place - at + 1 for place, _ in told(values) if place >= at]
-        delays[attempt] = seen[0] if seen else NEVER
+        delays[attempt] = delay(values, at)
     return delays
+
+
+def delay(values: Floats, at: int) -> float:
+    """Points of the level that begins at `at` until a change is reported; NEVER if none is."""
+    for seen_at, _ in reports(values):
+        if seen_at >= at:
+            return seen_at - at + 1
+    return NEVER
 
 
 def delays(size: Size) -> Iterator[Figure]:
@@ -91,7 +101,8 @@ def delays(size: Size) -> Iterator[Figure]:
         yield share(f"5 % step, {kind}: % within 4 points", int((seen <= 4).sum()), len(seen))
         yield share(f"5 % step, {kind}: % within 6 points", int((seen <= 6).sum()), len(seen))
         yield share(f"5 % step, {kind}: % within 40 points", int((seen < NEVER).sum()), len(seen))
-    for early, late in ((20, 60), (60, 120), (120, 200)) if size is FINAL else ():
+    histories = ((20, 60), (60, 120), (120, 200)) if size is FINAL else ()
+    for early, late in histories:
         for place, (kind, noise) in enumerate(KINDS.items()):
             seen = delays_of(size, noise, 100 + 10 * early + place, 5.0, range(early, late))
             yield median(f"5 % step after {early} to {late} points, {kind}: median", seen)
@@ -109,17 +120,21 @@ def drifts(size: Size) -> Iterator[Figure]:
     333.
     """
     generator, slope = random_of(size, 3), 3 * np.arange(500) / 500
-    series = [told(LEVEL + slope + gaussian(generator, (1, 500))[0]) for _ in range(size.drifts)]
-    early = sum(any(place < 333 for place, _ in row) for row in series)
+    early = as_drift = once = 0
+    for _ in range(size.drifts):
+        values = LEVEL + slope + gaussian(generator, (1, 500))[0]
+        reported = list(reports(values))
+        early += any(seen_at < 333 for seen_at, _ in reported)
+        as_drift += any(cause == "drift" for _, cause in reported)
+        once += len(reported) == 1
     yield share(
         "drift: % with an alert before the threshold is passed",
         early,
-        len(series),
+        size.drifts,
         more_is_better=False,
     )
-    as_drift = sum(any(cause == "drift" for _, cause in row) for row in series)
-    yield share("drift: % told as drift within the 500 points", as_drift, len(series))
-    yield share("drift: % told once", sum(len(row) == 1 for row in series), len(series))
+    yield share("drift: % told as drift within the 500 points", as_drift, size.drifts)
+    yield share("drift: % told once", once, size.drifts)
 
 
 def powers(size: Size) -> Iterator[Figure]:
@@ -127,13 +142,16 @@ def powers(size: Size) -> Iterator[Figure]:
     40.
     """
     for place, (kind, noise) in enumerate(KINDS.items()):
-        generator, found = random_of(size, 4, place), 0
+        generator, hits = random_of(size, 4, place), 0
         for _ in range(size.powers):
             values = LEVEL + noise(generator, (1, 190))[0]
-            shown = smallest_change_shown(points(values[:150]), SETTINGS) or 0.0
+            detector = OnlineDetector(SETTINGS)
+            for point in points(values[:150]):
+                detector.update(point)
+            shown = smallest_change_shown(detector) or 0.0
             values[150:] *= 1 + generator.choice([-1.0, 1.0]) * shown / 100
-            found += any(seen >= 150 for seen, _ in told(values))
-        yield share(f"power, {kind}: % found of the smallest change shown", found, size.powers)
+            hits += any(reports(values[150:], detector))
+        yield share(f"power, {kind}: % found of the smallest change shown", hits, size.powers)
 
 
 def figures(size: Size) -> Iterator[Figure]:
@@ -155,17 +173,18 @@ def main() -> int:
     parser.add_argument(
         "--record", action="store_true", help="with --quick: accept today's figures"
     )
-    asked = parser.parse_args()
-    known = []
-    for figure in figures(QUICK if asked.quick else FINAL):
+    options = parser.parse_args()
+    measured = []
+    for figure in figures(QUICK if options.quick else FINAL):
         print(figure, flush=True)
-        known.append(figure)
+        measured.append(figure)
     for line in costs():
         print(line)
-    if asked.record:
-        record(known)
-    worse = fallen_behind(known) if asked.quick else []
-    print("\n".join(["", "worse than recorded:", *worse]) if worse else "")
+    if options.record:
+        record(measured)
+    worse = fallen_behind(measured) if options.quick else []
+    if worse:
+        print("\n".join(["", "worse than recorded:", *worse]))
     return bool(worse)
 
 

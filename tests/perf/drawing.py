@@ -1,9 +1,9 @@
-"""What a visitor waits for and loads, in Chromium: from the click to the drawn chart, and what
-travels.
+"""What a visitor waits for and loads, in Chromium: until the chart is drawn, and what travels.
 
-    manage.py generate_history --series 20000 --points 500    makes the history
-    python tests/perf/drawing.py http://127.0.0.1:8000        of a running site on the same
-    database, PUBLIC_READ on
+    manage.py generate_history --series 20000 --points 500
+        makes the history
+    python tests/perf/drawing.py http://127.0.0.1:8000
+        of a running site on the same database, PUBLIC_READ on
 
 A cell of the benchmarks page is clicked that leads to a series of 5,000 points, then to one of
 100,000; the time ends when the chart is drawn. Both series are written for this alone and deleted
@@ -46,25 +46,20 @@ def place(series: Series) -> str:
     return f"machine={series.machine.key}&track={series.track.key}"
 
 
-# --- From the click to the chart
-# ----------------------------------------------------------------------------
 def measure_drawing(browser: Browser, site: str, series: list[Series]) -> list[str]:
-    """Prints the times of each series; what is over its bound."""
+    """Print the times of each series; return what is over its bound."""
     page = browser.new_page(base_url=site, viewport=DESK)
     page.add_init_script(_NOTE_THE_CLICK)
     over = []
-    for one in series:
-        times = [click(page, one) for _ in range(REPEATS + 1)][1:]  # the first one fills the caches
-        median, bound = statistics.median(times), DRAWN_MS.get(one.count)
+    for shown in series:
+        times = [click(page, shown) for _ in range(REPEATS + 1)][1:]  # the first fills the caches
+        median, worst = statistics.median(times), max(times)
         print(
-            f"drawn {median:5.0f} ms after the click, {max(times):.0f} at worst: {one.count:,} "
-            "points"
+            f"drawn {median:5.0f} ms after the click, {worst:.0f} at worst: {shown.count:,} points"
         )
-        over += (
-            [f"{one.count:,} points are drawn in {median:.0f} ms"]
-            if bound and median > bound
-            else []
-        )
+        bound = DRAWN_MS.get(shown.count)
+        if bound and median > bound:
+            over.append(f"{shown.count:,} points are drawn in {median:.0f} ms")
     page.close()
     return over
 
@@ -79,8 +74,6 @@ def click(page: Page, series: Series) -> float:
     return float(page.wait_for_function(_SINCE_THE_CLICK, timeout=60_000).json_value())
 
 
-# --- What travels
-# -------------------------------------------------------------------------------------------
 class Traffic:
     """Everything that a page of its own, with an empty cache, receives."""
 
@@ -105,44 +98,40 @@ class Traffic:
         self._received.clear()
         self._page.goto(address, wait_until="networkidle")
         drawn(self._page)
-        data = [
-            request
-            for request in self._received
-            if self._addresses[request].partition("?")[0].endswith(_CHART_DATA)
-        ]
-        return sum(size for request, size in self._received.items() if request not in data) / 1000
+        total = 0.0
+        for request, size in self._received.items():
+            path, _, _ = self._addresses[request].partition("?")
+            if not path.endswith(_CHART_DATA):
+                total += size
+        return total / 1000
 
 
 def measure_traffic(browser: Browser, site: str, series: Series) -> list[str]:
-    """Prints what each page weighs; what is over its bound."""
-    traffic, there = Traffic(browser, site), place(series)
-    trend = f"/series/{series.benchmark}/?{there}"
+    """Print what each page weighs; return what is over its bound."""
+    traffic = Traffic(browser, site)
+    query = place(series)
+    trend = f"/series/{series.benchmark}/?{query}"
+    lists = [f"/{page}?{query}" for page in ("", "benchmarks/", "compare/")]
+    over = []
+
     first = traffic.visit(trend)
     print(f"{first:8,.0f} kB  first visit, to a page with a chart")
-    over = [f"a first visit loads {first:,.0f} kB"] if first > FIRST_KB else []
-    for address in (
-        f"/?{there}",
-        f"/benchmarks/?{there}",
-        f"/compare/?{there}",
-        "/alerts/",
-        "/runs/",
-        "/fleet/",
-        trend,
-    ):
+    if first > FIRST_KB:
+        over.append(f"a first visit loads {first:,.0f} kB")
+    for address in (*lists, "/alerts/", "/runs/", "/fleet/", trend):
         later = traffic.visit(address)
         print(f"{later:8,.1f} kB  {address}")
-        over += [f"{address} loads {later:,.0f} kB"] if later > LATER_KB else []
+        if later > LATER_KB:
+            over.append(f"{address} loads {later:,.0f} kB")
     return over
 
 
 def main(site: str) -> int:
-    usual = Series.objects.filter(metric="latency_ms", count__gt=0).select_related(
-        "benchmark", "machine", "track"
-    )
-    like = usual.order_by("-count")[0]
+    measured = Series.objects.filter(metric="latency_ms", count__gt=0)
+    usual = measured.select_related("benchmark", "machine", "track").order_by("-count")[0]
     with kept_series(*LONG[0]) as long, kept_series(*LONG[1]) as longest, chromium() as browser:
         over = measure_drawing(browser, site, [long, longest])
-        over += measure_traffic(browser, site, like)
+        over += measure_traffic(browser, site, usual)
     print(f"Over their bounds: {'; '.join(over) or 'none'}")
     return 1 if over else 0
 

@@ -1,5 +1,4 @@
-"""Why Llama decodes more slowly with int8 weights: each of its matmuls alone, as bfloat16 and as
-torchao's int8.
+"""Why Llama decodes more slowly with int8 weights: each matmul alone, in bfloat16 and in int8.
 
     python -m tests.perf.int8_parts [--device cuda]
 
@@ -32,45 +31,42 @@ COLUMNS = ("shape", "a step", "bfloat16", "int8", "int8 compiled", "operators")
 def linears(size: str) -> Counter[tuple[int, int]]:
     """(inputs, outputs) of each Linear -> how many a step runs."""
     config = CONFIGS[size]
-    hidden, wide, layers = (
-        config["hidden_size"],
-        config["intermediate_size"],
-        config["num_hidden_layers"],
-    )
+    layers = config["num_hidden_layers"]
+    hidden, wide = config["hidden_size"], config["intermediate_size"]
     heads = config["num_attention_heads"] * config["head_dim"]
     shared = config["num_key_value_heads"] * config["head_dim"]
-    return Counter(
-        {
-            (hidden, heads): layers,
-            (hidden, shared): 2 * layers,
-            (hidden, wide): 2 * layers,
-            (wide, hidden): layers,
-        }
-    ) + Counter({(heads, hidden): layers, (hidden, config["vocab_size"]): 1})
+    counts = Counter[tuple[int, int]]()
+    counts[hidden, heads] += layers
+    counts[hidden, shared] += 2 * layers
+    counts[hidden, wide] += 2 * layers
+    counts[wide, hidden] += layers
+    counts[heads, hidden] += layers
+    counts[hidden, config["vocab_size"]] += 1
+    return counts
 
 
 def milliseconds(call: Callable[[], object]) -> float:
-    return float(
-        Timer("call()", globals={"call": call}).blocked_autorange(min_run_time=SECONDS).median
-        * 1000
-    )
+    timer = Timer("call()", globals={"call": call})
+    return float(timer.blocked_autorange(min_run_time=SECONDS).median * 1000)
 
 
 @torch.no_grad()
 def row(inputs: int, outputs: int, device: str) -> tuple[float, float, float, str]:
-    """Milliseconds of one call in bfloat16, in int8, and compiled, with the operators of the
-    last.
-    """
+    """Milliseconds of one call in bfloat16, in int8, and compiled; the operators of the last."""
     tokens = torch.randn(BATCH, 1, inputs, device=device, dtype=torch.bfloat16)
     linear = nn.Linear(inputs, outputs, bias=False, device=device, dtype=torch.bfloat16)
-    plain = milliseconds(lambda: linear(tokens))
+    bfloat16 = milliseconds(lambda: linear(tokens))
     quantize_(linear, Int8WeightOnlyConfig())
     torch._dynamo.reset()
     compiled = torch.compile(linear)
     _, code = run_and_get_code(compiled, tokens)
-    found = {next(filter(None, names)) for source in code for names in OPERATORS.findall(source)}
-    times = plain, milliseconds(lambda: linear(tokens)), milliseconds(lambda: compiled(tokens))
-    return (*times, ", ".join(sorted(found)))
+    operators = set[str]()
+    for source in code:
+        for match in OPERATORS.finditer(source):
+            operators.add(match[match.lastindex or 0])
+    in_eager = milliseconds(lambda: linear(tokens))
+    in_inductor = milliseconds(lambda: compiled(tokens))
+    return bfloat16, in_eager, in_inductor, ", ".join(sorted(operators))
 
 
 def main() -> None:
@@ -85,16 +81,10 @@ def main() -> None:
     for (inputs, outputs), count in linears(options.size).items():
         *times, operators = row(inputs, outputs, options.device)
         step = [total + count * each for total, each in zip(step, times, strict=True)]
-        print(
-            f"| {inputs} → {outputs} | {count} | "
-            + " | ".join(f"{ms:.4f}" for ms in times)
-            + f" | {operators} |"
-        )
-    print(
-        f"| a step | {sum(linears(options.size).values())} | "
-        + " | ".join(f"{ms:.2f}" for ms in step)
-        + " | |"
-    )
+        cells = " | ".join(f"{ms:.4f}" for ms in times)
+        print(f"| {inputs} → {outputs} | {count} | {cells} | {operators} |")
+    cells = " | ".join(f"{ms:.2f}" for ms in step)
+    print(f"| a step | {linears(options.size).total()} | {cells} | |")
 
 
 if __name__ == "__main__":

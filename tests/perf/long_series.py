@@ -1,5 +1,6 @@
-"""Series far longer than a generated history has, for the scripts that measure pages. Django must
-be set up.
+"""Series far longer than a generated history has, for the scripts that measure pages.
+
+Django must be set up.
 """
 
 from collections.abc import Iterator
@@ -83,13 +84,11 @@ def _copy(series: Series, build: TorchBuild, jobs: list[Job]) -> None:
 
 
 def _remove(points: int) -> None:
-    """What `write_series` of so many points has written, also where an earlier process was
-    killed.
-    """
-    there = {"track__key": _name(points)}
-    Datum.objects.filter(series__in=Series.objects.filter(**there)).delete()
-    Series.objects.filter(**there).delete()
-    Run.objects.filter(**there).delete()
+    """Delete what `write_series` of so many points wrote, also in a process that was killed."""
+    of_the_track = {"track__key": _name(points)}
+    Datum.objects.filter(series__in=Series.objects.filter(**of_the_track)).delete()
+    Series.objects.filter(**of_the_track).delete()
+    Run.objects.filter(**of_the_track).delete()
     Track.objects.filter(key=_name(points)).delete()
     TorchBuild.objects.filter(label=_name(points)).delete()
 

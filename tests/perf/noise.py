@@ -1,5 +1,6 @@
-"""Series to try a detector on: five kinds of noise around 100, total standard deviation 2 where it
-exists.
+"""Series to try a detector on: five kinds of noise around 100.
+
+The total standard deviation is 2 where it exists.
 """
 
 from collections.abc import Callable
@@ -39,9 +40,7 @@ def outliers(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
 
 
 def two_modes(generator: np.random.Generator, shape: tuple[int, int]) -> Floats:
-    """Each point in one of two modes at -3 and +3, at random, with a standard deviation of 1 in
-    each.
-    """
+    """Each point at random in one of two modes, at -3 and +3, with a standard deviation of 1."""
     return 3 * generator.choice([-1.0, 1.0], shape) + generator.normal(0, 1, shape)
 
 
@@ -56,4 +55,4 @@ KINDS: dict[str, Noise] = {
 
 def points(values: Floats) -> list[Point]:
     """Values as the points of a series."""
-    return [Point(value, None, None, place) for place, value in enumerate(values.tolist())]
+    return [Point(value, None, None, position) for position, value in enumerate(values.tolist())]

@@ -3,8 +3,8 @@
     python -m tests.perf.scatter RESULTS... [--metric drift] [--metric drift_loss]
 
 RESULTS: as `benchmarks_suite coverage` takes them. One thing is a case on a machine, plain or as a
-variant. What is printed is the highest value over the lowest, less 1, in percent: the widest of
-all, and how many repeat exactly.
+variant. It prints the highest value over the lowest, less 1, in percent: the widest of all, and how
+many repeat exactly.
 """
 
 import json
@@ -34,62 +34,58 @@ def main() -> None:
         "results", nargs="+", type=Path, help="result files, .jsonl(.gz) of them, or folders"
     )
     parser.add_argument("--metric", action="append", help="a metric's key; repeatable (the drifts)")
-    given = parser.parse_args()
-    documents = [document for path in given.results for document in recorded.read(path)]
-    print(
-        "| metric | builds with several processes | exactly the same | widest | releases "
-        "compared | widest |"
-    )
+    options = parser.parse_args()
+    documents = list[recorded.Document]()
+    for path in options.results:
+        documents += recorded.read(path)
+    within = "builds with several processes | exactly the same | widest"
+    print(f"| metric | {within} | releases compared | widest |")
     print("|---|---|---|---|---|---|")
-    for metric in given.metric or DRIFTS:
+    for metric in options.metric or DRIFTS:
         print(row(metric, values_of(metric, documents)))
 
 
 def values_of(metric: str, documents: Iterable[recorded.Document]) -> Values:
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for one in documents:
-        if metric in one["metrics"]:
-            machine = one["environment"]["machine"]
-            thing = json.dumps(
-                [
-                    recorded.case(one),
-                    one["job"].get("variant"),
-                    machine.get("gpu") or machine.get("cpu"),
-                ]
-            )
-            found[thing][one["environment"]["torch"]["version"]].append(
-                one["metrics"][metric]["value"]
-            )
-    return found
+    values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for document in documents:
+        if metric in document["metrics"]:
+            environment = document["environment"]
+            machine = environment["machine"]
+            hardware = machine.get("gpu") or machine.get("cpu")
+            variant = document["job"].get("variant")
+            thing = json.dumps([recorded.case(document), variant, hardware])
+            release = environment["torch"]["version"]
+            values[thing][release].append(document["metrics"][metric]["value"])
+    return values
 
 
 def row(metric: str, values: Values) -> str:
-    repeated = [
-        processes
-        for by_release in values.values()
-        for processes in by_release.values()
-        if len(processes) > 1
-    ]
-    several = [
-        list(map(median, by_release.values()))
-        for by_release in values.values()
-        if len(by_release) > 1
-    ]
-    within, across = [apart(one) for one in repeated], [apart(one) for one in several]
-    processes = sum(map(len, repeated))
-    told = f"{len(within)} ({processes} processes) | {within.count(0.0)} | {widest(within)}"
-    return f"| `{metric}` | {told} | {len(across)} | {widest(across)} |"
+    within, across, processes = list[float](), list[float](), 0
+    for by_release in values.values():
+        if len(by_release) > 1:
+            across.append(apart(list(map(median, by_release.values()))))
+        for repeated in by_release.values():
+            if len(repeated) > 1:
+                within.append(apart(repeated))
+                processes += len(repeated)
+    same = within.count(0.0)
+    builds = f"{len(within)} ({processes} processes) | {same} | {widest(within)}"
+    return f"| `{metric}` | {builds} | {len(across)} | {widest(across)} |"
 
 
 def widest(spreads: Sequence[float]) -> str:
-    return f"{float(f'{max(spreads):.2g}'):g} %" if spreads else ""
+    if not spreads:
+        return ""
+    two_digits = float(f"{max(spreads):.2g}")
+    return f"{two_digits:g} %"
 
 
 def apart(values: Sequence[float]) -> float:
-    """Percent by which the highest is above the lowest; values that are equal to 9 digits repeat
-    exactly.
-    """
-    spread = 100 * (max(values) / min(values) - 1) if min(values) > 0 else 100.0 * (max(values) > 0)
+    """Percent by which the highest is above the lowest; 0 where they are equal to 9 digits."""
+    lowest, highest = min(values), max(values)
+    if lowest <= 0:
+        return 100.0 if highest > 0 else 0.0
+    spread = 100 * (highest / lowest - 1)
     return spread if spread > 1e-7 else 0.0
 
 

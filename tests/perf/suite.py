@@ -2,9 +2,9 @@
 
     python -m tests.perf.suite [LIST]
 
-LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. Printed for each way:
-wall and CPU time, the share of the wall time that was compile, warm-up and samples, and where the
-rest went.
+LIST is JSON Lines, as for `batch`; without one, a few smoke cases on the CPU. For each way it
+prints the wall and CPU time, the share of the wall time that was compile, warm-up and samples, and
+where the rest went.
 """
 
 import json
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +33,10 @@ WAYS = ("fresh", "forked")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one way. rest: what was not measurement, by stage; jobs: how many left a
-    result.
+    """Seconds of one way.
+
+    rest: what was not measurement, by stage.
+    jobs: how many left a result.
     """
 
     wall_s: float
@@ -52,12 +56,12 @@ def main(arguments: list[str]) -> None:
 
 
 def _default_list(folder: Path) -> Path:
-    lines = [
-        {"benchmark": name, "config": config, "measure": QUICK | {"starts": kinds}}
-        for name, config, kinds in CASES
-    ]
     path = folder / "list.jsonl"
-    path.write_text("\n".join(map(json.dumps, lines)))
+    with path.open("w") as file:
+        for name, config, kinds in CASES:
+            measure = QUICK | {"starts": kinds}
+            line = {"benchmark": name, "config": config, "measure": measure}
+            file.write(json.dumps(line) + "\n")
     return path
 
 
@@ -65,24 +69,21 @@ def cost(way: str, path: Path, out: Path) -> Cost:
     """Runs the list in processes of one way."""
     began, cpu_before = time.monotonic(), _children_cpu_s()
     command = [sys.executable, "-m", "benchmarks_suite", "batch", str(path), str(out)]
-    subprocess.run(
-        command, env={**os.environ, forks.SWITCH: way}, check=True, stdout=subprocess.DEVNULL
-    )
+    environment = {**os.environ, forks.SWITCH: way}
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     wall_s = time.monotonic() - began
+    cpu_s = _children_cpu_s() - cpu_before
+
     documents = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
-    stages: dict[str, float] = {}
-    for document in documents:
-        for stage, seconds in document["wall_s"].items():
-            stages[stage] = stages.get(stage, 0.0) + seconds
     measured_s = sum(map(batch.measurement_s, documents))
-    rest = {"outside of the stages": wall_s - sum(stages.values())}
-    rest |= {
-        stage: seconds
-        for stage, seconds in stages.items()
-        if stage not in (*batch.MEASURING, "starts")
-    }
-    rest["starts, beside their steps"] = wall_s - measured_s - sum(rest.values())
-    return Cost(wall_s, _children_cpu_s() - cpu_before, measured_s, rest, len(documents))
+    stages = Counter[str]()
+    for document in documents:
+        stages.update(document["wall_s"])
+    rest = {"outside of the stages": wall_s - stages.total(), **stages}
+    for stage in (*batch.MEASURING, "starts"):
+        rest.pop(stage, None)
+    rest["starts, except their steps"] = wall_s - measured_s - sum(rest.values())
+    return Cost(wall_s, cpu_s, measured_s, rest, len(documents))
 
 
 def _children_cpu_s() -> float:
@@ -92,24 +93,22 @@ def _children_cpu_s() -> float:
 
 def table(costs: dict[str, Cost]) -> list[str]:
     """The costs side by side, in seconds."""
-    rows = [
-        ("jobs", [f"{cost.jobs}" for cost in costs.values()]),
-        ("wall time", [f"{cost.wall_s:.0f} s" for cost in costs.values()]),
-        ("CPU time", [f"{cost.cpu_s:.0f} s" for cost in costs.values()]),
-        ("compile, warm-up, samples", [f"{cost.measured_s:.0f} s" for cost in costs.values()]),
-        ("their share", [f"{cost.measured_s / cost.wall_s:.0%}" for cost in costs.values()]),
+
+    def row(name: str, text: Callable[[Cost], str]) -> str:
+        return f"{name:<30}" + "".join(f"{text(cost):>10}" for cost in costs.values())
+
+    lines = [
+        f"{'':<30}" + "".join(f"{way:>10}" for way in costs),
+        row("jobs", lambda cost: str(cost.jobs)),
+        row("wall time", lambda cost: f"{cost.wall_s:.0f} s"),
+        row("CPU time", lambda cost: f"{cost.cpu_s:.0f} s"),
+        row("compile, warm-up, samples", lambda cost: f"{cost.measured_s:.0f} s"),
+        row("their share", lambda cost: f"{cost.measured_s / cost.wall_s:.0%}"),
     ]
-    longest_first = sorted(
-        {stage for cost in costs.values() for stage in cost.rest},
-        key=lambda stage: -costs[WAYS[0]].rest[stage],
-    )
-    rows += [
-        (f"  {stage}", [f"{cost.rest[stage]:.1f} s" for cost in costs.values()])
-        for stage in longest_first
-    ]
-    return [f"{'':<30}" + "".join(f"{way:>10}" for way in costs)] + [
-        f"{name:<30}" + "".join(f"{value:>10}" for value in values) for name, values in rows
-    ]
+    stages = costs[WAYS[0]].rest
+    for stage in sorted(stages, key=lambda stage: -stages[stage]):
+        lines.append(row(f"  {stage}", lambda cost, stage=stage: f"{cost.rest[stage]:.1f} s"))
+    return lines
 
 
 if __name__ == "__main__":

@@ -1,20 +1,22 @@
-"""An independent yardstick: five models in plain PyTorch with torch.utils.benchmark, and no code of
-ours.
+"""An independent yardstick: five models in plain PyTorch with torch.utils.benchmark.
+
+It uses no code of ours.
 
     python tests/perf/yardstick.py [--size standard] [--device cuda] [--only mlp] [RESULTS...]
 
 RESULTS are result files of the suite (or folders of them) from the same session; their latencies
-and speedups stand beside those found here. A turn is one block of steps, as long as a sample of the
-suite: a block begins with an idle GPU however long it is, and under a power cap an arm's clock
-depends on what ran just before it. Run it on a machine that does nothing else, with as many threads
-as the results had. On a CPU it takes CPU time and one thread: wall-clock time would count what else
-runs there.
+and speedups are printed next to those measured here. A turn is one block of steps, as long as a
+sample of the suite: a block begins with an idle GPU however long it is, and under a power cap an
+arm's clock depends on what ran just before it. Run it on a machine that does nothing else, with as
+many threads as the results had. On a CPU it takes CPU time and one thread: wall-clock time would
+count what else runs there.
 """
 
 import argparse
 import json
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,44 +33,57 @@ from transformers import (
 )
 
 ROUNDS, TURN_S = 20, 0.1
-Made = tuple[nn.Module, tuple[torch.Tensor, ...]]  # a model, and what it is called with
+Model = tuple[nn.Module, tuple[torch.Tensor, ...]]  # with what it is called with
+Steps = tuple[float, float]  # milliseconds of an eager and of a compiled step
 SIZES = {"smoke": "the same with small sizes", "standard": "what GPUs are measured with"}
 
 
-def mlp(big: bool) -> Made:
+def mlp(big: bool) -> Model:
     width, depth, batch = (1024, 16, 1024) if big else (256, 4, 64)
-    hidden = [layer for _ in range(depth) for layer in (nn.Linear(width, width), nn.GELU())]
-    return nn.Sequential(*hidden, nn.Linear(width, 10)), (torch.randn(batch, width),)
+    layers: list[nn.Module] = []
+    for _ in range(depth):
+        layers += [nn.Linear(width, width), nn.GELU()]
+    layers.append(nn.Linear(width, 10))
+    return nn.Sequential(*layers), (torch.randn(batch, width),)
 
 
-def gpt2(big: bool) -> Made:
+def gpt2(big: bool) -> Model:
     small = {"vocab_size": 1000, "n_positions": 64, "n_embd": 128, "n_layer": 4, "n_head": 4}
-    config = GPT2Config(
-        **({} if big else small), use_cache=False, bos_token_id=None, eos_token_id=None
-    )
-    return GPT2LMHeadModel(config), (
-        torch.randint(1, config.vocab_size, (16 if big else 2, config.n_positions)),
-    )
+    sizes = {} if big else small
+    config = GPT2Config(**sizes, use_cache=False, bos_token_id=None, eos_token_id=None)
+    batch = 16 if big else 2
+    ids = torch.randint(1, config.vocab_size, (batch, config.n_positions))
+    return GPT2LMHeadModel(config), (ids,)
 
 
-def resnet50(big: bool) -> Made:
-    small = {
+def resnet50(big: bool) -> Model:
+    sizes = {
         "embedding_size": 16,
         "hidden_sizes": [32, 64, 128, 256],
         "depths": [1, 2, 2, 1],
         "num_labels": 100,
     }
-    model = ResNetForImageClassification(ResNetConfig(**({"num_labels": 1000} if big else small)))
-    return model, (torch.randn(128, 3, 224, 224) if big else torch.randn(4, 3, 64, 64),)
+    if big:
+        sizes = {"num_labels": 1000}
+    return ResNetForImageClassification(ResNetConfig(**sizes)), (images(big),)
 
 
-def vit_b16(big: bool) -> Made:
-    small = {"image_size": 64, "hidden_size": 128, "intermediate_size": 512, "num_hidden_layers": 4}
-    settings = (
-        {"num_labels": 1000} if big else {**small, "num_attention_heads": 4, "num_labels": 100}
-    )
-    model = ViTForImageClassification(ViTConfig(**settings))
-    return model, (torch.randn(128, 3, 224, 224) if big else torch.randn(4, 3, 64, 64),)
+def vit_b16(big: bool) -> Model:
+    sizes = {
+        "image_size": 64,
+        "hidden_size": 128,
+        "intermediate_size": 512,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_labels": 100,
+    }
+    if big:
+        sizes = {"num_labels": 1000}
+    return ViTForImageClassification(ViTConfig(**sizes)), (images(big),)
+
+
+def images(big: bool) -> torch.Tensor:
+    return torch.randn(128, 3, 224, 224) if big else torch.randn(4, 3, 64, 64)
 
 
 class RmsNorm(nn.Module):
@@ -78,18 +93,17 @@ class RmsNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.float()
-        return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight).to(
-            x.dtype
-        )
+        scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-6)
+        return (wide * scale * self.weight).to(x.dtype)
 
 
-def rms_norm(big: bool) -> Made:
+def rms_norm(big: bool) -> Model:
     rows, width = (16384, 4096) if big else (256, 256)
     return RmsNorm(width), (torch.randn(rows, width),)
 
 
 # What makes it, dtype and batch at standard size, smoke
-MODELS: dict[str, tuple[Callable[[bool], Made], str, str]] = {
+MODELS: dict[str, tuple[Callable[[bool], Model], str, str]] = {
     "mlp": (mlp, "bfloat16.static.b1024", "float32.static.b64"),
     "gpt2": (gpt2, "bfloat16.static.b16", "float32.static.b2"),
     "resnet50": (resnet50, "float16.static.b128", "float32.static.b4"),
@@ -105,76 +119,72 @@ def settings(name: str, size: str) -> str:
 
 
 @torch.no_grad()
-def measure(name: str, size: str, device: str) -> tuple[float, float]:
-    """Milliseconds of an eager and of a compiled forward pass: medians of turns, taken one after
-    the other.
-    """
+def measure(name: str, size: str, device: str) -> Steps:
+    """Of a forward pass: medians of turns, which the arms take one after the other."""
     make, *_ = MODELS[name]
     dtype = getattr(torch, settings(name, size).partition(".")[0])
     torch.manual_seed(0)
     model, inputs = make(size == "standard")
     model = model.to(device, dtype).eval()
-    given = tuple(
-        each.to(device, dtype if each.is_floating_point() else each.dtype) for each in inputs
+    moved = [
+        each.to(device, dtype) if each.is_floating_point() else each.to(device) for each in inputs
+    ]
+    eager, compiled = _timer(model, moved, device), _timer(torch.compile(model), moved, device)
+    eager_steps, compiled_steps = _steps_of_a_turn(eager), _steps_of_a_turn(compiled)
+    eager_ms, compiled_ms = [], []
+    for _ in range(ROUNDS):
+        eager_ms.append(eager.timeit(eager_steps).median * 1000)
+        compiled_ms.append(compiled.timeit(compiled_steps).median * 1000)
+    return statistics.median(eager_ms), statistics.median(compiled_ms)
+
+
+def _timer(arm: Callable[..., object], inputs: list[torch.Tensor], device: str) -> Timer:
+    """A timer that has run the arm."""
+    arm_timer = Timer(
+        "run(*inputs)",
+        globals={"run": arm, "inputs": inputs},
+        timer=time.process_time if device == "cpu" else timer,
+        num_threads=torch.get_num_threads(),
     )
-    arms = (model, torch.compile(model))
-    clock = time.process_time if device == "cpu" else timer
-    threads = torch.get_num_threads()
-    timers = [
-        Timer("run(*given)", globals={"run": arm, "given": given}, timer=clock, num_threads=threads)
-        for arm in arms
-    ]
-    for each in timers:
-        each.timeit(10)
-    steps = [max(1, round(TURN_S / each.timeit(10).median)) for each in timers]
-    turns = [
-        [each.timeit(count).median * 1000 for each, count in zip(timers, steps, strict=True)]
-        for _ in range(ROUNDS)
-    ]
-    eager, compiled = (statistics.median(turn[arm] for turn in turns) for arm in (0, 1))
-    return eager, compiled
+    arm_timer.timeit(10)
+    return arm_timer
 
 
-def of_the_suite(paths: list[Path], clock: str) -> dict[str, tuple[float, float]]:
-    """Benchmark -> eager and compiled ms a step of the `inductor` results there: medians of their
-    processes' medians.
+def _steps_of_a_turn(arm_timer: Timer) -> int:
+    return max(1, round(TURN_S / arm_timer.timeit(10).median))
+
+
+def of_the_suite(paths: list[Path], clock: str) -> dict[str, Steps]:
+    """Benchmark -> steps of the `inductor` results there: medians of their processes' medians.
 
     clock: "values" (wall-clock time) or "cpu_ms" of the samples.
     """
-    files = [
-        file
-        for path in paths
-        for file in (sorted(path.rglob("*.json")) if path.is_dir() else [path])
-    ]
-    found: dict[str, list[tuple[float, float]]] = {}
-    for document in (json.loads(file.read_text()) for file in files):
+    files = list[Path]()
+    for path in paths:
+        files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    eager, compiled = defaultdict[str, list[float]](list), defaultdict[str, list[float]](list)
+    for file in files:
+        document = json.loads(file.read_text())
         if document.get("schema") == "result.v1" and document["job"]["config"] == "inductor":
-            arms = document["samples"]["eager"], document["samples"]["compiled"]
-            eager, compiled = (statistics.median(arm[clock]) for arm in arms)
-            found.setdefault(document["benchmark"]["name"], []).append((eager, compiled))
+            name, samples = document["benchmark"]["name"], document["samples"]
+            eager[name].append(statistics.median(samples["eager"][clock]))
+            compiled[name].append(statistics.median(samples["compiled"][clock]))
     return {
-        name: (
-            statistics.median(one[0] for one in steps),
-            statistics.median(one[1] for one in steps),
-        )
-        for name, steps in found.items()
+        name: (statistics.median(eager[name]), statistics.median(compiled[name])) for name in eager
     }
 
 
-def row(name: str, here: tuple[float, float], suite: tuple[float, float] | None) -> str:
-    """A line of the table: eager, compiled and speedup, here, in the suite, and how far the suite
-    is off.
-    """
-    pairs = zip(_with_speedup(here), _with_speedup(suite) if suite else [None] * 3, strict=True)
-    cells = [
-        f"{ours:.4g}" + (f" / {its:.4g} ({100 * (its / ours - 1):+.1f} %)" if its else "")
-        for ours, its in pairs
-    ]
+def row(name: str, here: Steps, suite: Steps | None) -> str:
+    """A line of the table: eager, compiled, speedup; here, in the suite, and how far it is off."""
+    cells = [f"{value:.4g}" for value in _with_speedup(here)]
+    if suite:
+        pairs = zip(_with_speedup(here), _with_speedup(suite), strict=True)
+        cells = [f"{ours:.4g} / {its:.4g} ({100 * (its / ours - 1):+.1f} %)" for ours, its in pairs]
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def _with_speedup(eager_and_compiled: tuple[float, float]) -> list[float]:
-    eager, compiled = eager_and_compiled
+def _with_speedup(steps: Steps) -> list[float]:
+    eager, compiled = steps
     return [eager, compiled, eager / compiled]
 
 
@@ -187,19 +197,17 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--only", choices=MODELS, action="append")
-    given = parser.parse_args()
-    torch.set_num_threads(1 if given.device == "cpu" else given.threads)
-    suite = of_the_suite(given.results, "cpu_ms" if given.device == "cpu" else "values")
-    print(
-        f"torch {torch.__version__}; each cell: this script / the suite (the suite's difference)\n"
-    )
+    options = parser.parse_args()
+    on_cpu = options.device == "cpu"
+    torch.set_num_threads(1 if on_cpu else options.threads)
+    suite = of_the_suite(options.results, "cpu_ms" if on_cpu else "values")
+    cell = "this script / the suite (the suite's difference)"
+    print(f"torch {torch.__version__}; each cell: {cell}\n")
     print("| benchmark, inference | eager, ms | inductor, ms | speedup |\n|---|---|---|---|")
-    for name in given.only or MODELS:
-        benchmark = f"{name}.{given.size}.inference.{settings(name, given.size)}"
-        print(
-            row(benchmark, measure(name, given.size, given.device), suite.get(benchmark)),
-            flush=True,
-        )
+    for name in options.only or MODELS:
+        benchmark = f"{name}.{options.size}.inference.{settings(name, options.size)}"
+        steps = measure(name, options.size, options.device)
+        print(row(benchmark, steps, suite.get(benchmark)), flush=True)
 
 
 if __name__ == "__main__":

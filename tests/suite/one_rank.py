@@ -1,6 +1,4 @@
-"""One rank of the distributed workloads' training steps, for test_models_distributed.py: run by
-torchrun.
-"""
+"""One rank of the distributed workloads' training steps; test_models_distributed.py runs it."""
 
 import os
 import sys
@@ -11,7 +9,8 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 
 from benchmarks_suite.harness.generator import fill_weights
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 
 
 def main(names: list[str]) -> None:
@@ -35,11 +34,11 @@ def train(name: str) -> None:
     batch = workload.inputs(0, torch.Generator().manual_seed(dist.get_rank()))
     workload.loss(workload.call(module, batch), batch).backward()
 
-    total = sum(
-        float(whole(parameter.grad).double().abs().sum()) for parameter in module.parameters()
-    )
-    kept = sum(own(parameter).numel() for parameter in module.parameters())
-    line = f"model={BENCHMARKS[name].model} gradients={total:.9g} parameters={kept}\n"
+    gradients, parameters = 0.0, 0
+    for parameter in module.parameters():
+        gradients += float(whole(parameter.grad).double().abs().sum())
+        parameters += own(parameter).numel()
+    line = f"model={BENCHMARKS[name].model} gradients={gradients:.9g} parameters={parameters}\n"
     os.write(1, line.encode())  # in one piece: the other rank writes to the same pipe
 
 

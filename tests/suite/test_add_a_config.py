@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "add-a-config.md").read_text()
 LINE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[0]
 
 
-def test_the_pages_config_changes_what_inductor_does() -> None:
+def test_config_of_the_page_changes_what_inductor_does() -> None:
     config: Config = eval(LINE, {"Config": Config})
     with torch._inductor.config.patch({}):
         torch_versions.set_options("inductor", config.inductor)
@@ -21,13 +21,12 @@ def test_the_pages_config_changes_what_inductor_does() -> None:
         torch._inductor.config.triton.persistent_reductions = True
 
 
-def test_the_pages_config_compiles_with_torchs_defaults() -> None:
+def test_config_of_the_page_compiles_with_torchs_defaults() -> None:
     config: Config = eval(LINE, {"Config": Config})
-    compiled = torch.compile(
-        nn.Linear(2, 2), **(compiling.compile_arguments(config) | {"backend": "eager"})
-    )
+    arguments = compiling.compile_arguments(config) | {"backend": "eager"}
+    compiled = torch.compile(nn.Linear(2, 2), **arguments)
     assert compiled(torch.ones(1, 2)).shape == (1, 2)
 
 
-def test_the_page_does_not_describe_a_config_that_is_there_already() -> None:
+def test_config_of_the_page_is_not_in_the_table() -> None:
     assert eval(LINE, {"Config": Config}).name not in CONFIGS

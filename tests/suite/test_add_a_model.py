@@ -1,6 +1,4 @@
-"""docs/add-a-model.md works as it is written: its file and its lines are taken from the page and
-run.
-"""
+"""docs/add-a-model.md works as it is written: its file and its lines are taken from it and run."""
 
 import re
 from pathlib import Path
@@ -9,11 +7,12 @@ import pytest
 import torch
 
 from benchmarks_suite import models
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.generator import fill_weights
-from benchmarks_suite.registry import Benchmark, load
+from benchmarks_suite.loading import load
 
 PAGE = (Path(__file__).parents[2] / "docs" / "add-a-model.md").read_text()
-FILE, LINES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+FILE, LINES = re.findall(r"```(?:python|text)\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
@@ -25,15 +24,16 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Benchmark]:
     return benchmarks
 
 
-def test_the_pages_model_runs_a_forward_pass(added: list[Benchmark]) -> None:
+def test_model_of_the_page_runs_a_forward_pass(added: list[Benchmark]) -> None:
     workload = load(added[0])
     fill_weights(workload.module, seed=0)
-    output = workload.output(workload.call(workload.module, workload.inputs(0, torch.Generator())))
+    batch = workload.inputs(0, torch.Generator())
+    output = workload.output(workload.call(workload.module, batch))
     assert output.shape == (8, 16)
     assert output.abs().sum() > 0
 
 
-def test_the_pages_model_trains(added: list[Benchmark]) -> None:
+def test_model_of_the_page_trains(added: list[Benchmark]) -> None:
     workload = load(added[1])
     fill_weights(workload.module, seed=0)
     batch = workload.inputs(0, torch.Generator())

@@ -1,4 +1,4 @@
-"""The unattended queue: order, resuming, what a job that dies leaves, what the minutes mean."""
+"""The unattended queue: order, resuming, jobs that die, the minutes, and compiling ahead."""
 
 import io
 import json
@@ -12,9 +12,10 @@ import pytest
 
 from benchmarks_suite.__main__ import main
 from benchmarks_suite.commands import batch
-from benchmarks_suite.commands.ahead import can_compile_ahead, compile_ahead
-from benchmarks_suite.commands.job_processes import JobProcesses, Preloaded, Unfit
-from benchmarks_suite.harness import ahead, forks
+from benchmarks_suite.commands.job_processes import JobProcesses, NotForkable, WarmProcess
+from benchmarks_suite.commands.precompile import can_precompile, precompile
+from benchmarks_suite.harness import forks
+from benchmarks_suite.harness import precompile as arm_caches
 from benchmarks_suite.harness.job import Job, JobError
 
 EAGER: dict[str, Any] = {
@@ -22,44 +23,53 @@ EAGER: dict[str, Any] = {
     "config": "eager",
     "measure": {"budget_s": 0.1},
 }
+GPT2_TRAINING = {"benchmark": "gpt2.smoke.training.float32.static.b2"}
 
 
-def listed(folder: Path, *lines: dict[str, Any] | str) -> Path:
+WITHOUT_STARTS = {"measure": {**EAGER["measure"], "starts": []}}
+COMPILED = {**EAGER, "config": "inductor"}
+
+
+def a_list(folder: Path, *lines: dict[str, Any]) -> Path:
     path = folder / "list.jsonl"
-    path.write_text(
-        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
-    )
+    path.write_text("\n".join(map(json.dumps, lines)))
     return path
 
 
-def test_a_list_leaves_one_result_for_each_line_and_runs_none_twice(tmp_path: Path) -> None:
-    path, out = listed(tmp_path, EAGER, "", EAGER), tmp_path / "out"
+def jobs_of(path: Path) -> list[Job]:
+    return [queued.job for queued in batch.read(path, path.parent / "out")]
+
+
+def results_in(out: Path) -> list[dict[str, Any]]:
+    """In the order of the list."""
+    return [json.loads(file.read_text()) for file in sorted(out.glob("*/result.json"))]
+
+
+def test_list_leaves_one_result_for_each_line_and_runs_none_twice(tmp_path: Path) -> None:
+    path, out = tmp_path / "list.jsonl", tmp_path / "out"
+    path.write_text(f"{json.dumps(EAGER)}\n\n{json.dumps(EAGER)}")
     assert main(["batch", str(path), str(out)]) == batch.OK
-    results = sorted(out.glob("*/result.json"))
-    written = [result.stat().st_mtime_ns for result in results]
-    assert [result.parent.name[:4] for result in results] == ["001-", "003-"]
+    files = sorted(out.glob("*/result.json"))
+    assert [file.parent.name[:4] for file in files] == ["001-", "003-"]
+    times = [file.stat().st_mtime_ns for file in files]
     assert main(["batch", str(path), str(out)]) == batch.OK
-    assert [result.stat().st_mtime_ns for result in results] == written
+    assert [file.stat().st_mtime_ns for file in files] == times
 
 
-def test_a_job_over_its_time_limit_leaves_a_timeout_and_the_queue_goes_on(tmp_path: Path) -> None:
-    path = listed(tmp_path, {**EAGER, "timeout_s": 0.01}, EAGER)
-    assert main(["batch", str(path), str(tmp_path / "out")]) == batch.OK
-    statuses = [
-        json.loads(f.read_text())["status"]
-        for f in sorted((tmp_path / "out").glob("*/result.json"))
-    ]
-    assert statuses == ["timeout", "pass"]
+def test_job_over_its_time_limit_leaves_a_timeout_and_the_queue_continues(tmp_path: Path) -> None:
+    path, out = a_list(tmp_path, {**EAGER, "timeout_s": 0.01}, EAGER), tmp_path / "out"
+    assert main(["batch", str(path), str(out)]) == batch.OK
+    assert [result["status"] for result in results_in(out)] == ["timeout", "pass"]
 
 
-def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(tmp_path: Path) -> None:
-    path, out = listed(tmp_path, EAGER), tmp_path / "out"
+def test_no_job_begins_after_the_minutes(tmp_path: Path) -> None:
+    path, out = a_list(tmp_path, EAGER), tmp_path / "out"
     assert main(["batch", str(path), str(out), "--minutes", "0"]) == batch.SOMETHING_LEFT
     assert not list(out.glob("*/result.json"))
 
 
-def test_a_wrong_line_is_named_before_anything_runs(tmp_path: Path) -> None:
-    path = listed(tmp_path, EAGER, {**EAGER, "config": "inductr"})
+def test_wrong_line_is_named_before_anything_runs(tmp_path: Path) -> None:
+    path = a_list(tmp_path, EAGER, {**EAGER, "config": "inductr"})
     with pytest.raises(JobError, match=r"line 2: config: .*did you mean inductor"):
         batch.read(path, tmp_path)
     assert main(["batch", str(path), str(tmp_path / "out")]) == batch.WRONG_INPUT
@@ -69,110 +79,91 @@ def test_jobs_of_one_environment_are_forked_from_one_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compiled = {**EAGER, "config": "dynamo_only"}
-    path, out = listed(tmp_path, EAGER, compiled, compiled), tmp_path / "out"
+    path, out = a_list(tmp_path, EAGER, compiled, compiled), tmp_path / "out"
     assert main(["batch", str(path), str(out)]) == batch.OK
-    results = [json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))]
-    assert [result["status"] for result in results] == ["pass"] * 3
-    assert [result.get("starts", {}).get("cold", {}).get("process") for result in results] == [
-        None,
-        "forked",
-        "forked",
-    ]
+    eager, first, second = results_in(out)
+    assert {eager["status"], first["status"], second["status"]} == {"pass"}
+    assert "cold" not in eager.get("starts", {})
+    assert first["starts"]["cold"]["process"] == "forked"
+    assert second["starts"]["cold"]["process"] == "forked"
     assert "run in fresh processes" not in capsys.readouterr().err
-    assert (out / "preloaded.log").read_text() == ""
+    assert (out / "warm_processes.log").read_text() == ""
 
 
 @pytest.mark.compiles
-def test_what_was_compiled_ahead_is_compiled_once(
+def test_case_compiled_ahead_is_not_compiled_by_its_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Compile_ahead names its folder there; undone after the test
-    monkeypatch.setenv(ahead.SWITCH, "")
-    compiled = {**EAGER, "config": "inductor"}
-    measured = {**EAGER["measure"], "starts": []}
-    path = listed(
-        tmp_path, {**compiled, "measure": measured}, compiled, {**EAGER, "measure": measured}
-    )
+    # precompile names its folder there; undone after the test
+    monkeypatch.setenv(arm_caches.SWITCH, "")
+    path = a_list(tmp_path, COMPILED | WITHOUT_STARTS, COMPILED, EAGER | WITHOUT_STARTS)
     out = tmp_path / "out"
-    jobs = [queued.job for queued in batch.read(path, out)]
-    compile_ahead(jobs, tmp_path / "ahead", 2, time.monotonic() + 300)
-    (folder,) = (answer.parent for answer in (tmp_path / "ahead").glob("*/*/timed/answer.json"))
-    graphs = set(folder.glob("inductor/fxgraph/*/*/*"))
+    precompile(jobs_of(path), tmp_path / "ahead", 2, time.monotonic() + 300)
+    (answer,) = (tmp_path / "ahead").glob("*/*/timed/answer.json")
+    graphs = set(answer.parent.glob("inductor/fxgraph/*/*/*"))
+    assert graphs
+
     assert main(["batch", str(path), str(out)]) == batch.OK
-    assert set(folder.glob("inductor/fxgraph/*/*/*")) == graphs != set()
-    found, by_itself, eager = (
-        json.loads(result.read_text()) for result in sorted(out.glob("*/result.json"))
-    )
-    assert [set(result.get("starts", {})) for result in (found, by_itself, eager)] == [
-        {"ahead"},
-        {"cold"},
-        set(),
-    ]
-    kept = ("graph_breaks", "unique_graphs", "recompiles")
-    assert [found["metrics"][key] for key in kept] == [by_itself["metrics"][key] for key in kept]
-    assert found["metrics"]["peak_memory_gb"]["value"] > 0
-    assert found["compile"]["fingerprints"] == by_itself["compile"]["fingerprints"]
-    assert not {"cold_start_s", "guard_overhead_us", "compile_dynamo_s"} & set(found["metrics"])
-    assert "phases_s" not in found["compile"]
+    assert set(answer.parent.glob("inductor/fxgraph/*/*/*")) == graphs
+    compiled_ahead, by_itself, eager = results_in(out)
+    assert set(compiled_ahead["starts"]) == {"ahead"}
+    assert set(by_itself["starts"]) == {"cold"}
+    assert not eager.get("starts")
+
+    metrics = compiled_ahead["metrics"]
+    for key in ("graph_breaks", "unique_graphs", "recompiles"):
+        assert metrics[key] == by_itself["metrics"][key]
+    assert metrics["peak_memory_gb"]["value"] > 0
+    assert not {"cold_start_s", "guard_overhead_us", "compile_dynamo_s"} & set(metrics)
+    assert compiled_ahead["compile"]["fingerprints"] == by_itself["compile"]["fingerprints"]
+    assert "phases_s" not in compiled_ahead["compile"]
 
 
 @pytest.mark.compiles
-def test_caches_that_were_filled_ahead_go_when_every_line_has_its_result(
+def test_caches_filled_ahead_are_removed_when_every_line_has_its_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(ahead.SWITCH, "")
-    line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
-    path, out = listed(tmp_path, line), tmp_path / "out"
+    monkeypatch.setenv(arm_caches.SWITCH, "")
+    path, out = a_list(tmp_path, COMPILED | WITHOUT_STARTS), tmp_path / "out"
     assert main(["batch", str(path), str(out), "--ahead", "2"]) == batch.OK
-    (result,) = out.glob("*/result.json")
-    assert "ahead" in json.loads(result.read_text())["starts"]
+    (result,) = results_in(out)
+    assert "ahead" in result["starts"]
     assert not (out / "ahead").exists()
 
 
 @pytest.mark.compiles
-def test_a_job_finds_both_arms_of_a_case_with_dropout(
+def test_job_finds_both_arms_of_a_case_with_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is timed drops, the one whose accuracy is checked does not."""
-    monkeypatch.setenv(ahead.SWITCH, "")
-    line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
-    path, out = (
-        listed(tmp_path, line | {"measure": {**EAGER["measure"], "starts": []}}),
-        tmp_path / "out",
-    )
-    compile_ahead(
-        [queued.job for queued in batch.read(path, out)],
-        tmp_path / "ahead",
-        2,
-        time.monotonic() + 600,
-    )
-
-    def compiled() -> set[Path]:
-        return set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
-
-    before = compiled()
+    monkeypatch.setenv(arm_caches.SWITCH, "")
+    path, out = a_list(tmp_path, COMPILED | WITHOUT_STARTS | GPT2_TRAINING), tmp_path / "out"
+    precompile(jobs_of(path), tmp_path / "ahead", 2, time.monotonic() + 600)
+    graphs = set((tmp_path / "ahead").rglob("fxgraph/*/*/*"))
+    assert graphs
     assert main(["batch", str(path), str(out)]) == batch.OK
-    assert compiled() == before != set()
-    (result,) = out.glob("*/result.json")
-    assert json.loads(result.read_text())["status"] == "pass"
+    assert set((tmp_path / "ahead").rglob("fxgraph/*/*/*")) == graphs
+    (result,) = results_in(out)
+    assert result["status"] == "pass"
 
 
-def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(
-    tmp_path: Path,
-) -> None:
-    for arm, name in ((ahead.TIMED, "mine"), (ahead.CHECKED, "yours")):
+def test_caches_of_both_arms_become_one_without_what_was_chosen_by_timing(tmp_path: Path) -> None:
+    for arm, name in ((arm_caches.TIMED, "mine"), (arm_caches.CHECKED, "yours")):
         for file in (f"inductor/{name}.py", f"inductor/{name}.best_config", f"triton/{name}.cubin"):
             (tmp_path / arm / file).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / arm / file).touch()
-    ahead.gather(tmp_path)
-    left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert left == {f"timed/{file}" for file in ("inductor/mine.py", "inductor/yours.py")} | {
-        f"timed/triton/{name}.cubin" for name in ("mine", "yours")
+    arm_caches.gather(tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {str(file.relative_to(tmp_path / "timed")) for file in files} == {
+        "inductor/mine.py",
+        "inductor/yours.py",
+        "triton/mine.cubin",
+        "triton/yours.cubin",
     }
 
 
 @pytest.mark.parametrize(
-    ("config", "variant", "can"),
+    ("config", "variant", "expected"),
     [
         ("inductor", {}, True),
         ("inductor_reduce_overhead", {}, True),
@@ -182,114 +173,104 @@ def test_caches_of_both_arms_become_one_and_forget_what_was_chosen_by_timing(
         ("dynamo_only", {}, False),
     ],
 )
-def test_what_chooses_by_timing_is_not_compiled_ahead(
-    tmp_path: Path, config: str, variant: dict[str, Any], can: bool
+def test_case_that_chooses_by_timing_is_not_compiled_ahead(
+    tmp_path: Path, config: str, variant: dict[str, Any], expected: bool
 ) -> None:
     line = {**EAGER, "config": config, "variant": variant, "measure": {"starts": []}}
-    (queued,) = batch.read(listed(tmp_path, line), tmp_path)
-    assert can_compile_ahead(queued.job) is can
+    (job,) = jobs_of(a_list(tmp_path, line))
+    assert can_precompile(job) is expected
 
 
-def test_a_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
+def test_case_that_could_not_be_compiled_ahead_is_left_to_its_job(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line = {**EAGER, "config": "inductor", "measure": {**EAGER["measure"], "starts": []}}
-    (queued,) = batch.read(listed(tmp_path, line), tmp_path / "out")
-    monkeypatch.setenv(ahead.SWITCH, str(tmp_path))
-    folder = ahead.place(queued.job, tmp_path) / ahead.TIMED
-    assert ahead.found(queued.job) is None
-    folder.mkdir(parents=True)
-    (folder / "answer.json").write_text(
-        json.dumps({"status": "oom", "message": "no room beside the others"})
-    )
-    assert ahead.found(queued.job) is None
-    (folder / "answer.json").write_text(json.dumps({"status": "pass"}))
-    assert ahead.found(queued.job) is not None
+    (job,) = jobs_of(a_list(tmp_path, COMPILED | WITHOUT_STARTS))
+    monkeypatch.setenv(arm_caches.SWITCH, str(tmp_path))
+    assert arm_caches.load(job) is None
+    answer = arm_caches.place(job, tmp_path) / arm_caches.TIMED / "answer.json"
+    answer.parent.mkdir(parents=True)
+    answer.write_text(json.dumps({"status": "oom", "message": "no memory left by the others"}))
+    assert arm_caches.load(job) is None
+    answer.write_text(json.dumps({"status": "pass"}))
+    assert arm_caches.load(job) is not None
 
 
-def test_what_found_no_room_beside_the_others_is_compiled_again_after_them(
+def test_case_that_ran_out_of_memory_is_compiled_again_after_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here there is no GPU whose memory could run out: the process that compiles is played."""
-    line = {**EAGER, "benchmark": "gpt2.smoke.training.float32.static.b2", "config": "inductor"}
-    other = {**EAGER, "config": "inductor"}
-    measured = {"measure": {**EAGER["measure"], "starts": []}}
-    jobs = [
-        queued.job
-        for queued in batch.read(
-            listed(tmp_path, line | measured, other | measured), tmp_path / "out"
-        )
-    ]
-    tried: list[str] = []
+    path = a_list(tmp_path, COMPILED | WITHOUT_STARTS | GPT2_TRAINING, COMPILED | WITHOUT_STARTS)
+    jobs = jobs_of(path)
+    attempts: list[tuple[str, str]] = []
 
-    def compiled(command: tuple[str, ...], folder: Path, limit_s: float) -> int:
-        room = "gpt2" not in folder.parent.name or folder.parent.name + command[-1] in tried
-        (folder / "answer.json").write_text(json.dumps({"status": "pass" if room else "oom"}))
-        tried.append(folder.parent.name + command[-1])
+    def compile_arm(command: tuple[str, ...], folder: Path, limit_s: float) -> int:
+        model, arm = folder.parent.name.partition(".")[0], command[-1]
+        fits = model != "gpt2" or (model, arm) in attempts
+        (folder / "answer.json").write_text(json.dumps({"status": "pass" if fits else "oom"}))
+        attempts.append((model, arm))
         return 0
 
-    monkeypatch.setenv(ahead.SWITCH, "")
-    monkeypatch.setattr("benchmarks_suite.commands.ahead.in_fresh_process", compiled)
-    compile_ahead(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
-    assert [name.partition(".")[0] + "/" + name[-5:] for name in tried] == [
-        *("gpt2/timed", "gpt2/ecked", "mlp/timed"),
-        *("gpt2/timed", "gpt2/ecked"),
-    ]
-    assert all(ahead.found(job) for job in jobs)
+    monkeypatch.setenv(arm_caches.SWITCH, "")
+    monkeypatch.setattr("benchmarks_suite.commands.precompile.in_fresh_process", compile_arm)
+    precompile(jobs, tmp_path / "ahead", 1, time.monotonic() + 300)
+    gpt2 = [("gpt2", "timed"), ("gpt2", "checked")]
+    assert attempts == [*gpt2, ("mlp", "timed"), *gpt2]
+    assert all(arm_caches.load(job) for job in jobs)
 
 
-def test_a_preloaded_process_that_died_costs_no_result(
+def test_warm_process_that_died_costs_no_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (queued,) = batch.read(listed(tmp_path, EAGER), tmp_path / "out")
-    processes = JobProcesses(tmp_path / "preloaded.log")
+    (queued,) = batch.read(a_list(tmp_path, EAGER), tmp_path / "out")
+    processes = JobProcesses(tmp_path / "warm_processes.log")
     queue = batch.Queue(processes, time.monotonic() + 300)
     others = set(forks.children(os.getpid()))
-    processes.preload(queued.job)
-    (preloaded,) = set(forks.children(os.getpid())) - others
-    os.kill(preloaded, signal.SIGKILL)
+    processes.warm_process(queued.job)
+    (warm,) = set(forks.children(os.getpid())) - others
+    os.kill(warm, signal.SIGKILL)
     queue.run(queued)
     processes.close()
     assert queued.status == "pass"
     assert "run in fresh processes" in capsys.readouterr().err
 
 
-def test_a_model_whose_libraries_must_not_be_forked_spoils_it_for_no_other(
+def test_other_models_are_forked_when_one_models_libraries_must_not_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What its import does to a GPU is known where there is one; here the answer of its branch
-    stands for that.
+    """Only a machine with a GPU knows what an import does to it; here its branch's answer is
+    played.
     """
-    asked = []
+    forked = []
 
-    def answered(self: object, wanted: Job, folder: Path, limit_s: float) -> int:
-        asked.append(wanted.benchmark.model)
-        if wanted.benchmark.model == "mlp":
-            raise Unfit("its imports touched the GPU", of_model=True)
+    def run_forked(self: object, job: Job, folder: Path, limit_s: float) -> int:
+        forked.append(job.benchmark.model)
+        if job.benchmark.model == "mlp":
+            raise NotForkable("its imports touched the GPU", of_model=True)
         return 0
 
-    monkeypatch.setattr(Preloaded, "run", answered)
+    monkeypatch.setattr(WarmProcess, "run", run_forked)
     other = {**EAGER, "benchmark": "tiny_cnn.smoke.inference.float32.static.b32"}
-    processes = JobProcesses(tmp_path / "preloaded.log")
-    for number, queued in enumerate(
-        batch.read(listed(tmp_path, EAGER, EAGER, other), tmp_path / "out")
-    ):
+    processes = JobProcesses(tmp_path / "warm_processes.log")
+    queue = batch.read(a_list(tmp_path, EAGER, EAGER, other), tmp_path / "out")
+    for queued in queue:
         queued.folder.mkdir(parents=True)
         (queued.folder / "job.json").write_text(json.dumps(queued.job.document))
         assert processes.run(queued.job, queued.folder, 300) is None
-        assert (queued.folder / "result.json").exists() == (number < 2)  # by a fresh process
     processes.close()
-    assert asked == ["mlp", "tiny_cnn"]
+    assert forked == ["mlp", "tiny_cnn"]
+    by_a_fresh_process = [queued.result_file.exists() for queued in queue]
+    assert by_a_fresh_process == [True, True, False]
 
 
-def test_a_driver_feeds_lines_and_is_answered_line_by_line(
+def test_driver_that_feeds_lines_is_answered_line_by_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [json.dumps(EAGER), "", json.dumps({**EAGER, "config": "inductr"})]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     assert main(["batch", "-", str(tmp_path)]) == batch.WRONG_INPUT
     done, wrong = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (done["line"], done["status"]) == (1, "pass")
+    assert done["line"] == 1
+    assert done["status"] == "pass"
     assert (tmp_path / done["folder"] / "result.json").exists()
     assert wrong["line"] == 3
     assert "did you mean inductor" in wrong["error"]

@@ -1,6 +1,4 @@
-"""What was run: marks, reasons, what is kept; and that docs/coverage.md is what the command
-prints.
-"""
+"""What was run: marks, reasons, what is kept; and docs/coverage.md is what the command prints."""
 
 import gzip
 import json
@@ -21,6 +19,7 @@ from benchmarks_suite.registry import BENCHMARKS
 
 ROOT = Path(__file__).parents[2]
 MLP = "mlp.smoke.inference.float32.static.b64"
+COMPILED = [config for config in CONFIGS.values() if config.compiles]
 
 
 def result(config: str = "inductor", **fields: Any) -> dict[str, Any]:
@@ -43,21 +42,24 @@ def mark(config: str, *documents: dict[str, Any]) -> str:
     return mark_of(CPU, BENCHMARKS[MLP], CONFIGS[config], newest(documents, CPU))
 
 
-def test_a_case_is_marked_by_its_status() -> None:
+def test_case_is_marked_by_its_status() -> None:
     assert mark("inductor", result()) == "P"
     assert mark("inductor", result(status="fail_accuracy")) == "A"
 
 
-def test_a_pass_without_a_reference_is_told_apart() -> None:
+def test_pass_without_a_reference_has_its_own_mark() -> None:
     assert mark("inductor", result(accuracy={"status": "no_reference"})) == "N"
 
 
-def test_a_pass_in_which_nothing_was_compiled_is_told_apart() -> None:
+def test_pass_in_which_nothing_was_compiled_has_its_own_mark() -> None:
     assert mark("inductor", result(message=report.NOTHING_COMPILED)) == "0"
 
 
-def test_what_is_in_no_result_was_not_run_and_what_cannot_be_asked_for_is_told_apart() -> None:
+def test_case_without_a_result_was_not_run() -> None:
     assert mark("regional", result()) == "."
+
+
+def test_config_that_is_not_for_the_case_has_its_own_mark() -> None:
     assert mark("inductor_optimizer", result()) == "-"  # for training
     assert mark("inductor_float8", result()) == "-"  # for a GPU
 
@@ -72,33 +74,27 @@ def test_of_two_results_of_one_case_the_newer_one_counts() -> None:
     assert mark("inductor", later, result()) == "T"
 
 
-def test_a_result_of_a_variant_does_not_count() -> None:
-    assert (
-        mark(
-            "inductor",
-            result(job={"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}}),
-        )
-        == "."
-    )
+def test_result_of_a_variant_does_not_count() -> None:
+    job = {"config": "inductor", "device": "cpu", "variant": {"env": {"A": "1"}}}
+    assert mark("inductor", result(job=job)) == "."
 
 
-def test_a_result_of_another_version_of_the_benchmark_does_not_count() -> None:
+def test_result_of_another_version_of_the_benchmark_does_not_count() -> None:
     assert mark("inductor", result(benchmark={"name": MLP, "size": "smoke", "version": 99})) == "."
 
 
-def test_what_did_not_pass_is_listed_with_its_reason_on_one_line() -> None:
+def test_failure_is_listed_with_its_reason_on_one_line() -> None:
     page = coverage.page([result(status="fail_to_run", message="no room\nin a | b")], "results")
     assert f"| {MLP} | `inductor` | CPU | fail_to_run | no room in a \\| b |" in page
 
 
-def test_a_row_ends_with_eagers_time_and_inductors_speedup() -> None:
-    row = next(
-        line for line in coverage.page([result()], "results").splitlines() if line.startswith(MLP)
-    )
+def test_row_ends_with_eagers_time_and_inductors_speedup() -> None:
+    lines = coverage.page([result()], "results").splitlines()
+    row = next(line for line in lines if line.startswith(MLP))
     assert row.split()[2:] == ["1.25", "1.500x"]
 
 
-def test_a_place_where_nothing_ran_says_so() -> None:
+def test_section_where_nothing_ran_says_so() -> None:
     assert "not run on GPU" in coverage.page([result()], "results")
 
 
@@ -115,48 +111,43 @@ def test_kept_results_have_no_samples_and_make_the_same_page(
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
-@pytest.mark.parametrize(
-    "config", [config for config in CONFIGS.values() if config.compiles], ids=lambda c: c.name
-)
+@pytest.mark.parametrize("config", COMPILED, ids=lambda config: config.name)
 def test_every_config_has_a_benchmark_that_it_is_for(config: Config, size: str) -> None:
     benchmark = fitting(config, size)
     assert benchmark.mode in (config.modes or [benchmark.mode])
     assert benchmark.shapes in (config.shapes or [benchmark.shapes])
 
 
-def test_what_was_not_run_is_a_list_that_batch_takes(
+def test_missing_cases_are_a_list_that_batch_takes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()))
     assert main(["coverage", str(tmp_path), "--missing", "cpu"]) == coverage.OK
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    jobs = [
-        job.parse({"schema": "job.v1", "job_id": "test", "attempt": 1, **line}) for line in lines
-    ]
-    assert {name for name, line in BENCHMARKS.items() if line.size == "smoke"} == {
-        j.benchmark.name for j in jobs
-    } | {MLP}
-    assert {j.config.name for j in jobs} == CONFIGS.keys()  # eager: of the machine itself
+    jobs = []
+    for line in capsys.readouterr().out.splitlines():
+        document = {"schema": "job.v1", "job_id": "test", "attempt": 1, **json.loads(line)}
+        jobs.append(job.parse(document))
+    smoke = {name for name, benchmark in BENCHMARKS.items() if benchmark.size == "smoke"}
+    assert {each.benchmark.name for each in jobs} == smoke - {MLP}
+    assert {each.config.name for each in jobs} == CONFIGS.keys()  # eager: of the machine itself
 
 
-def test_what_was_run_is_not_listed_again() -> None:
+def test_case_that_was_run_is_not_missing() -> None:
     assert (MLP, "inductor") not in set(missing({(MLP, "inductor")}, "smoke"))
 
 
-def test_a_file_that_is_no_json_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_that_is_not_json_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "cut.jsonl").write_text('{"schema":')
     assert main(["coverage", str(tmp_path)]) == coverage.WRONG_INPUT
     assert "cut.jsonl cannot be read as a result" in capsys.readouterr().err
 
 
-def test_json_of_another_kind_beside_the_results_is_passed_over(tmp_path: Path) -> None:
+def test_json_of_another_kind_next_to_the_results_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "job.json").write_text('{"schema": "job.v1"}')
     assert list(recorded.read(tmp_path)) == []
 
 
-def test_the_page_in_docs_is_what_its_command_prints(
+def test_page_in_docs_is_what_its_command_prints(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "coverage.md").read_text()

@@ -1,6 +1,4 @@
-"""A list in several builds: whose turn it is, where results go, an interpreter that does not
-work.
-"""
+"""A list in several builds: whose turn it is, where results go, an interpreter that fails."""
 
 import json
 import sys
@@ -36,27 +34,22 @@ def test_each_line_is_measured_in_each_build_before_the_next_line(
     assert {json.loads(path.read_text())["status"] for path in in_order} == {"pass"}
 
 
-def test_when_the_minutes_are_over_what_is_left_stays_to_be_done(
-    line: Path, tmp_path: Path
-) -> None:
-    left = main(
-        ["interleave", str(line), str(tmp_path), f"--build=a={sys.executable}", "--minutes", "0"]
-    )
-    assert left == interleave.SOMETHING_LEFT
+def test_no_job_begins_after_the_minutes(line: Path, tmp_path: Path) -> None:
+    options = [f"--build=a={sys.executable}", "--minutes=0"]
+    code = main(["interleave", str(line), str(tmp_path), *options])
+    assert code == interleave.SOMETHING_LEFT
     assert not list(tmp_path.glob("a/*/result.json"))
 
 
-def test_an_interpreter_without_the_suite_is_named(
+def test_interpreter_without_the_suite_is_named(
     line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        main(["interleave", str(line), str(tmp_path), "--build=broken=/bin/false"])
-        == interleave.WRONG_INPUT
-    )
+    code = main(["interleave", str(line), str(tmp_path), "--build=broken=/bin/false"])
+    assert code == interleave.WRONG_INPUT
     assert "broken: its interpreter ended with exit code 1" in capsys.readouterr().err
 
 
-def test_a_build_without_an_interpreter_is_refused(
+def test_build_without_an_interpreter_is_refused(
     line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -64,38 +57,20 @@ def test_a_build_without_an_interpreter_is_refused(
     assert "'2.13.0' is not LABEL=PYTHON" in capsys.readouterr().err
 
 
-def test_a_variant_is_measured_with_what_it_sets_and_the_plain_build_without(
+def test_variant_is_measured_with_its_settings_and_the_plain_build_without(
     line: Path, tmp_path: Path
 ) -> None:
     builds = [f"--build={label}={sys.executable}" for label in ("plain", "slow")]
-    assert (
-        main(
-            [
-                "interleave",
-                str(line),
-                str(tmp_path),
-                *builds,
-                f"--variant=slow={json.dumps(NO_FUSION)}",
-            ]
-        )
-        == 0
-    )
-    asked = {
-        path.parts[-3]: json.loads(path.read_text())
-        for path in sorted(tmp_path.glob("*/*/job.json"))
-    }
-    assert (asked["plain"]["variant"], asked["slow"]["variant"]) == ({}, NO_FUSION)
+    variant = f"--variant=slow={json.dumps(NO_FUSION)}"
+    assert main(["interleave", str(line), str(tmp_path), *builds, variant]) == interleave.OK
+    for label, settings in (("plain", {}), ("slow", NO_FUSION)):
+        for job in tmp_path.glob(f"{label}/*/job.json"):
+            assert json.loads(job.read_text())["variant"] == settings
 
 
-def test_a_variant_of_no_build_is_refused(
+def test_variant_without_a_build_is_refused(
     line: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [
-        "interleave",
-        str(line),
-        str(tmp_path),
-        f"--build=a={sys.executable}",
-        "--variant=b={}",
-    ]
-    assert main(asked) == interleave.WRONG_INPUT
+    options = [f"--build=a={sys.executable}", "--variant=b={}"]
+    assert main(["interleave", str(line), str(tmp_path), *options]) == interleave.WRONG_INPUT
     assert "--variant b: no --build has this label" in capsys.readouterr().err

@@ -1,6 +1,4 @@
-"""The machine's own rates: a job tells and keeps them, and the jobs after it tell which share they
-reach.
-"""
+"""The machine's own rates: a job reports and keeps them, and later jobs their share of them."""
 
 from pathlib import Path
 
@@ -20,17 +18,14 @@ def own_cache(tmp_path: Path) -> dict[str, str]:
     return {"COMPILEWATCH_CACHE": str(tmp_path / "cache")}
 
 
-def test_a_job_tells_the_machines_rates_and_the_next_one_its_share_of_them(
+def test_a_job_reports_the_machines_rates_and_the_next_one_its_share_of_them(
     tmp_path: Path, own_cache: dict[str, str]
 ) -> None:
-    canary = run(
-        tmp_path, "benchmarks_suite", benchmark=CEILINGS, config="eager", environment=own_cache
-    )["metrics"]
+    eager = {"config": "eager", "environment": own_cache}
+    canary = run(tmp_path, "benchmarks_suite", benchmark=CEILINGS, **eager)["metrics"]
     assert canary["matmul_ceiling_tflops"]["low"] <= canary["matmul_ceiling_tflops"]["value"]
     assert canary["bandwidth_ceiling_gb_s"]["value"] > 0
-    after = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="eager", environment=own_cache)[
-        "metrics"
-    ]
+    after = run(tmp_path, "benchmarks_suite", benchmark=MLP, **eager)["metrics"]
     assert after["matmul_share_percent"]["value"] > 0
 
 
@@ -39,16 +34,16 @@ def test_of_two_measurements_the_better_rate_is_the_ceiling(
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", own_cache["COMPILEWATCH_CACHE"])
     device = torch.device("cpu")
-    for copy, matmul in ((9.0, 0.2), (7.0, 0.3)):
-        found = {
-            "copy": Interval(copy, copy, copy, 1),
-            "matmul.float32": Interval(matmul, matmul, matmul, 1),
-        }
-        ceilings.save(found, device)
-    assert ceilings.known(device) == {"copy": 9.0, "matmul.float32": 0.3}
+    ceilings.save({"copy": exactly(9.0), "matmul.float32": exactly(0.2)}, device)
+    ceilings.save({"copy": exactly(7.0), "matmul.float32": exactly(0.3)}, device)
+    assert ceilings.load(device) == {"copy": 9.0, "matmul.float32": 0.3}
 
 
-def test_before_the_rates_are_known_no_share_is_told(
+def exactly(value: float) -> Interval:
+    return Interval(value, value, value, 1)
+
+
+def test_no_share_is_reported_before_the_rates_are_known(
     tmp_path: Path, own_cache: dict[str, str]
 ) -> None:
     result = run(tmp_path, "benchmarks_suite", benchmark=MLP, config="eager", environment=own_cache)
@@ -56,25 +51,26 @@ def test_before_the_rates_are_known_no_share_is_told(
 
 
 @pytest.mark.parametrize("heads", [8, 2, 1])
-def test_attention_is_counted_as_torch_counts_it_and_with_grouped_heads_too(heads: int) -> None:
+def test_attention_is_counted_as_torch_counts_it_also_with_grouped_heads(heads: int) -> None:
     query, key, value = (2, 8, 7, 16), (2, heads, 11, 16), (2, heads, 11, 24)
     whole_key, whole_value = (2, 8, 11, 16), (2, 8, 11, 24)
-    assert shares.attention_flops(query, key, value) == flop_counter.sdpa_flop_count(
-        query, whole_key, whole_value
-    )
+    forward = flop_counter.sdpa_flop_count(query, whole_key, whole_value)
+    assert shares.attention_flops(query, key, value) == forward
     out = (2, 8, 7, 24)
-    expected = flop_counter.sdpa_backward_flop_count(out, query, whole_key, whole_value)
-    assert shares.attention_backward_flops(out, query, key, value) == expected
+    backward = flop_counter.sdpa_backward_flop_count(out, query, whole_key, whole_value)
+    assert shares.attention_backward_flops(out, query, key, value) == backward
 
 
 def test_a_steps_attention_is_counted_forward_and_backward() -> None:
-    query, key, value = (torch.randn(2, heads, 64, 16, requires_grad=True) for heads in (8, 2, 2))
-    with flop_counter.FlopCounterMode(
-        display=False, custom_mapping=shares.attention_formulas()
-    ) as counter:
-        torch.nn.functional.scaled_dot_product_attention(
+    query = torch.randn(2, 8, 64, 16, requires_grad=True)
+    key = torch.randn(2, 2, 64, 16, requires_grad=True)
+    value = torch.randn(2, 2, 64, 16, requires_grad=True)
+    formulas = shares.attention_formulas()
+    with flop_counter.FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        output = torch.nn.functional.scaled_dot_product_attention(
             query, key, value, enable_gqa=True
-        ).sum().backward()
+        )
+        output.sum().backward()
     forward = shares.attention_flops(query.shape, key.shape, value.shape)
     backward = shares.attention_backward_flops(query.shape, query.shape, key.shape, value.shape)
     assert counter.get_total_flops() == forward + backward

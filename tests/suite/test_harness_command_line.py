@@ -40,9 +40,8 @@ def test_list_imports_no_torch() -> None:
     )
     catalog = json.loads(listed.stdout)
     assert catalog["benchmarks"][0]["name"] == "mlp.smoke.inference.float32.static.b64"
-    assert [config["position"] for config in catalog["configs"]] == list(
-        range(len(catalog["configs"]))
-    )
+    positions = [config["position"] for config in catalog["configs"]]
+    assert positions == list(range(len(positions)))
     assert catalog["suite_version"]
 
 
@@ -51,7 +50,7 @@ def test_list_is_readable_too(capsys: Capture) -> None:
     assert "regional" in capsys.readouterr().out
 
 
-def test_a_reader_who_goes_before_the_end_sees_no_traceback() -> None:
+def test_a_reader_who_leaves_before_the_end_sees_no_traceback() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     listed = subprocess.run(
@@ -62,10 +61,11 @@ def test_a_reader_who_goes_before_the_end_sees_no_traceback() -> None:
         check=False,
     )
     os.close(writer)
-    assert (listed.returncode, listed.stderr) == (1, "")
+    assert listed.returncode == 1
+    assert listed.stderr == ""
 
 
-def test_a_yes_or_no_is_nothing_else(capsys: Capture) -> None:
+def test_a_yes_or_no_option_refuses_other_words(capsys: Capture) -> None:
     with pytest.raises(SystemExit):
         main(["run", "--benchmark", MLP, "--config", "eager", "--keep-code", "maybe"])
     assert "invalid choice: 'maybe'" in capsys.readouterr().err
@@ -90,7 +90,7 @@ def test_a_yes_or_no_is_nothing_else(capsys: Capture) -> None:
         (["compare", "none.json", "none.json"], "none.json cannot be read as a result"),
     ],
 )
-def test_wrong_input_is_told_and_ends_with_2(
+def test_wrong_input_is_explained_and_ends_with_2(
     arguments: list[str], says: str, capsys: Capture
 ) -> None:
     assert main(arguments) == 2
@@ -99,8 +99,7 @@ def test_wrong_input_is_told_and_ends_with_2(
 
 def test_the_reproduce_command_means_the_same_job(passed: dict[str, Any]) -> None:
     words = passed["reproduce"].partition("benchmarks_suite ")[2].split()
-    document = run.document(run_options(words))
-    again = job.parse(document)
+    again = job.parse(run.document(run_options(words)))
     assert again.document["measure"] == passed["job"]["measure"]
     assert again.inductor == passed["job"]["variant"]["inductor"]
     assert again.benchmark.name == passed["job"]["benchmark"]
@@ -120,10 +119,8 @@ def test_compare_shows_what_changed_and_in_which_environment(
     after = copy.deepcopy(passed)
     after["metrics"]["cold_start_s"]["value"] *= 2
     after["environment"]["torch"]["version"] = "2.14.0"
-    assert (
-        main(["compare", written(tmp_path / "a.json", passed), written(tmp_path / "b.json", after)])
-        == 0
-    )
+    paths = [written(tmp_path / "a.json", passed), written(tmp_path / "b.json", after)]
+    assert main(["compare", *paths]) == 0
     text = capsys.readouterr().out
     assert "torch.version: 2.13.0+cpu → 2.14.0" in text
     assert "+100.0 %" in text
@@ -143,11 +140,11 @@ def test_compare_matches_the_cases_of_two_folders(
 def test_compare_takes_the_median_of_a_folders_processes(
     tmp_path: Path, passed: dict[str, Any], capsys: Capture
 ) -> None:
-    for folder, seconds in (("before", (2.0, 1.0, 9.0)), ("after", (20.0, 10.0))):
-        for number, value in enumerate(seconds):
-            passed["metrics"] = {
-                "cold_start_s": {"value": value, "low": None, "high": None, "n": 1}
-            }
+    cold_starts_s = {"before": (2.0, 1.0, 9.0), "after": (20.0, 10.0)}
+    for folder, values in cold_starts_s.items():
+        for number, value in enumerate(values):
+            cold_start = {"value": value, "low": None, "high": None, "n": 1}
+            passed["metrics"] = {"cold_start_s": cold_start}
             written(tmp_path / folder / str(number) / "result.json", passed)
     assert main(["compare", str(tmp_path / "before"), str(tmp_path / "after")]) == 0
     text = capsys.readouterr().out
@@ -159,18 +156,16 @@ def test_compare_refuses_a_folder_that_mixes_builds(
     tmp_path: Path, passed: dict[str, Any], capsys: Capture
 ) -> None:
     alone = written(tmp_path / "alone.json", passed)
-    for name, variant in (("plain", {}), ("unfused", {"inductor": {"max_fusion_size": 1}})):
-        written(
-            tmp_path / "both" / name / "result.json",
-            {**passed, "job": {**passed["job"], "variant": variant}},
-        )
+    changed = copy.deepcopy(passed)
+    changed["job"]["variant"] = {"inductor": {"max_fusion_size": 1}}
+    passed["job"]["variant"] = {}
+    written(tmp_path / "both" / "plain" / "result.json", passed)
+    written(tmp_path / "both" / "unfused" / "result.json", changed)
     assert main(["compare", alone, str(tmp_path / "both")]) == 2
-    said = capsys.readouterr().err
-    assert (
-        'in 2 builds: torch 2.13.0+cpu, torch 2.13.0+cpu with {"inductor": {"max_fusion_size": 1}}'
-        in said
-    )
-    assert "a folder of its own" in said
+    error = capsys.readouterr().err
+    builds = 'torch 2.13.0+cpu, torch 2.13.0+cpu with {"inductor": {"max_fusion_size": 1}}'
+    assert f"in 2 builds: {builds}" in error
+    assert "a folder of its own" in error
 
 
 @pytest.mark.parametrize(
@@ -179,66 +174,55 @@ def test_compare_refuses_a_folder_that_mixes_builds(
 def test_intervals_are_apart_only_where_both_have_one(
     other: tuple[float | None, float], apart: bool
 ) -> None:
-    before, after = (
-        {"value": 1.1, "low": 1.0, "high": 1.2},
-        {"value": 1.35, "low": other[0], "high": other[1]},
-    )
+    before = {"value": 1.1, "low": 1.0, "high": 1.2}
+    after = {"value": 1.35, "low": other[0], "high": other[1]}
     assert compare.intervals_apart(before, after) is apart
 
 
-def test_noise_tells_the_spread_between_and_within_processes(passed: dict[str, Any]) -> None:
+def test_noise_reports_the_spread_between_and_within_processes(passed: dict[str, Any]) -> None:
     results = []
     for speedup in (1.0, 1.1, 1.2):
-        result = copy.deepcopy(passed)
-        result["metrics"] = {
-            "speedup": {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}
-        }
-        results.append(result)
-    found = noise.spreads(results)["speedup"]
-    assert found["between_percent"] == pytest.approx(100 * 0.1 / 1.1)
-    assert found["within_percent"] == pytest.approx(2)
-    assert "the same each time" in noise.rendered(
-        results[0]["job"], noise.spreads(results), results
-    )
+        entry = {"value": speedup, "low": speedup * 0.98, "high": speedup * 1.02, "n": 90}
+        results.append(copy.deepcopy(passed) | {"metrics": {"speedup": entry}})
+    spreads = noise.spreads(results)
+    assert spreads["speedup"]["between_percent"] == pytest.approx(100 * 0.1 / 1.1)
+    assert spreads["speedup"]["within_percent"] == pytest.approx(2)
+    assert "the same each time" in noise.rendered(passed["job"], spreads, results)
 
 
-def test_noise_tells_when_the_generated_code_is_not_stable(passed: dict[str, Any]) -> None:
+def test_noise_reports_generated_code_that_is_not_stable(passed: dict[str, Any]) -> None:
     other = copy.deepcopy(passed)
     other["compile"]["fingerprints"]["kernels"] = "0" * 16
     assert "2 different ones: unstable" in noise.rendered(passed["job"], {}, [passed, other])
 
 
-def test_a_full_disk_leaves_no_half_result_and_is_told(
-    tmp_path: Path, passed: dict[str, Any]
+WRITES_A_RESULT = """
+import json, resource, signal, sys
+from pathlib import Path
+from benchmarks_suite.commands import run
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+document = json.loads(Path(sys.argv[1]).read_text())
+document["samples"]["eager"]["values"] = [1.5] * 50_000
+limit = int(sys.argv[3])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+sys.exit(run._write(document, Path(sys.argv[2])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "exit_code", "left"), [(50_000, 0, ["result.json"]), (100, 1, [])]
+)
+def test_a_full_disk_is_reported_and_leaves_no_half_result(
+    tmp_path: Path, limit: int, exit_code: int, left: list[str]
 ) -> None:
-    """The limit on file sizes stands in for the disk's: the system refuses the write in the same
-    place.
-    """
-    code = (
-        "import json, resource, signal, sys\n"
-        "from pathlib import Path\n"
-        "from benchmarks_suite.commands import run\n"
-        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "document = json.loads(Path(sys.argv[1]).read_text())\n"
-        "document['samples']['eager']['values'] = [1.5] * 50_000\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
-        "sys.exit(run._written(document, Path(sys.argv[2])))\n"
-    )
-    for limit, exit_code in ((50_000, 0), (100, 1)):
-        target = tmp_path / str(limit) / "result.json"
-        arguments = [
-            sys.executable,
-            "-c",
-            code,
-            str(GOLDEN / "result.pass.json"),
-            str(target),
-            str(limit),
-        ]
-        done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-        assert done.returncode == exit_code, done.stderr
-        assert "could not be written" in done.stderr
-        assert [path.name for path in target.parent.iterdir()] == (
-            ["result.json"] if exit_code == 0 else []
-        )
-    kept = json.loads((tmp_path / "50000" / "result.json").read_text())
-    assert (kept["status"], kept["stage"]) == ("fail_to_run", "write")
+    """The limit on file sizes stands in for the disk's: the write is refused in the same place."""
+    source, target = GOLDEN / "result.pass.json", tmp_path / "out" / "result.json"
+    command = [sys.executable, "-c", WRITES_A_RESULT, str(source), str(target), str(limit)]
+    writer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert writer.returncode == exit_code, writer.stderr
+    assert "could not be written" in writer.stderr
+    assert [path.name for path in target.parent.iterdir()] == left
+    if left:
+        kept = json.loads(target.read_text())
+        assert kept["status"] == "fail_to_run"
+        assert kept["stage"] == "write"

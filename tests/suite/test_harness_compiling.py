@@ -1,8 +1,7 @@
-"""Each config compiles what its row says; what cannot be had here is unsupported, with the
-reason.
-"""
+"""Each config compiles what its row says; what does not fit is unsupported, with the reason."""
 
 import dataclasses
+import importlib
 from typing import Any
 
 import pytest
@@ -12,9 +11,9 @@ from torch import nn
 from benchmarks_suite.configs import CONFIGS, Config
 from benchmarks_suite.harness import compiling, outcome, torch_versions
 from benchmarks_suite.harness.job import parse
-from benchmarks_suite.harness.prepared import Prepared, settle_process
+from benchmarks_suite.harness.working_copies import WorkingCopy, settle_process
 from benchmarks_suite.workload import Unsupported
-from tests.builders.workloads import ThreeLayers, a_module, a_workload, prepared
+from tests.builders.workloads import ThreeLayers, a_module, a_workload, working_copy
 
 COUNTED: list[Any] = []
 
@@ -28,24 +27,24 @@ def _fresh_compiler() -> None:
 
 @torch._dynamo.register_backend(name="counting")
 def counting_backend(graph: torch.fx.GraphModule, example_inputs: list[Any]) -> Any:
-    """Runs the graph as it is, and remembers that it was asked to compile it."""
+    """Runs the graph as it is, and remembers that it was compiled."""
     COUNTED.append(graph)
     return graph.forward
 
 
-def steps_of(config: Config, subject: Prepared, steps: int = 3) -> list[Any]:
+def steps_of(config: Config, subject: WorkingCopy, steps: int = 3) -> list[Any]:
     """What ``config`` does with a backend that only counts."""
     arm = compiling.compiled_arm(subject, dataclasses.replace(config, backend="counting"))
     return [arm.step(subject.batches[index % len(subject.batches)]) for index in range(steps)]
 
 
 def test_the_whole_module_is_one_graph() -> None:
-    steps_of(CONFIGS["inductor"], prepared(mode="inference"))
+    steps_of(CONFIGS["inductor"], working_copy(mode="inference"))
     assert len(COUNTED) == 1
 
 
 def test_regional_compiles_one_graph_for_all_equal_blocks() -> None:
-    steps_of(CONFIGS["regional"], prepared(mode="inference"))
+    steps_of(CONFIGS["regional"], working_copy(mode="inference"))
     assert len(COUNTED) == 1
     assert len([node for node in COUNTED[0].graph.nodes if node.op == "call_function"]) == 1
 
@@ -56,67 +55,60 @@ def test_modular_compiles_each_part() -> None:
     def call(module: Any, batch: Any) -> Any:
         return module["decoder"](module["encoder"](batch["x"]))
 
+    workload = a_workload(parts, call=call, parts={"encoder": "encoder", "decoder": "decoder"})
     config = dataclasses.replace(CONFIGS["modular"], part_modes=(None, None))
-    steps_of(
-        config,
-        prepared(
-            a_workload(parts, call=call, parts={"encoder": "encoder", "decoder": "decoder"}),
-            mode="inference",
-        ),
-    )
+    steps_of(config, working_copy(workload, mode="inference"))
     assert len(COUNTED) == 2
 
 
 def test_a_disabled_block_breaks_the_graph_around_it() -> None:
-    steps_of(
-        CONFIGS["inductor_disabled_block"], prepared(a_workload(ThreeLayers()), mode="inference")
-    )
-    names = [str(node.target) for graph in COUNTED for node in graph.graph.nodes]
+    subject = working_copy(a_workload(ThreeLayers()), mode="inference")
+    steps_of(CONFIGS["inductor_disabled_block"], subject)
+    names = []
+    for graph in COUNTED:
+        names += [str(node.target) for node in graph.graph.nodes]
     assert len([name for name in names if "linear" in name]) == 2
 
 
 def test_marked_sizes_vary_without_a_recompile() -> None:
-    subject = prepared(mode="inference")
+    subject = working_copy(mode="inference")
     subject.batches = [{"x": torch.randn(size, 32)} for size in (5, 6, 7, 9)]
     steps_of(CONFIGS["inductor_mark_dynamic"], subject, steps=4)
     assert len(COUNTED) == 1
 
 
 def test_eager_is_not_touched_by_what_the_other_arm_compiles() -> None:
-    subject = prepared(mode="inference")
+    subject = working_copy(mode="inference")
     steps_of(CONFIGS["regional"], subject)
     twin = subject.twin()
     assert not any("forward" in vars(child) for child in twin.modules())
-    assert all(
-        one is other
-        for one, other in zip(twin.parameters(), subject.module.parameters(), strict=True)
-    )
+    for shared, original in zip(twin.parameters(), subject.module.parameters(), strict=True):
+        assert shared is original
 
 
 @pytest.mark.parametrize("name", ["inductor", "inductor_train_step"])
 def test_training_changes_the_weights(name: str) -> None:
-    subject = prepared()
+    subject = working_copy()
     before = [parameter.detach().clone() for parameter in subject.module.parameters()]
     losses = [float(loss) for loss in steps_of(CONFIGS[name], subject, steps=5)]
     assert losses[-1] < losses[0]
-    assert all(
-        not torch.equal(one, other)
-        for one, other in zip(before, subject.module.parameters(), strict=True)
-    )
+    for old, new in zip(before, subject.module.parameters(), strict=True):
+        assert not torch.equal(old, new)
 
 
 def test_foreach_map_adam_takes_the_steps_of_torchs_adam() -> None:
     losses = []
     for name in ("eager", "foreach_map_optimizer"):
         torch._dynamo.reset()
-        subject = prepared()
-        arm = compiling.compiled_arm(subject, dataclasses.replace(CONFIGS[name], backend="eager"))
+        subject = working_copy()
+        config = dataclasses.replace(CONFIGS[name], backend="eager")
+        arm = compiling.compiled_arm(subject, config)
         losses.append([float(arm.step(subject.batches[0])) for _ in range(6)])
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
-def test_a_recompile_after_the_first_step_is_an_error_where_none_may_be() -> None:
-    subject = prepared(mode="inference")
+def test_a_recompile_after_the_first_step_is_an_error_under_fail_on_recompile() -> None:
+    subject = working_copy(mode="inference")
     subject.batches = [{"x": torch.randn(size, 32)} for size in (5, 6)]
     with pytest.raises(RuntimeError, match="recompile"):
         steps_of(CONFIGS["inductor_fail_on_recompile"], subject)
@@ -133,9 +125,9 @@ def test_a_recompile_after_the_first_step_is_an_error_where_none_may_be() -> Non
         ("backend_quux", "inference", "no backend 'quux'"),
     ],
 )
-def test_what_cannot_be_had_is_unsupported(name: str, mode: str, says: str) -> None:
+def test_a_config_that_does_not_fit_is_unsupported(name: str, mode: str, says: str) -> None:
     with pytest.raises(Unsupported, match=says):
-        compiling.check_supported(prepared(mode=mode), CONFIGS[name])
+        compiling.check_supported(working_copy(mode=mode), CONFIGS[name])
 
 
 @pytest.mark.parametrize(
@@ -149,10 +141,9 @@ def test_float8_leaves_out_what_its_matmuls_cannot_take(
 
 
 def test_a_config_newer_than_this_torch_is_unsupported() -> None:
+    config = dataclasses.replace(CONFIGS["inductor"], since=(9, 9))
     with pytest.raises(Unsupported, match=r"needs torch 9\.9 or newer"):
-        compiling.check_supported(
-            prepared(mode="inference"), dataclasses.replace(CONFIGS["inductor"], since=(9, 9))
-        )
+        compiling.check_supported(working_copy(mode="inference"), config)
 
 
 def test_a_setting_that_this_torch_lacks_is_unsupported() -> None:
@@ -186,7 +177,7 @@ def test_every_setting_of_every_config_exists_in_this_torch(
 ) -> None:
     for area in ("inductor", "dynamo", "functorch"):
         for path in getattr(config, area):
-            owner: Any = __import__("importlib").import_module(torch_versions._AREAS[area])
+            owner: Any = importlib.import_module(torch_versions._AREAS[area])
             for name in path.split("."):
                 assert hasattr(owner, name), f"{area}.{path}"
                 owner = getattr(owner, name)

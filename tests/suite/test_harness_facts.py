@@ -1,8 +1,7 @@
-"""What is told about compiler, code, memory, machine: each from the real thing where it can be had
-without a GPU.
-"""
+"""Facts about compiler, code, memory and machine, from the real thing where no GPU is needed."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -12,24 +11,25 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.testing._internal.two_tensor import TwoTensor
 
-from benchmarks_suite.configs import CONFIGS
+from benchmarks_suite.configs import ABLATION, CONFIGS
 from benchmarks_suite.harness import (
     arms,
     caches,
     environment,
     nvml,
-    preload,
     report,
     torch_versions,
+    warm_imports,
 )
 from benchmarks_suite.harness import memory as memory_of_process
 from benchmarks_suite.harness.interference import Watch
 from benchmarks_suite.harness.job import Job, parse
 from benchmarks_suite.harness.memory import PeakMemory
 from benchmarks_suite.harness.result import Result
+from benchmarks_suite.harness.working_copies import set_dropout_to_zero
 from tests.builders.measured_jobs import MLP, run
 
 MINIMAL = {
@@ -52,31 +52,34 @@ def in_fresh_process(code: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_a_graph_break_is_told_with_its_place_and_a_recompile_with_its_guard() -> None:
-    found = in_fresh_process(
-        "import json, torch\n"
-        "from benchmarks_suite.harness import start, torch_versions\n"
-        "torch_versions.import_compiler('eager')\n"
-        "@torch.compile(backend='eager', dynamic=False)\n"
-        "def twice(x):\n"
-        "    x = x + 1\n"
-        "    torch._dynamo.graph_break()\n"
-        "    return x * 2\n"
-        "for size in (2, 3):\n"
-        "    twice(torch.ones(size))\n"
-        "print(json.dumps(start.facts([])))\n"
-    )
-    assert [(each["location"], each["count"]) for each in found["graph_breaks"]] == [
-        ("<string>:7 in twice", 2)
-    ]
-    assert found["counters"]["stats.unique_graphs"] == 4
-    assert "size mismatch" in found["recompiles"][0]["reason"]
-    assert found["recompiles"][0]["function"].startswith("twice (<string>:4)")
-    assert found["phases_s"]["dynamo"] > 0
-    assert found["guard_overhead_us"] > 0
+BREAKS_AND_RECOMPILES = """
+import json, torch
+from benchmarks_suite.harness import start, torch_versions
+torch_versions.import_compiler('eager')
+@torch.compile(backend='eager', dynamic=False)
+def twice(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+for size in (2, 3):
+    twice(torch.ones(size))
+print(json.dumps(start.facts([])))
+"""
 
 
-def test_the_peak_of_the_resident_set_holds_what_was_freed_again() -> None:
+def test_a_graph_break_has_its_place_and_a_recompile_its_guard() -> None:
+    facts = in_fresh_process(BREAKS_AND_RECOMPILES)
+    (graph_break,) = facts["graph_breaks"]
+    assert graph_break["location"] == "<string>:8 in twice"
+    assert graph_break["count"] == 2
+    assert facts["counters"]["stats.unique_graphs"] == 4
+    assert "size mismatch" in facts["recompiles"][0]["reason"]
+    assert facts["recompiles"][0]["function"].startswith("twice (<string>:5)")
+    assert facts["phases_s"]["dynamo"] > 0
+    assert facts["guard_overhead_us"] > 0
+
+
+def test_peak_memory_includes_what_was_freed_again() -> None:
     memory = PeakMemory(torch.device("cpu"))
     memory.reset()
     before = memory.peak_gb()
@@ -87,14 +90,16 @@ def test_the_peak_of_the_resident_set_holds_what_was_freed_again() -> None:
     assert memory.peak_gb() - before == pytest.approx(0, abs=0.02)
 
 
-def test_what_a_cuda_graph_keeps_for_its_replays_is_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_a_cuda_graph_keeps_for_its_replays_is_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shared = {"segment_pool_id": (0, 0), "total_size": 10, "allocated_size": 1}
     of_graph = {"segment_pool_id": (0, 1), "total_size": 7, "allocated_size": 2}
     monkeypatch.setattr(torch.cuda, "memory_snapshot", lambda: [shared, of_graph])
     assert memory_of_process._kept_by_graphs() == 5
 
 
-def test_of_a_tensor_that_wraps_others_only_what_lies_here_counts() -> None:
+def test_a_tensor_that_wraps_others_counts_their_bytes() -> None:
     assert arms._bytes(TwoTensor(torch.ones(3), torch.ones(3))) == 2 * 3 * 4
     assert arms._bytes(torch.ones(3)) == 3 * 4
 
@@ -108,36 +113,36 @@ def test_the_workspace_of_the_untimed_matmul_is_given_back(monkeypatch: pytest.M
     assert given_back == ["all"]
 
 
-def test_a_base_that_no_job_used_for_long_goes_and_one_in_use_stays(
+def test_a_base_that_no_job_used_for_long_is_removed_and_one_in_use_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
     long_ago = time.time() - (caches.UNUSED_DAYS + 1) * 24 * 3600
-    unused, used = (
-        caches.Base(caches.cache_home() / f"toolchain-{name}") for name in ("unused", "used")
-    )
+    unused = caches.Base(caches.cache_home() / "toolchain-unused")
+    used = caches.Base(caches.cache_home() / "toolchain-used")
     for base in (unused, used):
         base.folder.mkdir()
         (base.folder / "toolchain.json").touch()
         os.utime(base.folder / "toolchain.json", (long_ago, long_ago))
     used.note_use()
     caches._forget_unused()
-    assert (unused.folder.exists(), used.is_made) == (False, True)
+    assert not unused.folder.exists()
+    assert used.is_made
+
+
+def wrapper_of(**fields: Any) -> str:
+    return warm_imports.wrapper(parse(MINIMAL | fields))
 
 
 def test_each_wrapper_has_a_base_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path))
-    wrappers = {name: preload.wrapper(parse(MINIMAL | {"config": name})) for name in CONFIGS}
-    assert {name for name, wrapper in wrappers.items() if wrapper != "python"} == {
-        "inductor_cpp_wrapper",
-        "aot_inductor",
-    }
-    assert (
-        preload.wrapper(parse(MINIMAL | {"variant": {"inductor": {"cpp_wrapper": True}}})) == "cpp"
-    )
-    assert len({caches.place("cpu", {}, wrapper) for wrapper in wrappers.values()}) == 3
+    special = {name for name in CONFIGS if wrapper_of(config=name) != "python"}
+    assert special == {"inductor_cpp_wrapper", "aot_inductor"}
+    assert wrapper_of(variant={"inductor": {"cpp_wrapper": True}}) == "cpp"
+    bases = {caches.place("cpu", {}, wrapper) for wrapper in ("python", "cpp", "aot")}
+    assert len(bases) == 3
 
 
 @pytest.mark.slow
@@ -145,25 +150,19 @@ def test_each_wrapper_has_a_base_of_its_own(
 def test_a_base_holds_every_header_that_its_configs_precompile(
     wrapper: str, tmp_path: Path
 ) -> None:
-    """Else the first cold start of a config on a machine pays for them, and no later one."""
+    """Otherwise a config's first cold start on a machine would pay for them, and no later one."""
     config = {"python": "inductor", "cpp": "inductor_cpp_wrapper", "aot": "aot_inductor"}[wrapper]
     variables = {"COMPILEWATCH_CACHE": str(tmp_path)}
     script = f"from benchmarks_suite.harness import caches; caches.base('cpu', {wrapper!r})"
     subprocess.run([sys.executable, "-c", script], env=os.environ | variables, check=True)
     before = set(tmp_path.rglob("*.gch"))
-    run(
-        tmp_path,
-        "benchmarks_suite",
-        benchmark=MLP,
-        config=config,
-        environment=variables,
-        measure={"starts": ["cold"]},
-    )
+    case = {"benchmark": MLP, "config": config, "measure": {"starts": ["cold"]}}
+    run(tmp_path, "benchmarks_suite", **case, environment=variables)
     assert before
     assert set(tmp_path.rglob("*.gch")) == before
 
 
-def test_a_check_of_the_compilers_that_crashes_says_so(
+def test_a_crashed_check_of_the_compilers_is_reported_with_its_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crashing = tmp_path / "python"
@@ -171,19 +170,17 @@ def test_a_check_of_the_compilers_that_crashes_says_so(
     crashing.chmod(0o755)
     monkeypatch.setenv("COMPILEWATCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("sys.executable", str(crashing))
-    with pytest.raises(
-        caches.ToolchainError, match=r"^the compilers' check was ended by SIGSEGV\na warning$"
-    ):
+    text = r"^the compilers' check was ended by SIGSEGV\na warning$"
+    with pytest.raises(caches.ToolchainError, match=text):
         caches.base("cpu")
 
 
 def test_a_busy_machine_is_marked() -> None:
     """More busy processes than CPUs: someone must wait."""
     spin = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
-    spinners = [
-        subprocess.Popen([sys.executable, "-c", spin])
-        for _ in range(2 * len(os.sched_getaffinity(0)))
-    ]
+    spinners = []
+    for _ in range(2 * len(os.sched_getaffinity(0))):
+        spinners.append(subprocess.Popen([sys.executable, "-c", spin]))
     try:
         time.sleep(0.5)
         with Watch(None) as watch:
@@ -201,33 +198,27 @@ def test_gpu_readings_become_marks_and_metrics() -> None:
         nvml.Reading(80.0, 600.0, 1980.0, 70.0, (), 1),
         nvml.Reading(100.0, 700.0, 1500.0, 90.0, ("power cap",), 2),
     ]
-    assert [kind for kind, _ in watch.marks()] == [
-        "gpu_throttled",
-        "gpu_hot",
-        "gpu_shared",
-        "clock_changed",
-    ]
-    assert watch.gpu_metrics() == {
-        "gpu_clock_mhz": 1740.0,
-        "gpu_power_w": 650.0,
-        "gpu_utilization_percent": 90.0,
-    }
+    kinds = [kind for kind, _ in watch.marks()]
+    assert kinds == ["gpu_throttled", "gpu_hot", "gpu_shared", "clock_changed"]
+    metrics = watch.gpu_metrics()
+    assert metrics["gpu_clock_mhz"] == 1740
+    assert metrics["gpu_power_w"] == 650
+    assert metrics["gpu_utilization_percent"] == 90
 
 
-def test_a_device_that_tells_nothing_leaves_no_metric() -> None:
+def test_a_device_that_reports_nothing_leaves_no_metric() -> None:
     watch = Watch(0)
     watch.readings = [nvml.Reading(None, None, None, None, (), None)]
-    assert (watch.marks(), watch.gpu_metrics()) == ([], {})
+    assert watch.marks() == []
+    assert watch.gpu_metrics() == {}
 
 
 def test_equal_machines_have_equal_fingerprints_whatever_their_names(job: Job) -> None:
     document = environment.describe(job)
     other = json.loads(json.dumps(document))
     other["machine"] |= {"host": "another", "device_id": "GPU-2"}
-    assert (
-        environment.fingerprint({k: v for k, v in other.items() if k != "fingerprint"})
-        == document["fingerprint"]
-    )
+    del other["fingerprint"]
+    assert environment.fingerprint(other) == document["fingerprint"]
 
 
 @pytest.mark.parametrize(
@@ -237,13 +228,12 @@ def test_another_torch_machine_or_setting_is_another_fingerprint(
     job: Job, section: str, key: str
 ) -> None:
     document = environment.describe(job)
-    document.pop("fingerprint")
-    before = environment.fingerprint(document)
+    before = document.pop("fingerprint")
     document[section][key] = "another"
     assert environment.fingerprint(document) != before
 
 
-def test_what_differs_from_job_to_job_or_device_to_device_is_no_part_of_the_environment(
+def test_environment_leaves_out_what_differs_between_jobs_or_devices(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/somewhere/private")
@@ -251,20 +241,17 @@ def test_what_differs_from_job_to_job_or_device_to_device_is_no_part_of_the_envi
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "the worker's own")
     monkeypatch.setenv("TORCH_LOGS", "recompiles")
     settings = environment.describe(job)["settings"]
-    own = {"TORCHINDUCTOR_CACHE_DIR", "TORCHELASTIC_RUN_ID", "CUDA_VISIBLE_DEVICES"}
-    assert not settings.keys() & {f"env.{name}" for name in own}
+    assert "env.TORCHINDUCTOR_CACHE_DIR" not in settings
+    assert "env.TORCHELASTIC_RUN_ID" not in settings
+    assert "env.CUDA_VISIBLE_DEVICES" not in settings
     assert settings["env.TORCH_LOGS"] == "recompiles"
 
 
 def test_all_stages_of_the_ablation_are_configs() -> None:
-    from benchmarks_suite.configs import ABLATION
-
     assert [CONFIGS[name].backend for name in ABLATION] == ["eager", "aot_eager", "inductor"]
 
 
 def test_hints_are_collected_and_not_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    import logging
-
     logger = logging.getLogger("torch._inductor.test.__perf_hints")
     hints = torch_versions.collect_hints()
     logger.info("skipping cudagraphs due to %s", "a mutated input")
@@ -272,11 +259,7 @@ def test_hints_are_collected_and_not_printed(capfd: pytest.CaptureFixture[str]) 
     assert capfd.readouterr().err == ""
 
 
-def test_dropout_is_found_wherever_a_model_keeps_it() -> None:
-    from torch import nn
-
-    from benchmarks_suite.harness.prepared import set_dropout_to_zero
-
+def test_dropout_is_set_to_zero_wherever_a_model_keeps_it() -> None:
     class Attention(nn.Module):
         def __init__(self) -> None:
             super().__init__()

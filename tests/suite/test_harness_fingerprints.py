@@ -9,8 +9,9 @@ from benchmarks_suite.harness.generated_code import GeneratedCode, normalized
 
 
 def fingerprints_of(folder: Path, name: str, kernel: str) -> dict[str, str | None]:
-    """Of a wrapper and a kernel that appear in ``folder``; ``name`` is in every place where a
-    compiler puts one.
+    """Of a wrapper and a kernel that appear in ``folder``.
+
+    ``name`` is in every place where a compiler puts one.
     """
     folder.mkdir()
     code = GeneratedCode(folder)
@@ -22,30 +23,25 @@ def fingerprints_of(folder: Path, name: str, kernel: str) -> dict[str, str | Non
     return code.fingerprints()
 
 
-def test_code_is_told_by_what_it_says_not_by_its_names(tmp_path: Path) -> None:
-    one, two, three = (
-        fingerprints_of(tmp_path / name, name, kernel)
-        for name, kernel in (("one", "x[0] = 1;"), ("two", "x[0] = 1;"), ("three", "x[0] = 2;"))
-    )
-    assert one == two
-    assert (three["wrapper"], three["kernels"] == one["kernels"]) == (one["wrapper"], False)
+def test_fingerprint_depends_on_what_the_code_does_not_on_its_names(tmp_path: Path) -> None:
+    first = fingerprints_of(tmp_path / "first", "first", "x[0] = 1;")
+    same = fingerprints_of(tmp_path / "same", "same", "x[0] = 1;")
+    other = fingerprints_of(tmp_path / "other", "other", "x[0] = 2;")
+    assert first == same
+    assert first["wrapper"] == other["wrapper"]
+    assert first["kernels"] != other["kernels"]
 
 
-def test_what_was_there_before_is_not_generated_code(tmp_path: Path) -> None:
+def test_files_that_were_there_before_are_not_generated_code(tmp_path: Path) -> None:
     (tmp_path / "old.cpp").write_text("void probe() {}")
-    assert GeneratedCode(tmp_path).fingerprints() == {
-        "wrapper": None,
-        "kernels": None,
-        "ptx": None,
-        "cubin": None,
-    }
+    fingerprints = GeneratedCode(tmp_path).fingerprints()
+    assert fingerprints == {"wrapper": None, "kernels": None, "ptx": None, "cubin": None}
 
 
-def test_a_directive_of_cpp_is_code_and_no_comment(tmp_path: Path) -> None:
-    plain, parallel = (
-        fingerprints_of(tmp_path / name, name, f"{directive}\nx[0] = 1;")
-        for name, directive in (("plain", ""), ("parallel", "#pragma omp parallel for"))
-    )
+def test_a_directive_of_cpp_is_code_not_a_comment(tmp_path: Path) -> None:
+    loop = "x[0] = 1;"
+    plain = fingerprints_of(tmp_path / "plain", "plain", f"\n{loop}")
+    parallel = fingerprints_of(tmp_path / "omp", "omp", f"#pragma omp parallel for\n{loop}")
     assert plain["kernels"] != parallel["kernels"]
 
 
@@ -65,8 +61,9 @@ compile(ASTSource(kernel, types, {(2,): 256}), target=GPUTarget("cuda", 90, 32))
 
 
 def binaries_of(folder: Path, factor: int) -> dict[str, str | None]:
-    """Fingerprints of a kernel that Triton compiled, for a GPU that need not be there, from a file
-    in ``folder``.
+    """Fingerprints of a kernel that Triton compiled from a file in ``folder``.
+
+    The GPU that it compiles for need not be there.
     """
     folder.mkdir()
     code, source = GeneratedCode(folder), folder / "kernel.py"
@@ -77,19 +74,16 @@ def binaries_of(folder: Path, factor: int) -> dict[str, str | None]:
 
 
 def test_a_kernel_is_the_same_binary_wherever_its_source_lay(tmp_path: Path) -> None:
-    """Else no two starts would have equal ones: each has caches in a folder of its own."""
-    one, two, other = (
-        binaries_of(tmp_path / name, factor)
-        for name, factor in (("one", 2), ("another_folder", 2), ("other", 3))
-    )
-    assert one["ptx"] is not None
-    assert one["cubin"] is not None
-    assert (two["ptx"], two["cubin"]) == (one["ptx"], one["cubin"])
-    assert other["ptx"] != one["ptx"]
-    assert other["cubin"] != one["cubin"]
+    """Otherwise no two starts would have equal ones: each has caches in a folder of its own."""
+    first = binaries_of(tmp_path / "first", factor=2)
+    moved = binaries_of(tmp_path / "another_folder", factor=2)
+    other = binaries_of(tmp_path / "other", factor=3)
+    for kind in ("ptx", "cubin"):
+        assert first[kind] is not None
+        assert first[kind] == moved[kind]
+        assert first[kind] != other[kind]
 
 
 def test_debug_lines_of_ptx_are_noise() -> None:
-    assert normalized('.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n') == normalized(
-        "add.f32 %f1;\n"
-    )
+    ptx = '.loc 1 2 3\nadd.f32 %f1;\n.file 1 "/a/b.py"\n'
+    assert normalized(ptx) == normalized("add.f32 %f1;\n")

@@ -1,6 +1,4 @@
-"""Forked children: as fresh as a new process, apart from each other, ended with what they
-started.
-"""
+"""Forked children: as fresh as a new process, kept apart, ended with what they started."""
 
 import json
 import multiprocessing.util
@@ -29,22 +27,22 @@ def _kills_itself() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _sleeps(told: Path) -> None:
+def _sleeps(notes: Path) -> None:
     grandchild = subprocess.Popen(["sleep", "60"])
-    told.write_text(str(grandchild.pid))
+    notes.write_text(str(grandchild.pid))
     time.sleep(60)
 
 
-def _leaves_a_process_and_a_farewell(told: Path) -> int:
+def _leaves_a_process_and_a_farewell(notes: Path) -> int:
     """As Inductor of 2.13 does, which waits at the end for the workers that it started."""
     left = subprocess.Popen(["sleep", "60"])
     multiprocessing.util.Finalize(None, left.wait, exitpriority=1)
-    told.write_text(str(left.pid))
+    notes.write_text(str(left.pid))
     return 5
 
 
-def _draws(told: Path) -> None:
-    told.write_text(str(random.random()))
+def _draws(notes: Path) -> None:
+    notes.write_text(str(random.random()))
 
 
 def _is_gone(process: int) -> bool:
@@ -54,7 +52,7 @@ def _is_gone(process: int) -> bool:
         return True
 
 
-def test_the_exit_code_of_a_child_is_told() -> None:
+def test_the_exit_code_of_a_child_is_returned() -> None:
     assert forks.run(partial(_exits, 3), 10) == 3
 
 
@@ -66,8 +64,8 @@ def test_a_child_that_crashes_is_a_signal_and_the_next_one_is_unharmed() -> None
 @pytest.mark.parametrize("own_group", [False, True])
 def test_a_child_over_its_limit_ends_with_what_it_started(tmp_path: Path, own_group: bool) -> None:
     with pytest.raises(TimeoutError):
-        forks.run(partial(_sleeps, tmp_path / "told"), 1, own_group)
-    grandchild = int((tmp_path / "told").read_text())
+        forks.run(partial(_sleeps, tmp_path / "notes"), 1, own_group)
+    grandchild = int((tmp_path / "notes").read_text())
     for _ in range(50):
         if _is_gone(grandchild):
             return
@@ -76,14 +74,14 @@ def test_a_child_over_its_limit_ends_with_what_it_started(tmp_path: Path, own_gr
 
 
 def test_a_child_whose_work_is_done_waits_for_nothing_and_leaves_nothing(tmp_path: Path) -> None:
-    assert forks.run(partial(_leaves_a_process_and_a_farewell, tmp_path / "told"), 30) == 5
-    assert _is_gone(int((tmp_path / "told").read_text()))
+    assert forks.run(partial(_leaves_a_process_and_a_farewell, tmp_path / "notes"), 30) == 5
+    assert _is_gone(int((tmp_path / "notes").read_text()))
 
 
 def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        forks.run(partial(_draws, tmp_path / name), 10)
-    assert (tmp_path / "one").read_text() != (tmp_path / "other").read_text()
+    forks.run(partial(_draws, tmp_path / "first"), 10)
+    forks.run(partial(_draws, tmp_path / "second"), 10)
+    assert (tmp_path / "first").read_text() != (tmp_path / "second").read_text()
 
 
 @pytest.mark.parametrize(
@@ -111,10 +109,11 @@ def test_children_draw_other_random_numbers_than_their_siblings(tmp_path: Path) 
     ],
 )
 def test_a_process_that_did_more_than_import_is_not_forked(done_before: str, reason: str) -> None:
-    script = (
-        "from benchmarks_suite.harness import "
-        f"forks\n{done_before}\nprint(forks.why_unfit(), flush=True)"
-    )
+    script = f"""
+from benchmarks_suite.harness import forks
+{done_before}
+print(forks.why_unfit(), flush=True)
+"""
     done = subprocess.run(
         [sys.executable, "-c", script],
         env=os.environ | FIXED,
@@ -122,9 +121,9 @@ def test_a_process_that_did_more_than_import_is_not_forked(done_before: str, rea
         stdout=subprocess.PIPE,
         text=True,
     )
-    told = done.stdout
-    assert reason in told
-    assert bool(reason) == bool(told.strip())
+    why_unfit = done.stdout.strip()
+    assert reason in why_unfit
+    assert bool(reason) == bool(why_unfit)
 
 
 def test_a_process_with_random_hashes_is_not_forked() -> None:
@@ -137,15 +136,14 @@ def test_a_process_with_random_hashes_is_not_forked() -> None:
 
 
 def test_importing_everything_leaves_a_process_that_can_be_forked(tmp_path: Path) -> None:
-    """With more threads than one, too: they begin with the first operator, which no import runs."""
+    """Also with several threads: they begin with the first operator, which no import runs."""
     script = """
 import json, sys
-from benchmarks_suite.harness import forks, job, preload
-wanted = job.parse(json.loads(sys.argv[1]))
-preload.set_variables(wanted)
-preload.import_torch("inductor")
+from benchmarks_suite.harness import forks, job, warm_imports
+warm_imports.set_variables(job.parse(json.loads(sys.argv[1])))
+warm_imports.import_torch("inductor")
 for model in ("gpt2", "captioning", "resnet50", "sd_unet", "granite_moe", "sliding_window"):
-    preload.import_model(f"benchmarks_suite.models.{model}")
+    warm_imports.import_model(f"benchmarks_suite.models.{model}")
 print(forks.why_unfit())
 """
     case = {"benchmark": MLP, "config": "inductor", "measure": {"threads": 2, "compile_threads": 4}}
@@ -159,21 +157,21 @@ print(forks.why_unfit())
 
 DRIVER_ASKED = """
 import pathlib, torch, triton
-from benchmarks_suite.harness import preload
+from benchmarks_suite.harness import warm_imports
 asked = lambda *_: exit("the driver was asked")
 torch._C._accelerator_getAccelerator = torch.cuda.is_available = torch.cuda.device_count = asked
 type(triton.runtime.driver).active = property(asked)
-preload._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
+warm_imports._DRIVER, torch.version.cuda = pathlib.Path("/dev/null"), "13.0"
 """
 
 
 @pytest.mark.parametrize(
     "imports",
     [
-        "preload.import_torch('inductor')",
-        "preload.import_model('benchmarks_suite.models.rms_norm_triton')",
-        "preload.import_model('benchmarks_suite.models.softmax_triton')",
-        "preload.import_model('benchmarks_suite.models.swiglu_triton')",
+        "warm_imports.import_torch('inductor')",
+        "warm_imports.import_model('benchmarks_suite.models.rms_norm_triton')",
+        "warm_imports.import_model('benchmarks_suite.models.softmax_triton')",
+        "warm_imports.import_model('benchmarks_suite.models.swiglu_triton')",
     ],
 )
 def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
@@ -184,9 +182,9 @@ def test_imports_never_ask_the_driver_for_a_gpu(imports: str) -> None:
     )
 
 
-def test_who_asks_at_import_learns_of_the_gpu_by_its_drivers_file() -> None:
+def test_imports_learn_of_the_gpu_from_its_drivers_file() -> None:
     script = f"""{DRIVER_ASKED}
-preload.import_model("benchmarks_suite.models.sd_unet")
+warm_imports.import_model("benchmarks_suite.models.sd_unet")
 from diffusers.utils import torch_utils
 assert torch_utils.torch_device == "cuda", torch_utils.torch_device
 """
@@ -195,9 +193,9 @@ assert torch_utils.torch_device == "cuda", torch_utils.torch_device
 
 def test_forked_children_draw_what_a_process_that_just_imported_draws() -> None:
     script = """
-from benchmarks_suite.harness import forks, preload
-preload.import_torch("inductor")
-preload.import_model("benchmarks_suite.models.gpt2")
+from benchmarks_suite.harness import forks, warm_imports
+warm_imports.import_torch("inductor")
+warm_imports.import_model("benchmarks_suite.models.gpt2")
 import torch
 draw = lambda: print(torch.rand(3).tolist(), torch.nn.Linear(2, 2).weight.tolist(), flush=True)
 for _ in range(2):

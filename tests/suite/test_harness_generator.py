@@ -1,11 +1,14 @@
 """Weights and inputs that no torch release changes: the very numbers are kept here."""
 
+import copy
+from collections.abc import Callable
+
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from benchmarks_suite.harness import generator
-from benchmarks_suite.harness.prepared import make_room
+from benchmarks_suite.harness.working_copies import make_room
 
 
 def test_the_hash_is_the_same_everywhere() -> None:
@@ -25,8 +28,9 @@ def test_normal_numbers_have_mean_0_and_deviation_1() -> None:
 
 
 def test_streams_are_not_correlated() -> None:
-    first, second = generator.normal((100_000,), 1), generator.normal((100_000,), 2)
-    assert abs(float(torch.corrcoef(torch.stack([first, second]))[0, 1])) < 0.01
+    streams = torch.stack([generator.normal((100_000,), 1), generator.normal((100_000,), 2)])
+    correlation = torch.corrcoef(streams)[0, 1]
+    assert abs(float(correlation)) < 0.01
 
 
 def test_integers_reach_both_ends_and_no_further() -> None:
@@ -74,13 +78,20 @@ def test_gains_of_norms_stay_one_and_zero_biases_do_not_stay_zero() -> None:
         lambda: torch.randint(high=9, size=(4,)),
     ],
 )
-def test_every_way_to_call_randint_gives_our_numbers(draw: object) -> None:
+def test_every_way_to_call_randint_gives_our_numbers(draw: Callable[[], Tensor]) -> None:
     with generator.own_draws("inputs", 0):
-        drawn = draw()  # type: ignore[operator]
-    assert (
-        drawn.tolist()
-        == generator.integers(0, 9, (4,), generator.key("draw", "inputs", 0, 1)).tolist()
-    )
+        drawn = draw()
+    expected = generator.integers(0, 9, (4,), generator.key("draw", "inputs", 0, 1))
+    assert torch.equal(drawn, expected)
+
+
+def one_of_each() -> list[Tensor]:
+    return [
+        torch.randn(1000, 3),
+        torch.rand(1000),
+        torch.randint(3, 90, (1000,)),
+        torch.randperm(1000),
+    ]
 
 
 def test_draws_do_not_depend_on_torchs_seed() -> None:
@@ -88,10 +99,9 @@ def test_draws_do_not_depend_on_torchs_seed() -> None:
     for seed in (1, 2):
         torch.manual_seed(seed)
         with generator.own_draws("inputs", 0):
-            drawn.append(
-                (torch.randn(2, 3), torch.rand((4,)), torch.randperm(5), torch.empty(3).normal_())
-            )
-    assert all(torch.equal(one, other) for one, other in zip(*drawn, strict=True))
+            drawn.append([*one_of_each(), torch.empty(3).normal_()])
+    for first, second in zip(*drawn, strict=True):
+        assert torch.equal(first, second)
 
 
 def test_two_draws_in_a_row_differ() -> None:
@@ -99,7 +109,7 @@ def test_two_draws_in_a_row_differ() -> None:
         assert not torch.equal(torch.randn(8), torch.randn(8))
 
 
-def test_a_draw_that_it_does_not_own_is_an_error_that_says_what_to_use() -> None:
+def test_a_foreign_draw_is_an_error_that_says_what_to_use() -> None:
     with (
         generator.own_draws("inputs", 0),
         pytest.raises(NotImplementedError, match=r"torch\.bernoulli .* draw with rand"),
@@ -107,7 +117,7 @@ def test_a_draw_that_it_does_not_own_is_an_error_that_says_what_to_use() -> None
         torch.bernoulli(torch.full((3,), 0.5))
 
 
-def test_no_matrix_keeps_what_was_in_it_so_that_none_need_be_copied_to_the_device() -> None:
+def test_filling_overwrites_every_matrix_so_that_none_need_be_copied() -> None:
     module = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Embedding(3, 4), nn.Conv2d(1, 2, 3))
     for parameter in module.parameters():
         if parameter.dim() > 1:
@@ -117,31 +127,22 @@ def test_no_matrix_keeps_what_was_in_it_so_that_none_need_be_copied_to_the_devic
 
 
 @pytest.mark.gpu
-def test_a_module_whose_matrices_only_got_room_on_the_gpu_has_the_same_weights_as_on_the_cpu() -> (
-    None
-):
-    on_cpu, on_gpu = (
-        nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Embedding(30, 64)) for _ in range(2)
-    )
+def test_weights_are_the_same_for_matrices_that_only_got_room_on_the_gpu() -> None:
+    on_cpu = nn.Sequential(nn.Linear(64, 64), nn.LayerNorm(64), nn.Embedding(30, 64))
+    on_gpu = copy.deepcopy(on_cpu)
     make_room(on_gpu, torch.device("cuda"))
-    for module in (on_cpu, on_gpu.to("cuda")):
-        generator.fill_weights(module, seed=0)
-    for expected, found in zip(on_cpu.parameters(), on_gpu.parameters(), strict=True):
-        assert torch.equal(expected, found.cpu())
+    on_gpu.to("cuda")
+    generator.fill_weights(on_cpu, seed=0)
+    generator.fill_weights(on_gpu, seed=0)
+    for expected, parameter in zip(on_cpu.parameters(), on_gpu.parameters(), strict=True):
+        assert torch.equal(expected, parameter.cpu())
 
 
 @pytest.mark.gpu
-def test_inputs_that_the_gpu_draws_are_those_that_the_cpu_draws() -> None:
+def test_the_gpu_draws_the_same_inputs_as_the_cpu() -> None:
     drawn = []
     for device in ("cpu", "cuda"):
         with generator.own_draws("inputs", 1, device=device):
-            drawn.append(
-                [
-                    torch.randn(1000, 3),
-                    torch.rand(1000),
-                    torch.randint(3, 90, (1000,)),
-                    torch.randperm(1000),
-                ]
-            )
+            drawn.append(one_of_each())
     for on_cpu, on_gpu in zip(*drawn, strict=True):
         assert torch.equal(on_cpu, on_gpu)

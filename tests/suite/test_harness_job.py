@@ -1,4 +1,4 @@
-"""Reading a job file: what is wrong is told by field, before anything is measured."""
+"""Reading a job file: what is wrong is reported by field, before anything is measured."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,9 @@ MINIMAL: dict[str, Any] = {
 
 def test_a_minimal_job_gets_the_defaults() -> None:
     parsed = job.parse(MINIMAL)
-    assert (parsed.device, parsed.measure.starts, parsed.measure.budget_s) == ("cpu", ("cold",), 20)
+    assert parsed.device == "cpu"
+    assert parsed.measure.starts == ("cold",)
+    assert parsed.measure.budget_s == 20
     assert parsed.document["measure"]["single_steps"] == 200
 
 
@@ -31,15 +33,13 @@ def test_a_whole_number_written_as_a_fraction_is_an_integer() -> None:
     assert isinstance(job.parse(MINIMAL | {"measure": {"threads": 2.0}}).measure.threads, int)
 
 
-def test_an_unknown_benchmark_is_told_with_the_nearest_one() -> None:
-    with pytest.raises(
-        job.JobError,
-        match=r"benchmark: .* did you mean mlp\.smoke\.inference\.float32\.static\.b64",
-    ):
+def test_error_about_an_unknown_benchmark_names_the_nearest_one() -> None:
+    hint = r"benchmark: .* did you mean mlp\.smoke\.inference\.float32\.static\.b64"
+    with pytest.raises(job.JobError, match=hint):
         job.parse(MINIMAL | {"benchmark": "mlp.smoke.inference.float32.static.b65"})
 
 
-def test_an_unknown_config_is_told_with_the_nearest_one() -> None:
+def test_error_about_an_unknown_config_names_the_nearest_one() -> None:
     with pytest.raises(job.JobError, match=r"config: .* did you mean inductor"):
         job.parse(MINIMAL | {"config": "inducktor"})
 
@@ -61,19 +61,19 @@ def test_a_variable_that_the_variant_may_not_set_is_refused() -> None:
         ('{"schema": NaN}', "NaN is not JSON"),
     ],
 )
-def test_a_file_that_is_no_job_is_told(tmp_path: Path, text: str, says: str) -> None:
+def test_a_file_that_is_not_a_job_is_refused(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "job.json"
     path.write_text(text)
     with pytest.raises(job.JobError, match=says):
         job.read(path)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(job.JobError, match=r"cannot read the job file .*No such file"):
         job.read(tmp_path / "none.json")
 
 
-def test_a_file_with_text_that_is_not_utf8_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "job.json"
     path.write_bytes(json.dumps(MINIMAL).encode("utf-16"))
     with pytest.raises(job.JobError, match="is not UTF-8"):

@@ -1,5 +1,6 @@
-"""One job from file to file, as the worker runs it: in a process of its own, whatever the benchmark
-does wrong.
+"""One job from file to file, as the worker runs it.
+
+It has a process of its own, whatever the benchmark does wrong.
 """
 
 from pathlib import Path
@@ -11,29 +12,23 @@ from tests.builders.measured_jobs import MLP, run
 from tests.builders.tiny_suite import name_of
 
 
-def tiny(tmp_path: Path, model: str, **fields: Any) -> dict[str, Any]:
-    return run(
-        tmp_path,
-        "tests.builders.tiny_suite",
-        benchmark=name_of(model, fields.pop("mode", "inference")),
-        **fields,
-    )
+def tiny(tmp_path: Path, model: str, mode: str = "inference", **fields: Any) -> dict[str, Any]:
+    """The result of a model of tests/builders/tiny_suite.py."""
+    return run(tmp_path, "tests.builders.tiny_suite", benchmark=name_of(model, mode), **fields)
+
+
+def ending(result: dict[str, Any]) -> tuple[str, str]:
+    return result["status"], result["stage"]
 
 
 def test_a_case_that_works_has_a_speedup_and_both_drifts(tmp_path: Path) -> None:
     result = tiny(tmp_path, "fine", mode="training")
-    assert (result["status"], result["stage"]) == ("pass", "sampling")
-    assert {
-        "speedup",
-        "latency_ms",
-        "drift",
-        "eager_drift",
-        "drift_gradients",
-        "drift_loss",
-    } <= result["metrics"].keys()
+    assert ending(result) == ("pass", "sampling")
+    expected = {"speedup", "latency_ms", "drift", "eager_drift", "drift_gradients", "drift_loss"}
+    assert expected <= result["metrics"].keys()
     assert set(result["samples"]) == {"eager", "compiled"}
     assert result["absent"]["cold_start_s"] == "no cold start was asked for (measure.starts)"
-    assert result["metrics"].keys() & result["absent"].keys() == set()
+    assert result["metrics"].keys().isdisjoint(result["absent"])
 
 
 def test_eager_alone_has_no_speedup_and_says_why(tmp_path: Path) -> None:
@@ -53,7 +48,7 @@ def test_eagers_memory_leaves_out_the_copies_of_the_weights_that_the_suite_keeps
 
 def test_a_model_that_raises_fails_to_run(tmp_path: Path) -> None:
     result = tiny(tmp_path, "raises")
-    assert (result["status"], result["stage"]) == ("fail_to_run", "eager")
+    assert ending(result) == ("fail_to_run", "eager")
     assert "head count" in result["message"]
     assert result["error"]["type"] == "ValueError"
     assert result["metrics"]["passed"]["value"] == 0
@@ -66,7 +61,7 @@ def test_a_model_with_random_outputs_is_measured_but_not_judged(tmp_path: Path) 
     assert "speedup" in result["metrics"]
 
 
-def test_memory_that_only_eager_lacks_is_a_status_of_that_arm(tmp_path: Path) -> None:
+def test_oom_in_eager_alone_is_a_status_of_that_arm(tmp_path: Path) -> None:
     result = tiny(tmp_path, "oom_in_eager")
     assert result["arms"]["eager"]["status"] == "oom"
     assert "no eager arm" in result["absent"]["speedup"]
@@ -74,7 +69,7 @@ def test_memory_that_only_eager_lacks_is_a_status_of_that_arm(tmp_path: Path) ->
     assert result["status"] == "pass"
 
 
-def test_memory_that_only_float64_lacks_leaves_no_reference_and_no_pass(tmp_path: Path) -> None:
+def test_oom_in_float64_alone_leaves_no_reference_and_no_pass(tmp_path: Path) -> None:
     result = tiny(tmp_path, "oom_in_float64")
     assert result["accuracy"]["status"] == "no_reference"
     assert "passed" not in result["metrics"]
@@ -82,12 +77,12 @@ def test_memory_that_only_float64_lacks_leaves_no_reference_and_no_pass(tmp_path
     assert "accuracy was not judged" in result["message"]
 
 
-def test_memory_that_only_the_compiled_arm_lacks_ends_the_case(tmp_path: Path) -> None:
+def test_oom_in_the_compiled_arm_ends_the_case(tmp_path: Path) -> None:
     result = tiny(tmp_path, "oom_when_compiled")
-    assert (result["status"], result["stage"]) == ("oom", "compile")
+    assert ending(result) == ("oom", "compile")
 
 
-def test_nan_that_eager_gives_too_is_the_benchmarks_own_failure(tmp_path: Path) -> None:
+def test_nan_in_eager_is_the_benchmarks_own_failure(tmp_path: Path) -> None:
     result = tiny(tmp_path, "nan")
     assert result["status"] == "fail_to_run"
     assert "not finite" in result["message"]
@@ -105,33 +100,34 @@ def test_a_compiled_arm_that_computes_something_else_fails_accuracy(
 
 def test_what_a_workload_lacks_is_unsupported(tmp_path: Path) -> None:
     result = tiny(tmp_path, "unsupported")
-    assert (result["status"], result["stage"]) == ("unsupported", "import")
+    assert ending(result) == ("unsupported", "import")
     assert "pip install torchquux" in result["message"]
     assert "passed" not in result["metrics"]
 
 
 def test_a_start_that_does_not_end_is_a_timeout_with_a_result(tmp_path: Path) -> None:
-    """Of the time limit 15 s are kept for what follows: the start has one second, and GPT-2 takes
-    several.
-    """
-    gpt2, cold = "gpt2.smoke.inference.float32.static.b2", {"starts": ["cold"]}
+    """15 s of the time limit are kept for the rest: the start has one, and GPT-2 takes several."""
     result = run(
-        tmp_path, "benchmarks_suite", benchmark=gpt2, config="inductor", timeout_s=16, measure=cold
+        tmp_path,
+        "benchmarks_suite",
+        benchmark="gpt2.smoke.inference.float32.static.b2",
+        config="inductor",
+        timeout_s=16,
+        measure={"starts": ["cold"]},
     )
-    assert (result["status"], result["stage"]) == ("timeout", "compile")
+    assert ending(result) == ("timeout", "compile")
     assert "raise timeout_s" in result["message"]
 
 
 @pytest.mark.compiles
 def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
     """Two ranks; without agreement on when to stop they would wait for each other for ever."""
-    name = "ddp_mlp.smoke.training.float32.static.b64"
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     result = run(
         tmp_path,
         "benchmarks_suite",
-        benchmark=name,
+        benchmark="ddp_mlp.smoke.training.float32.static.b64",
         measure={"starts": ["cold"], "single_steps": 20},
         environment={"TMPDIR": str(temporary)},
     )
@@ -142,32 +138,24 @@ def test_a_distributed_case_is_measured_on_all_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.compiles
-def test_a_compiler_that_compiles_nothing_is_told(tmp_path: Path) -> None:
+def test_a_compiler_that_compiles_nothing_is_reported(tmp_path: Path) -> None:
     """torch's own nn.Sequential, with a graph break inside: dynamo skips it whole."""
-    result = run(
-        tmp_path,
-        "benchmarks_suite",
-        benchmark=MLP,
-        config="inductor_disabled_block",
-        measure={"starts": ["cold"]},
-    )
+    result = started_mlp(tmp_path, ["cold"], config="inductor_disabled_block")
     assert result["metrics"]["unique_graphs"]["value"] == 0
     assert result["message"].startswith("Nothing was compiled")
 
 
-def test_a_warm_start_that_is_asked_for_alone_follows_a_cold_one(tmp_path: Path) -> None:
-    """Else its caches would be empty, and it would be cold by another name."""
-    assert list(
-        run(tmp_path, "benchmarks_suite", benchmark=MLP, measure={"starts": ["warm"]})["starts"]
-    ) == [
-        "cold",
-        "warm",
-    ]
+def test_a_warm_start_requested_alone_follows_a_cold_one(tmp_path: Path) -> None:
+    """Otherwise its caches would be empty, and it would be cold by another name."""
+    result = started_mlp(tmp_path, ["warm"], config="dynamo_only")
+    assert list(result["starts"]) == ["cold", "warm"]
 
 
-def compiled(folder: Path, starts: list[str], **environment: str) -> dict[str, Any]:
-    """The result of a small model in Inductor."""
-    case = {"benchmark": MLP, "config": "inductor", "measure": {"starts": starts}}
+def started_mlp(
+    folder: Path, starts: list[str], config: str = "inductor", **environment: str
+) -> dict[str, Any]:
+    """The result of a small model with these starts."""
+    case = {"benchmark": MLP, "config": config, "measure": {"starts": starts}}
     return run(folder, "benchmarks_suite", **case, environment=environment)
 
 
@@ -179,41 +167,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def started(folder: Path) -> dict[str, Any]:
     """A result with every kind of start, in `folder`."""
-    return compiled(
-        folder, ["cold", "warm", "restored", "cold_again"], COMPILEWATCH_PROCESSES="forked"
-    )
+    kinds = ["cold", "warm", "restored", "cold_again"]
+    return started_mlp(folder, kinds, COMPILEWATCH_PROCESSES="forked")
 
 
 @pytest.mark.compiles
-def test_a_cold_start_tells_time_phases_memory_and_code(
+def test_a_cold_start_measures_time_phases_memory_and_code(
     folder: Path, started: dict[str, Any]
 ) -> None:
-    result, starts = started, started["starts"]
-    metrics = {key: entry["value"] for key, entry in result["metrics"].items()}
-    assert result["status"] == "pass"
+    starts = started["starts"]
+    metrics = {key: entry["value"] for key, entry in started["metrics"].items()}
+    assert started["status"] == "pass"
     for kind in ("cold", "warm", "restored"):
         assert metrics[f"{kind}_start_s"] == starts[kind]["first_step_s"] > 0
     assert metrics["cache_hits"] >= 1
     assert metrics["artifact_size_mb"] > 0
     assert metrics["compile_peak_memory_gb"] >= metrics["peak_memory_gb"] > 0
-    assert (metrics["graph_breaks"], metrics["recompiles"], metrics["unique_graphs"]) == (0, 0, 1)
-    assert result["compile"]["fingerprints"]["kernels"]
+    assert metrics["graph_breaks"] == 0
+    assert metrics["recompiles"] == 0
+    assert metrics["unique_graphs"] == 1
+    assert started["compile"]["fingerprints"]["kernels"]
     # By the CPU's time: that of the wall depends on what else runs here
     for kind in ("cold", "cold_again"):
         assert starts[kind]["cpu_s"] > starts["warm"]["cpu_s"]
-    assert "fingerprint_unstable" not in [mark["kind"] for mark in result["marks"]]
+    assert "fingerprint_unstable" not in [mark["kind"] for mark in started["marks"]]
     assert (folder / "out" / "artifacts" / "generated-code.tar.xz").stat().st_size > 0
 
 
 @pytest.mark.compiles
 def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path, started: dict[str, Any]) -> None:
-    """The same graphs, cache misses and hits, code and memory: nothing that was known before is
-    used.
-    """
-    forked, fresh = (
-        started,
-        compiled(tmp_path, ["cold", "warm", "restored"], COMPILEWATCH_PROCESSES="fresh"),
-    )
+    """The same graphs, cache misses and hits, code and memory: no knowledge from before is used."""
+    forked = started
+    kinds = ["cold", "warm", "restored"]
+    fresh = started_mlp(tmp_path, kinds, COMPILEWATCH_PROCESSES="fresh")
     assert {start["process"] for start in forked["starts"].values()} == {"forked"}
     assert {start["process"] for start in fresh["starts"].values()} == {"fresh"}
     assert forked["compile"]["counters"] == fresh["compile"]["counters"]
@@ -228,14 +214,7 @@ def test_forked_starts_do_what_fresh_ones_do(tmp_path: Path, started: dict[str, 
 @pytest.mark.compiles
 def test_without_a_compiler_the_package_and_the_stage_are_named(tmp_path: Path) -> None:
     environment = {"CXX": "/nonexistent/g++", "COMPILEWATCH_CACHE": str(tmp_path / "cache")}
-    result = run(
-        tmp_path,
-        "benchmarks_suite",
-        benchmark=MLP,
-        config="inductor",
-        measure={"starts": ["cold"]},
-        environment=environment,
-    )
+    result = started_mlp(tmp_path, ["cold"], **environment)
     assert result["status"] == "fail_to_compile"
     assert "apt-get install g++" in result["message"]
     assert result["ablation"]["stage"] == "Inductor"

@@ -12,39 +12,28 @@ import pytest
 from benchmarks_suite.harness import job as jobs
 from benchmarks_suite.harness import ranks as several
 from benchmarks_suite.harness.result import Result
+from benchmarks_suite.loading import load
 from benchmarks_suite.models._distributed import data_parallel
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Unsupported
 
 ROOT = Path(__file__).parents[2]
+DISTRIBUTED = [line for line in BENCHMARKS.values() if line.family == "distributed"]
 SMOKE = {
-    line.model: line
-    for line in BENCHMARKS.values()
-    if (line.family, line.size, line.mode) == ("distributed", "smoke", "training")
+    line.model: line for line in DISTRIBUTED if line.size == "smoke" and line.mode == "training"
 }
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
-    """One training step of each workload on two ranks with different batches: what the ranks
-    printed.
-    """
+    """What two ranks with different batches print of one training step of each workload."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     logs = f"--log-dir={tmp_path_factory.mktemp('torchrun')}"
-    torchrun = [
-        sys.executable,
-        "-m",
-        "torch.distributed.run",
-        "--standalone",
-        "--nproc-per-node=2",
-        logs,
-    ]
-    command = [*torchrun, "-m", "tests.suite.one_rank", *(line.name for line in SMOKE.values())]
+    names = [benchmark.name for benchmark in SMOKE.values()]
+    command = [*torchrun, logs, "-m", "tests.suite.one_rank", *names]
     output = subprocess.check_output(command, text=True, timeout=500, cwd=ROOT)
-    return [
-        dict(field.split("=") for field in line.split())
-        for line in output.splitlines()
-        if "model=" in line
-    ]
+    lines = [line for line in output.splitlines() if "model=" in line]
+    return [dict(field.split("=") for field in line.split()) for line in lines]
 
 
 @pytest.mark.parametrize("model", SMOKE)
@@ -60,35 +49,33 @@ def test_ddp_keeps_all_parameters_on_each_rank_and_fsdp_a_part(
     model: str, ranks: list[dict[str, str]]
 ) -> None:
     count = sum(parameter.numel() for parameter in load(SMOKE[model]).module.parameters())
-    kept = [int(rank["parameters"]) for rank in ranks if rank["model"] == model]
-    assert kept == [count, count] if model.startswith("ddp") else sum(kept) == count
+    on_each = [int(rank["parameters"]) for rank in ranks if rank["model"] == model]
+    if model.startswith("ddp"):
+        assert on_each == [count, count]
+    else:
+        assert sum(on_each) == count
 
 
-def test_alone_in_its_process_a_distributed_workload_is_unsupported() -> None:
+def test_distributed_workload_alone_in_its_process_is_unsupported() -> None:
     workload = load(BENCHMARKS["ddp_mlp.smoke.training.float32.static.b64"])
     with pytest.raises(Unsupported, match="torchrun"):
         data_parallel(workload.module)
 
 
 def test_no_rank_outlives_the_torchrun_that_was_killed(tmp_path: Path) -> None:
-    endless = {
-        "config": "dynamo_only",
-        "measure": {"budget_s": 3600, "target_percent": 1e-9, "starts": []},
-    }
     document = {
         "schema": "job.v1",
         "job_id": "test",
         "attempt": 1,
         "benchmark": SMOKE["ddp_mlp"].name,
-        **endless,
+        "config": "dynamo_only",
+        "measure": {"budget_s": 3600, "target_percent": 1e-9, "starts": []},  # endless
     }
-    job, spec, log = jobs.parse(document), tmp_path / "spec.json", tmp_path / "log"
-    spec.write_text(
-        json.dumps({"job": job.document, "cold": {"status": "pass"}, "found": Result(job).found()})
-    )
-    command = several.command(
-        job, "benchmarks_suite.harness.rank", str(spec), str(tmp_path / "answer.json")
-    )
+    job = jobs.parse(document)
+    spec, answer, log = tmp_path / "spec.json", tmp_path / "answer.json", tmp_path / "log"
+    start = {"job": job.document, "cold": {"status": "pass"}, "found": Result(job).contents()}
+    spec.write_text(json.dumps(start))
+    command = several.command(job, "benchmarks_suite.harness.rank", str(spec), str(answer))
     with log.open("w") as stderr, subprocess.Popen(command, cwd=ROOT, stderr=stderr) as torchrun:
         while "phase: sampling" not in log.read_text():
             time.sleep(0.2)

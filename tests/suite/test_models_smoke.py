@@ -1,6 +1,4 @@
-"""Every smoke workload runs on a CPU: forward, backward, the same twice, and as its registry line
-says.
-"""
+"""Every smoke workload runs on a CPU: forward, backward, the same twice, as its line says."""
 
 import subprocess
 import sys
@@ -12,19 +10,24 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask
 
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.harness.generator import fill_weights, own_draws
+from benchmarks_suite.loading import load
 from benchmarks_suite.models.sliding_window import SlidingWindow, block_mask
-from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Inputs, Unsupported, Workload
 
 NEEDS_MORE = ("_triton", "_int8")  # Triton's interpreter, torchao
-SMOKE = [
-    benchmark
-    for benchmark in BENCHMARKS.values()
-    if benchmark.size == "smoke"
-    and not benchmark.model.endswith(NEEDS_MORE)
-    and (benchmark.model, benchmark.mode) != ("sliding_window", "training")
-]
+NOT_ON_CPU = ("sliding_window", "training")
+
+
+def smoke_benchmarks() -> list[Benchmark]:
+    of_size = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == "smoke"]
+    plain = [benchmark for benchmark in of_size if not benchmark.model.endswith(NEEDS_MORE)]
+    return [benchmark for benchmark in plain if (benchmark.model, benchmark.mode) != NOT_ON_CPU]
+
+
+SMOKE = smoke_benchmarks()
 
 
 def loaded(benchmark: Benchmark) -> Workload:
@@ -54,14 +57,15 @@ def run(benchmark: Benchmark, workload: Workload, batch: Inputs) -> Any:
         return workload.call(workload.module, batch)
 
 
-def named(model: str, mode: str, shapes: str = "static") -> Benchmark:
-    return next(
-        line for line in SMOKE if (line.model, line.mode, line.shapes) == (model, mode, shapes)
-    )
+def smoke(model: str, mode: str, shapes: str = "static") -> Benchmark:
+    of_mode = [
+        benchmark for benchmark in SMOKE if (benchmark.model, benchmark.mode) == (model, mode)
+    ]
+    return next(benchmark for benchmark in of_mode if benchmark.shapes == shapes)
 
 
 @pytest.mark.parametrize("benchmark", SMOKE, ids=lambda benchmark: benchmark.name)
-def test_a_smoke_workload_runs(benchmark: Benchmark) -> None:
+def test_smoke_workload_runs(benchmark: Benchmark) -> None:
     workload = loaded(benchmark)
     batch = batch_of(benchmark, workload)
     with torch.set_grad_enabled(benchmark.mode == "training"):
@@ -84,37 +88,37 @@ def assert_trains(workload: Workload, result: Any, batch: Inputs) -> None:
 
 @pytest.mark.parametrize("model", sorted({benchmark.model for benchmark in SMOKE}))
 def test_equal_inputs_give_equal_outputs(model: str) -> None:
-    benchmark = next(line for line in reversed(SMOKE) if line.model == model)
+    benchmark = next(each for each in reversed(SMOKE) if each.model == model)
     workload = loaded(benchmark)
-    batches = [batch_of(benchmark, workload, index) for index in (0, 1, 0)]
+    outputs = []
     with torch.no_grad():
-        first, _, again = (workload.output(run(benchmark, workload, batch)) for batch in batches)
-    assert torch.equal(first, again)
+        for index in (0, 1, 0):
+            batch = batch_of(benchmark, workload, index)
+            outputs.append(workload.output(run(benchmark, workload, batch)))
+    assert torch.equal(outputs[0], outputs[2])
 
 
 @pytest.mark.parametrize("model", ["gpt2", "llama", "qwen3", "granite_moe"])
 def test_decoding_one_token_after_a_prefill_agrees_with_the_whole_text_at_once(model: str) -> None:
-    whole = loaded(replace(named(model, "inference"), dtype="float32"))
-    decode = loaded(replace(named(model, "decode"), dtype="float32"))
+    whole = loaded(replace(smoke(model, "inference"), dtype="float32"))
+    decode = loaded(replace(smoke(model, "decode"), dtype="float32"))
     decode.module.model = whole.module
-    ids = batch_of(named(model, "inference"), whole)["input_ids"]
+    ids = batch_of(smoke(model, "inference"), whole)["input_ids"]
     with torch.no_grad():
         for position in range(8):
-            step = {
-                "input_ids": ids[:, position : position + 1],
-                "position": torch.tensor([position]),
-            }
+            token = ids[:, position : position + 1]
+            step = {"input_ids": token, "position": torch.tensor([position])}
             logits = decode.call(decode.module, step)
         expected = whole.call(whole.module, {"input_ids": ids[:, :8]}).logits[:, -1:]
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("model", ["gpt2", "llama", "qwen3", "granite_moe"])
-def test_a_prefill_gives_the_last_tokens_logits(model: str) -> None:
-    whole = loaded(replace(named(model, "inference"), dtype="float32"))
-    prefill = loaded(replace(named(model, "prefill"), dtype="float32"))
+def test_prefill_gives_the_last_tokens_logits(model: str) -> None:
+    whole = loaded(replace(smoke(model, "inference"), dtype="float32"))
+    prefill = loaded(replace(smoke(model, "prefill"), dtype="float32"))
     prefill.module.model = whole.module
-    batch = batch_of(named(model, "prefill"), prefill)
+    batch = batch_of(smoke(model, "prefill"), prefill)
     with torch.no_grad():
         logits = prefill.call(prefill.module, batch)
         expected = whole.call(whole.module, {"input_ids": batch["input_ids"]}).logits[:, -1:]
@@ -122,22 +126,23 @@ def test_a_prefill_gives_the_last_tokens_logits(model: str) -> None:
 
 
 def test_captions_have_the_lengths_that_the_captioning_workload_states() -> None:
-    benchmark = replace(named("captioning", "training", "dynamic"), batch_size=1)
+    benchmark = replace(smoke("captioning", "training", "dynamic"), batch_size=1)
     workload = load(benchmark)
     lengths = [workload.items(batch_of(benchmark, workload, index)) for index in range(400)]
-    assert 0.85 < sum(5 <= length <= 31 for length in lengths) / len(lengths) < 0.95
+    short = [length for length in lengths if 5 <= length <= 31]
+    assert 0.85 < len(short) / len(lengths) < 0.95
     assert max(lengths) <= 255
     assert not {32, 64} & set(lengths)
 
 
 def test_bucketed_captions_have_at_most_eight_shapes() -> None:
-    benchmark = named("captioning", "training", "bucketed")
+    benchmark = smoke("captioning", "training", "bucketed")
     workload = load(benchmark)
     shapes = {batch_of(benchmark, workload, index)["labels"].shape[1] for index in range(400)}
     assert shapes <= {8, 16, 24, 32, 48, 64, 128, 256}
 
 
-def test_the_sliding_window_sees_its_window_and_nothing_else() -> None:
+def test_sliding_window_sees_its_window_and_nothing_else() -> None:
     module = SlidingWindow(heads=2, width=8, length=512, window=128).double().requires_grad_(False)
     fill_weights(module, seed=0)
     x = torch.randn(1, 512, 16, dtype=torch.float64)
@@ -151,7 +156,7 @@ def test_the_sliding_window_sees_its_window_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("window", [1, 100, 128, 129, 300])
-def test_the_sliding_windows_block_mask_is_the_librarys(window: int) -> None:
+def test_block_mask_of_the_sliding_window_is_the_librarys(window: int) -> None:
     ours = block_mask(1024, window)
     theirs = create_block_mask(ours.mask_mod, None, None, 1024, 1024, device="cpu")
     assert torch.equal(ours.to_dense(), theirs.to_dense())
@@ -162,11 +167,13 @@ def test_the_sliding_windows_block_mask_is_the_librarys(window: int) -> None:
 
 KERNELS = """
 import torch
-from benchmarks_suite.registry import BENCHMARKS, load
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 from dataclasses import replace
 
 def gradient_and_output(name, batch):
-    workload = load(replace(BENCHMARKS[name], model=name.split(".")[0].removesuffix(SUFFIX)))
+    model = name.split(".")[0].removesuffix(SUFFIX)
+    workload = load(replace(BENCHMARKS[name], model=model))
     output = workload.call(workload.module, batch)
     if workload.loss and output.requires_grad:
         workload.loss(output, batch).backward()
@@ -183,7 +190,7 @@ for name in BENCHMARKS:
 """
 
 
-def test_the_hand_written_kernels_agree_with_plain_torch_in_tritons_interpreter() -> None:
+def test_hand_written_kernels_agree_with_plain_torch_in_tritons_interpreter() -> None:
     """In a process of its own: Triton decides at its import whether it interprets."""
     command = ["/usr/bin/env", "TRITON_INTERPRET=1", sys.executable, "-c", KERNELS]
     compared = subprocess.check_output(command, text=True).split()

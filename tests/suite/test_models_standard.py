@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch._subclasses import FakeTensorMode
 
-from benchmarks_suite.registry import BENCHMARKS, Benchmark, load
+from benchmarks_suite.benchmark import Benchmark
+from benchmarks_suite.loading import load
+from benchmarks_suite.registry import BENCHMARKS
 from benchmarks_suite.workload import Workload
 
 # Millions of parameters; shape of the output for a batch of one in the first mode that is listed
@@ -32,13 +34,11 @@ PUBLISHED = {
 
 
 def standard(model: str) -> Benchmark:
-    lines = BENCHMARKS.values()
-    found = next(
-        line
-        for line in lines
-        if (line.model, line.size, line.shapes) == (model, "standard", "static")
-    )
-    return replace(found, batch_size=1)
+    """The first line of the model, with a batch of one."""
+    for line in BENCHMARKS.values():
+        if (line.model, line.size, line.shapes) == (model, "standard", "static"):
+            return replace(line, batch_size=1)
+    raise LookupError(model)
 
 
 def loaded(model: str) -> Workload:
@@ -47,13 +47,13 @@ def loaded(model: str) -> Workload:
 
 
 @pytest.mark.parametrize("model", PUBLISHED)
-def test_a_standard_model_has_the_published_number_of_parameters(model: str) -> None:
+def test_standard_model_has_the_published_number_of_parameters(model: str) -> None:
     count = sum(parameter.numel() for parameter in loaded(model).module.parameters())
     assert count / 1e6 == pytest.approx(PUBLISHED[model][0], rel=1e-3)
 
 
 @pytest.mark.parametrize("model", PUBLISHED)
-def test_a_standard_model_takes_its_inputs_to_the_published_shape(model: str) -> None:
+def test_standard_model_takes_its_inputs_to_the_published_shape(model: str) -> None:
     workload = loaded(model)
     module = workload.module.to(torch.bfloat16).eval()
     batch = {name: on_meta(value) for name, value in workload.inputs(0, torch.Generator()).items()}
@@ -67,7 +67,7 @@ def on_meta(tensor: Tensor) -> Tensor:
     return tensor.to("meta", torch.bfloat16 if tensor.is_floating_point() else None)
 
 
-def test_a_billion_weights_are_allocated_and_not_touched() -> None:
+def test_billion_weights_are_allocated_and_not_touched() -> None:
     before = resident_gb()
     module = load(standard("llama")).module
     assert sum(parameter.nbytes for parameter in module.parameters()) > 4e9
@@ -79,10 +79,8 @@ def resident_gb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def test_what_is_computed_while_a_model_is_built_holds_its_right_values() -> None:
-    """Rotary frequencies are a buffer; a norm's gain is a constant; both are no weights to be
-    drawn.
-    """
+def test_values_computed_while_a_model_is_built_are_right() -> None:
+    """Rotary frequencies are a buffer, a norm's gain is a constant: neither is drawn."""
     module: Any = load(standard("llama")).module
     model = module.model.model
     assert model.rotary_emb.inv_freq[0] == 1

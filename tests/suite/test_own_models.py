@@ -1,6 +1,4 @@
-"""Own models: files, folders and installed packages add benchmarks; docs/own-models.md works as it
-is written.
-"""
+"""Own models: files, folders and packages add benchmarks; docs/own-models.md works as written."""
 
 import json
 import os
@@ -15,11 +13,14 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks_suite import own, own_workload, registry
+from benchmarks_suite import own, own_workload
 from benchmarks_suite.__main__ import main
+from benchmarks_suite.benchmark import import_module_or_file
 from benchmarks_suite.commands import listing
 from benchmarks_suite.harness import job
 from benchmarks_suite.harness.measure import measure
+from benchmarks_suite.loading import load
+from benchmarks_suite.workload import Inputs, Workload
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[2]
@@ -42,73 +43,66 @@ def source_of(tmp_path: Path, text: str) -> own.Source:
 
 
 def job_of(path: str, name: str, config: str = "eager", **more: Any) -> job.Job:
-    asked = {
+    document = {
+        "schema": "job.v1",
+        "job_id": "j",
+        "attempt": 1,
         "benchmark": name,
         "config": config,
         "sources": [path],
         "measure": {"budget_s": 0.2, "single_steps": 0},
     }
-    return job.parse({"schema": "job.v1", "job_id": "j", "attempt": 1, **asked, **more})
+    return job.parse({**document, **more})
+
+
+def batch_of(workload: Workload, number: int = 0) -> Inputs:
+    return workload.inputs(number, torch.Generator())
 
 
 @pytest.mark.compiles
-def test_the_tutorials_commands_run(tmp_path: Path) -> None:
+def test_commands_of_the_tutorial_run(tmp_path: Path) -> None:
     written(tmp_path / "my_model.py", EXAMPLE)
-    commands = re.findall(r"^python (-m benchmarks_suite .*)$", PAGE, re.MULTILINE)
-    said = [
-        subprocess.run(
-            [
-                sys.executable,
-                *command.split(),
-                *(["--budget-s", "0.5"] if " run " in command else []),
-            ],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        ).stdout
-        for command in commands
-    ]
-    assert "2 own benchmarks" in said[0]
-    assert f"{NAME}  inductor: pass" in said[1]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    outputs = []
+    for command in re.findall(r"^python (-m benchmarks_suite .*)$", PAGE, re.MULTILINE):
+        arguments = [sys.executable, *command.split()]
+        if " run " in command:
+            arguments += ["--budget-s", "0.5"]
+        outputs.append(subprocess.check_output(arguments, text=True, cwd=tmp_path, env=environment))
+    assert "2 own benchmarks" in outputs[0]
+    assert f"{NAME}  inductor: pass" in outputs[1]
 
 
 def test_training_gives_the_loss_that_the_function_returned(tmp_path: Path) -> None:
-    source = source_of(tmp_path, EXAMPLE)
-    workload = registry.load(next(each for each in source.benchmarks if each.mode == "training"))
-    batch = workload.inputs(0, torch.Generator())
+    benchmarks = source_of(tmp_path, EXAMPLE).benchmarks
+    workload = load(next(each for each in benchmarks if each.mode == "training"))
+    batch = batch_of(workload)
     assert workload.loss is not None
     assert workload.loss(workload.call(workload.module, batch), batch).dim() == 0
 
 
 def test_inputs_are_drawn_alike_in_every_release(tmp_path: Path) -> None:
     benchmark = source_of(tmp_path, EXAMPLE).benchmarks[0]
-    drawn = registry.load(benchmark).inputs(0, torch.Generator())["0"]
+    drawn = batch_of(load(benchmark))["0"]
     torch.manual_seed(1)
-    assert torch.equal(registry.load(benchmark).inputs(0, torch.Generator())["0"], drawn)
+    assert torch.equal(batch_of(load(benchmark))["0"], drawn)
     assert round(float(drawn.std()), 1) == 1.0
 
 
-def test_nothing_of_a_file_runs_to_find_out_what_it_offers(tmp_path: Path) -> None:
+def test_file_is_not_run_to_find_out_what_it_offers(tmp_path: Path) -> None:
     source = source_of(tmp_path, "raise SystemExit\ndef benchmark_one(batch_size=(1, 2)): ...")
-    assert [each.name for each in source.benchmarks] == [
-        f"one.own.inference.float32.static.b{n}" for n in (1, 2)
-    ]
+    first, second = source.benchmarks
+    assert first.name == "one.own.inference.float32.static.b1"
+    assert second.name == "one.own.inference.float32.static.b2"
 
 
-def test_the_files_names_say_what_holds_for_all_of_its_functions(tmp_path: Path) -> None:
-    text = (
-        "FAMILY = 'llm'\nITEM = 'tokens'\nCONFIGS = 'regional'\nVERSION = 3\ndef "
-        "benchmark_one(): ..."
-    )
-    found = source_of(tmp_path, text).benchmarks[0]
-    assert (found.family, found.item, found.default_configs, found.version) == (
-        "llm",
-        "tokens",
-        ("regional",),
-        3,
-    )
+def test_constants_of_a_file_hold_for_all_of_its_functions(tmp_path: Path) -> None:
+    constants = "FAMILY = 'llm'\nITEM = 'tokens'\nCONFIGS = 'regional'\nVERSION = 3\n"
+    benchmark = source_of(tmp_path, f"{constants}def benchmark_one(): ...").benchmarks[0]
+    assert benchmark.family == "llm"
+    assert benchmark.item == "tokens"
+    assert benchmark.default_configs == ("regional",)
+    assert benchmark.version == 3
 
 
 @pytest.mark.parametrize(
@@ -131,151 +125,146 @@ def test_the_files_names_say_what_holds_for_all_of_its_functions(tmp_path: Path)
         ("\0", "null bytes"),
     ],
 )
-def test_what_is_malformed_is_told_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+def test_malformed_file_is_reported_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
     assert problem in "\n".join(source_of(tmp_path, text).problems)
 
 
-def test_a_malformed_function_leaves_the_files_others(tmp_path: Path) -> None:
+def test_malformed_function_leaves_the_others_of_its_file(tmp_path: Path) -> None:
     source = source_of(tmp_path, "def benchmark_one(width): ...\ndef benchmark_two(): ...")
     assert [each.model for each in source.benchmarks] == ["two"]
 
 
-def test_a_folder_gives_its_files_and_leaves_helpers_alone(tmp_path: Path) -> None:
+def test_folder_offers_its_files_without_helpers_and_hidden_ones(tmp_path: Path) -> None:
     written(tmp_path / "deep" / "a.py", LINEAR)
     written(tmp_path / "helper.py", "WIDTH = 4")
     written(tmp_path / ".git" / "hook.py", LINEAR)
-    assert [source.module for source in own.of_paths([str(tmp_path)])] == [
-        str(tmp_path / "deep" / "a.py")
-    ]
+    (source,) = own.of_paths([str(tmp_path)])
+    assert source.module == str(tmp_path / "deep" / "a.py")
 
 
-def test_a_file_imports_what_lies_beside_it(tmp_path: Path) -> None:
-    written(tmp_path / "beside_my_model.py", "WIDTH = 5")
-    path = written(tmp_path / "my_model.py", f"from beside_my_model import WIDTH\n{LINEAR}")
-    assert registry.imported(path).WIDTH == 5
+def test_file_can_import_what_lies_next_to_it(tmp_path: Path) -> None:
+    written(tmp_path / "next_to_my_model.py", "WIDTH = 5")
+    path = written(tmp_path / "my_model.py", f"from next_to_my_model import WIDTH\n{LINEAR}")
+    assert import_module_or_file(path).WIDTH == 5
 
 
-def test_of_two_with_one_name_the_first_counts_and_the_other_is_told(tmp_path: Path) -> None:
+def test_of_two_with_one_name_the_first_counts_and_the_other_is_reported(tmp_path: Path) -> None:
     paths = [written(tmp_path / name, LINEAR) for name in ("a.py", "b.py")]
     first, second = own.every(paths)
-    assert [len(first.benchmarks), len(second.benchmarks)] == [1, 0]
+    assert len(first.benchmarks) == 1
+    assert second.benchmarks == []
     assert f"is left out: {paths[0]} has one of that name" in second.problems[0]
 
 
-def test_list_shows_the_traceback_of_what_cannot_be_imported_beside_the_others(
+def test_list_shows_the_traceback_of_a_file_that_cannot_be_imported(
     tmp_path: Path, capsys: Capture
 ) -> None:
     broken = written(tmp_path / "broken.py", "import no_such_thing\ndef benchmark_broken(): ...")
     fine = written(tmp_path / "fine.py", LINEAR)
     assert main(["list", "--json", "--from", broken, "--from", fine]) == 0
     catalog = json.loads(capsys.readouterr().out)
-    told = {each["source"]: each["problem"] for each in catalog["sources"]}
-    assert "ModuleNotFoundError: No module named 'no_such_thing'" in told[broken]
-    assert told[fine] == ""
+    problems = {each["source"]: each["problem"] for each in catalog["sources"]}
+    assert "ModuleNotFoundError: No module named 'no_such_thing'" in problems[broken]
+    assert problems[fine] == ""
     assert catalog["benchmarks"][-1]["source"] == fine
 
 
-def test_an_import_that_ends_the_process_is_told(tmp_path: Path) -> None:
+def test_import_that_ends_the_process_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "ends.py", "import os\nos._exit(3)")
-    assert (
-        own.problem_of_import(path) == "its import ended the process with exit code 3, and no word"
-    )
+    problem = own.problem_of_import(path)
+    assert problem == "its import ended the process with exit code 3, and no word"
 
 
-def test_a_job_of_what_cannot_be_imported_fails_with_the_traceback(tmp_path: Path) -> None:
+def test_job_of_a_file_that_cannot_be_imported_fails_with_the_traceback(tmp_path: Path) -> None:
     path = written(tmp_path / "broken.py", "raise KeyError('weights')\ndef benchmark_broken(): ...")
-    found = measure(job_of(path, "broken.own.inference.float32.static.b1"), None).document()
-    assert found["status"] == "fail_to_run"
-    assert "KeyError: 'weights'" in found["error"]["traceback"]
+    result = measure(job_of(path, "broken.own.inference.float32.static.b1"), None).document()
+    assert result["status"] == "fail_to_run"
+    assert "KeyError: 'weights'" in result["error"]["traceback"]
 
 
-def test_an_unknown_name_is_told_with_what_is_wrong_in_the_files(tmp_path: Path) -> None:
+def test_unknown_name_is_reported_with_what_is_wrong_in_the_files(tmp_path: Path) -> None:
     path = written(tmp_path / "my_model.py", "def benchmark_one(width): ...")
     with pytest.raises(job.JobError, match="its parameter width needs a default"):
         job_of(path, "one.own.inference.float32.static.b1")
 
 
-def test_the_repositorys_revision_is_the_version(tmp_path: Path) -> None:
+def test_revision_of_the_repository_is_the_version(tmp_path: Path) -> None:
     repository = {"url": "https://example.org/models.git", "commit": "a" * 40, "revision": 7}
-    found = job_of(
-        written(tmp_path / "a.py", LINEAR),
-        "linear.own.inference.float32.static.b1",
-        repository=repository,
-    )
-    assert found.benchmark.version == 7
+    path = written(tmp_path / "a.py", LINEAR)
+    of_revision = job_of(path, "linear.own.inference.float32.static.b1", repository=repository)
+    assert of_revision.benchmark.version == 7
 
 
-def test_the_job_is_the_same_for_the_processes_that_it_starts(tmp_path: Path) -> None:
-    found = job_of(written(tmp_path / "a.py", LINEAR), "linear.own.inference.float32.static.b1")
-    assert job.parse(found.document) == found
+def test_job_is_the_same_for_the_processes_that_it_starts(tmp_path: Path) -> None:
+    original = job_of(written(tmp_path / "a.py", LINEAR), "linear.own.inference.float32.static.b1")
+    assert job.parse(original.document) == original
 
 
-def test_an_installed_package_adds_benchmarks_without_being_imported_to_find_them(
+def test_installed_package_adds_benchmarks_without_being_imported_to_find_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(tmp_path / "my_package" / "__init__.py", "")
     written(tmp_path / "my_package" / "benchmarks.py", LINEAR)
-    points = (
-        "[compilewatch.benchmarks]\nmine = my_package.benchmarks\ngone = "
-        "no_such_package.benchmarks\n"
-    )
+    information = tmp_path / "my_package-1.dist-info"
+    written(information / "METADATA", "Metadata-Version: 2.1\nName: my-package\nVersion: 1\n")
     written(
-        tmp_path / "my_package-1.dist-info" / "METADATA",
-        "Metadata-Version: 2.1\nName: my-package\nVersion: 1\n",
+        information / "entry_points.txt",
+        "[compilewatch.benchmarks]\n"
+        "mine = my_package.benchmarks\n"
+        "gone = no_such_package.benchmarks\n",
     )
-    written(tmp_path / "my_package-1.dist-info" / "entry_points.txt", points)
     monkeypatch.syspath_prepend(str(tmp_path))
     sources = {source.module: source for source in own.installed()}
     assert "a module that is not there" in sources["no_such_package.benchmarks"].problems[0]
     assert "my_package" not in sys.modules
-    assert registry.load(sources["my_package.benchmarks"].benchmarks[0]).items({}) == 1
+    assert load(sources["my_package.benchmarks"].benchmarks[0]).items({}) == 1
 
 
 @pytest.mark.parametrize("returned", ["None", "(1, 2)", "(torch.nn.Linear(4, 4),)"])
-def test_a_function_that_returns_something_else_is_told_what_to_return(
-    tmp_path: Path, returned: str
-) -> None:
+def test_function_that_returns_something_else_is_refused(tmp_path: Path, returned: str) -> None:
     source = source_of(tmp_path, f"import torch\ndef benchmark_odd(): return {returned}")
     with pytest.raises(TypeError, match="return a module and its inputs"):
-        registry.load(source.benchmarks[0])
+        load(source.benchmarks[0])
 
 
 @pytest.mark.parametrize(
-    ("inputs", "of"),
+    ("inputs", "function"),
     [
         ("(x, x)", "lambda a, b: a + b"),
         ("{'a': x}", "lambda a: (a > 0, [a])"),
         ("x", "lambda a: a"),
     ],
 )
-def test_inputs_come_alone_in_a_tuple_or_by_name(tmp_path: Path, inputs: str, of: str) -> None:
+def test_inputs_come_alone_in_a_tuple_or_by_name(
+    tmp_path: Path, inputs: str, function: str
+) -> None:
     text = f"""
 import torch
 class Module(torch.nn.Module):
-    def forward(self, *given, **named): return ({of})(*given, **named)
+    def forward(self, *given, **named): return ({function})(*given, **named)
 def benchmark_given():
     x = torch.randn(2, 3)
     return Module(), {inputs}
 """
-    workload = registry.load(source_of(tmp_path, text).benchmarks[0])
-    batch = workload.inputs(0, torch.Generator())
+    workload = load(source_of(tmp_path, text).benchmarks[0])
+    batch = batch_of(workload)
     assert workload.output(workload.call(workload.module, batch)).shape == (2, 3)
 
 
 def test_batches_of_varying_shapes_come_from_a_function_of_their_number(tmp_path: Path) -> None:
-    text = LINEAR.replace("():", "(shapes='dynamic'):").replace(
-        "torch.randn(1, 4)", "lambda n: torch.randn(1 + n, 4)"
-    )
-    workload = registry.load(source_of(tmp_path, text).benchmarks[0])
-    assert [len(workload.inputs(number, torch.Generator())["0"]) for number in (0, 3)] == [1, 4]
+    text = LINEAR.replace("():", "(shapes='dynamic'):")
+    text = text.replace("torch.randn(1, 4)", "lambda n: torch.randn(1 + n, 4)")
+    workload = load(source_of(tmp_path, text).benchmarks[0])
+    assert len(batch_of(workload, 0)["0"]) == 1
+    assert len(batch_of(workload, 3)["0"]) == 4
 
 
-def test_a_module_without_a_tensor_of_floats_cannot_be_compared() -> None:
+def test_module_without_a_tensor_of_floats_cannot_be_compared() -> None:
     with pytest.raises(TypeError, match="no tensor of floats"):
         own_workload.first_tensor((torch.arange(3), nn.ReLU()))
 
 
-def test_the_list_goes_to_a_file_where_that_is_asked(tmp_path: Path) -> None:
+def test_list_goes_to_the_file_of_its_option(tmp_path: Path) -> None:
     out = tmp_path / "catalog.json"
     assert listing.run(Namespace(json=True, out=out, sources=[])) == 0
     assert json.loads(out.read_text())["sources"] == []

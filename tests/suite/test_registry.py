@@ -1,6 +1,4 @@
-"""The registry can be read without torch, and its default run is the smoke run that `make up`
-starts with.
-"""
+"""The registry is read without torch; its default run is what `make up` begins with."""
 
 import re
 import subprocess
@@ -10,26 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks_suite import models
+from benchmarks_suite import models, registry
+from benchmarks_suite.benchmark import Benchmark
 from benchmarks_suite.configs import CONFIGS
-from benchmarks_suite.registry import BENCHMARKS, Benchmark
+from benchmarks_suite.registry import BENCHMARKS
 
-FAMILIES = {
-    "llm",
-    "diffusion",
-    "vision",
-    "multimodal",
-    "toy",
-    "attention",
-    "kernels",
-    "distributed",
-    "machine",
-}
+IN_BOTH_MODES = {"llm", "diffusion", "vision", "multimodal", "toy", "kernels"}
+FAMILIES = IN_BOTH_MODES | {"attention", "distributed", "machine"}
 ITEMS = {"samples", "tokens", "images"}
 
 
 def default_run(size: str) -> list[Benchmark]:
-    return [line for line in BENCHMARKS.values() if line.default_configs and line.size == size]
+    of_size = [benchmark for benchmark in BENCHMARKS.values() if benchmark.size == size]
+    return [benchmark for benchmark in of_size if benchmark.default_configs]
 
 
 def test_importing_the_registry_imports_no_torch() -> None:
@@ -37,7 +28,7 @@ def test_importing_the_registry_imports_no_torch() -> None:
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
-def test_a_name_says_all_that_is_fixed() -> None:
+def test_name_says_all_that_is_fixed() -> None:
     benchmark = Benchmark("gpt2", "llm", "smoke", "inference", "float32", "static", 2, "tokens")
     assert benchmark.name == "gpt2.smoke.inference.float32.static.b2"
 
@@ -54,8 +45,6 @@ def test_every_line_uses_known_words(benchmark: Benchmark) -> None:
 
 
 def test_no_two_lines_have_one_name() -> None:
-    from benchmarks_suite import registry
-
     assert len(registry._ALL) == len(BENCHMARKS)
 
 
@@ -67,31 +56,29 @@ def test_every_model_file_has_a_line_in_both_sizes() -> None:
     assert sizes == {model: {"smoke", "standard"} for model in files}
 
 
-def test_the_smoke_run_starts_with_the_mlp_and_gpt2_in_inference() -> None:
+def test_smoke_run_begins_with_the_mlp_and_gpt2_in_inference() -> None:
     first, second, *_ = default_run("smoke")
-    assert [first.name, second.name] == [
-        "mlp.smoke.inference.float32.static.b64",
-        "gpt2.smoke.inference.float32.static.b2",
-    ]
+    assert first.name == "mlp.smoke.inference.float32.static.b64"
+    assert second.name == "gpt2.smoke.inference.float32.static.b2"
     assert first.default_configs == second.default_configs == ("eager", "inductor")
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
-def test_a_default_run_names_known_configs_and_always_inductor(size: str) -> None:
+def test_default_run_names_configs_of_the_table_and_always_inductor(size: str) -> None:
     for benchmark in default_run(size):
         assert set(benchmark.default_configs) <= CONFIGS.keys()
         assert "inductor" in benchmark.default_configs or benchmark.family == "machine"
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
-def test_a_default_run_measures_the_machine_itself_in_eager(size: str) -> None:
-    assert {line.default_configs for line in default_run(size) if line.family == "machine"} == {
-        ("eager",)
-    }
+def test_default_run_measures_the_machine_itself_in_eager(size: str) -> None:
+    of_machine = [benchmark for benchmark in default_run(size) if benchmark.family == "machine"]
+    assert of_machine
+    assert all(benchmark.default_configs == ("eager",) for benchmark in of_machine)
 
 
 @pytest.mark.parametrize("size", ["smoke", "standard"])
 @pytest.mark.parametrize("mode", ["inference", "training"])
-def test_a_default_run_has_each_family_in_both_modes(size: str, mode: str) -> None:
-    measured = {line.family for line in default_run(size) if line.mode == mode}
-    assert measured >= {"llm", "diffusion", "vision", "multimodal", "toy", "kernels"}
+def test_default_run_has_each_family_in_both_modes(size: str, mode: str) -> None:
+    families = {benchmark.family for benchmark in default_run(size) if benchmark.mode == mode}
+    assert families >= IN_BOTH_MODES

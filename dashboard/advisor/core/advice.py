@@ -4,7 +4,7 @@
    intervals and chances are shares of the draws.
 2. The advice begins with the config that has done its first step soonest, and goes on with
    whichever overtakes it first, among those whose step is surely shorter.
-3. What may be shorter but is not surely so is told as a doubt; what cannot be used, with the
+3. What may be shorter but is not surely so is reported as a doubt; what cannot be used, with the
    reason.
 """
 
@@ -19,24 +19,28 @@ from dashboard.comparisons.core.running_costs import (
     Interval,
     Option,
     candidates,
-    done,
     interval,
+    steps_done,
 )
 from dashboard.language.metrics import EAGER, Start
 from dashboard.ui.downsampling import Floats
 
-Why = Literal["failed", "start", "step", "memory"]
+ExclusionReason = Literal["failed", "start", "step", "memory"]
 
 # Of the draws, before a config's step counts as shorter: the upper end of a 95 % interval is finite
 SURE = 0.975
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StepRange:
     """Use ``candidate`` from so many steps on."""
 
     candidate: Candidate
     from_steps: Interval
+
+    @property
+    def config(self) -> str:
+        return self.candidate.config
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +48,15 @@ class ExcludedConfig:
     """A config that cannot be used. text: why, in words."""
 
     config: str
-    why: Why
+    reason: ExclusionReason
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A config whose step may be shorter than that of the last advised one: by percent, which may
-    be less than 0.
+    """A config whose step may be shorter than that of the last advised one.
+
+    percent: by how much; it may be less than 0.
     """
 
     config: str
@@ -61,24 +66,29 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """stretches: from few steps to many; empty where nothing can be used."""
+    """ranges: from few steps to many; empty where nothing can be used."""
 
     start: Start
-    stretches: list[Stretch] = field(default_factory=list)
+    ranges: list[StepRange] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     left_out: list[ExcludedConfig] = field(default_factory=list)
     doubts: list[Doubt] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate for a given length. amount: seconds, or steps. chance: the share of draws in
-    which it is the best.
+class RankedCandidate:
+    """A candidate for a given length.
+
+    amount: seconds, or steps. chance: the share of draws in which it is the best.
     """
 
     candidate: Candidate
     amount: Interval
     chance: float
+
+    @property
+    def config(self) -> str:
+        return self.candidate.config
 
 
 def advise(
@@ -87,56 +97,42 @@ def advise(
     rng: np.random.Generator,
     memory_limit_gb: float | None = None,
 ) -> Advice:
-    """What to use after a ``start`` of that kind. memory_limit_gb: None: whatever ran on the
-    machine fits.
+    """What to use after a ``start`` of that kind.
+
+    memory_limit_gb: None where whatever ran on the machine fits.
     """
-    known = candidates(options, start, rng)
-    fitting = [one for one in known if _fits(one.memory_gb, memory_limit_gb)]
-    left_out = _left_out(options, known, start, memory_limit_gb)
+    measured = candidates(options, start, rng)
+    fitting = []
+    too_large = []
+    for candidate in measured:
+        if _fits(candidate.memory_gb, memory_limit_gb):
+            fitting.append(candidate)
+        else:
+            text = _memory_text(candidate.memory_gb, memory_limit_gb)
+            too_large.append(ExcludedConfig(candidate.config, "memory", text))
+
+    usable = {candidate.config for candidate in measured}
+    incomplete = [_incomplete(option, start) for option in options if option.config not in usable]
+    left_out = incomplete + too_large
     if not fitting:
         return Advice(start, left_out=left_out)
-    stretches = _stretches(fitting)
-    doubts = _doubts(fitting, stretches[-1].candidate)
-    return Advice(start, stretches, fitting, left_out, doubts)
-
-
-def by_steps(advice: Advice, steps: float) -> list[Ranked]:
-    """The candidates by how soon they have done so many steps, soonest first."""
-    drawn = [one.drawn_seconds(steps) for one in advice.candidates]
-    rows = [
-        Ranked(one, one.seconds(steps), chance)
-        for one, chance in zip(advice.candidates, _chances(drawn), strict=True)
-    ]
-    return sorted(rows, key=lambda row: row.amount.value)
-
-
-def by_time(advice: Advice, seconds: float) -> list[Ranked]:
-    """The candidates by how many steps they do in so many seconds, most first."""
-    drawn = [-np.asarray(done(seconds, one.starts, one.steps)) for one in advice.candidates]
-    rows = [
-        Ranked(one, one.steps_within(seconds), chance)
-        for one, chance in zip(advice.candidates, _chances(drawn), strict=True)
-    ]
-    return sorted(rows, key=lambda row: -row.amount.value)
+    ranges = _ranges(fitting)
+    doubts = _doubts(fitting, ranges[-1].candidate)
+    return Advice(start, ranges, fitting, left_out, doubts)
 
 
 def _fits(memory_gb: float | None, limit_gb: float | None) -> bool:
     return limit_gb is None or (memory_gb is not None and memory_gb <= limit_gb)
 
 
-def _left_out(
-    options: Sequence[Option], known: Sequence[Candidate], start: Start, limit_gb: float | None
-) -> list[ExcludedConfig]:
-    usable = {one.config for one in known}
-    missing = [_missing(one, start) for one in options if one.config not in usable]
-    return missing + [
-        ExcludedConfig(one.config, "memory", _too_much(one.memory_gb, limit_gb))
-        for one in known
-        if not _fits(one.memory_gb, limit_gb)
-    ]
+def _memory_text(memory_gb: float | None, limit_gb: float | None) -> str:
+    if memory_gb is None:
+        return "its peak memory was not measured, so it is not known whether it fits"
+    return f"it needs {memory_gb:.3g} GB, and {limit_gb:.3g} GB are allowed"
 
 
-def _missing(option: Option, start: Start) -> ExcludedConfig:
+def _incomplete(option: Option, start: Start) -> ExcludedConfig:
+    """Why what was measured of an option does not make it a candidate."""
     if option.failed:
         return ExcludedConfig(option.config, "failed", option.failed)
     if option.config == EAGER or not {"speedup", "latency_ms"} & option.levels.keys():
@@ -144,37 +140,31 @@ def _missing(option: Option, start: Start) -> ExcludedConfig:
     return ExcludedConfig(option.config, "start", f"its {start} start was not measured")
 
 
-def _too_much(memory_gb: float | None, limit_gb: float | None) -> str:
-    if memory_gb is None:
-        return "its peak memory was not measured, so it is not known whether it fits"
-    return f"it needs {memory_gb:.3g} GB, and {limit_gb:.3g} GB are allowed"
-
-
-def _stretches(fitting: Sequence[Candidate]) -> list[Stretch]:
+def _ranges(fitting: Sequence[Candidate]) -> list[StepRange]:
     """Who is ahead from how many steps on, as far as it is sure."""
-    first = min(fitting, key=lambda one: one.start_s)
-    found = [Stretch(first, Interval(1.0, 1.0, 1.0))]
-    while rest := [one for one in fitting if _is_shorter(one, found[-1].candidate)]:
-        now = found[-1].candidate
-        following = min(
-            rest,
-            key=lambda one: float(_overtaken(now.start_s, now.step_s, one.start_s, one.step_s)),
-        )
-        found.append(Stretch(following, overtakes(now, following)))
-    return found
+    leader = min(fitting, key=lambda candidate: candidate.start_s)
+    ranges = [StepRange(leader, Interval(1.0, 1.0, 1.0))]
+    while faster := [candidate for candidate in fitting if _is_faster(candidate, leader)]:
+        now = leader
+        leader = min(faster, key=lambda candidate: _break_even_steps(now, candidate))
+        ranges.append(StepRange(leader, break_even(now, leader)))
+    return ranges
 
 
-def _is_shorter(one: Candidate, other: Candidate) -> bool:
-    """Whether the step of ``one`` is surely shorter."""
-    return one.step_s < other.step_s and float(np.mean(one.steps < other.steps)) >= SURE
+def _is_faster(candidate: Candidate, leader: Candidate) -> bool:
+    """Whether the candidate's step is surely shorter."""
+    chance = float(np.mean(candidate.steps < leader.steps))
+    return candidate.step_s < leader.step_s and chance >= SURE
 
 
-def overtakes(early: Candidate, late: Candidate) -> Interval:
-    """The number of steps from which on ``late`` is ahead of ``early``; infinite where it never
-    is.
-    """
-    point = float(_overtaken(early.start_s, early.step_s, late.start_s, late.step_s))
-    return interval(point, _overtaken(early.starts, early.steps, late.starts, late.steps))
+def break_even(early: Candidate, late: Candidate) -> Interval:
+    """The number of steps from which on ``late`` is ahead of ``early``; infinite where never."""
+    drawn = _overtaken(early.starts, early.steps, late.starts, late.steps)
+    return interval(_break_even_steps(early, late), drawn)
+
+
+def _break_even_steps(early: Candidate, late: Candidate) -> float:
+    return float(_overtaken(early.start_s, early.step_s, late.start_s, late.step_s))
 
 
 def _overtaken(
@@ -183,6 +173,7 @@ def _overtaken(
     later_start: float | Floats,
     later_step: float | Floats,
 ) -> Floats:
+    """start + (n - 1) step = later_start + (n - 1) later_step, solved for n."""
     saved = np.asarray(step, dtype=float) - later_step
     behind = np.maximum(np.asarray(later_start, dtype=float) - start, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -191,22 +182,43 @@ def _overtaken(
 
 def _doubts(fitting: Sequence[Candidate], last: Candidate) -> list[Doubt]:
     """Configs whose step is shorter by the best estimate, but not surely."""
-    maybe = [one for one in fitting if one.step_s < last.step_s]
-    return [
-        Doubt(
-            one.config,
-            last.config,
-            interval(100 * (1 - one.step_s / last.step_s), 100 * (1 - one.steps / last.steps)),
-        )
-        for one in maybe
-    ]
+    doubts = []
+    for candidate in fitting:
+        if candidate.step_s < last.step_s:
+            percent = 100 * (1 - candidate.step_s / last.step_s)
+            drawn = 100 * (1 - candidate.steps / last.steps)
+            doubts.append(Doubt(candidate.config, last.config, interval(percent, drawn)))
+    return doubts
 
 
-def _chances(drawn: Sequence[Floats]) -> list[float]:
-    """The share of draws in which each is the smallest."""
-    if not drawn:
+def by_steps(advice: Advice, steps: float) -> list[RankedCandidate]:
+    """The candidates by how soon they have done so many steps, soonest first."""
+    amounts, drawn = [], []
+    for candidate in advice.candidates:
+        amounts.append(candidate.seconds(steps))
+        drawn.append(candidate.drawn_seconds(steps))
+    return sorted(_ranked(advice, amounts, drawn), key=lambda row: row.amount.value)
+
+
+def by_time(advice: Advice, seconds: float) -> list[RankedCandidate]:
+    """The candidates by how many steps they do in so many seconds, most first."""
+    amounts, drawn = [], []
+    for candidate in advice.candidates:
+        amounts.append(candidate.steps_within(seconds))
+        drawn.append(-np.asarray(steps_done(seconds, candidate.starts, candidate.steps)))
+    return sorted(_ranked(advice, amounts, drawn), key=lambda row: -row.amount.value)
+
+
+def _ranked(
+    advice: Advice, amounts: Sequence[Interval], drawn: Sequence[Floats]
+) -> list[RankedCandidate]:
+    """drawn: of each candidate, smaller is better. Chances: in how many draws each is the best."""
+    if not advice.candidates:
         return []
+    best = np.argmin(drawn, axis=0)  # (draws,)
+    wins = np.bincount(best, minlength=len(drawn))  # (candidates,)
+    chances = (wins / len(best)).tolist()
     return [
-        float(share)
-        for share in np.bincount(np.argmin(drawn, axis=0), minlength=len(drawn)) / len(drawn[0])
+        RankedCandidate(candidate, amount, chance)
+        for candidate, amount, chance in zip(advice.candidates, amounts, chances, strict=True)
     ]

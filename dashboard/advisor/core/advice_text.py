@@ -2,7 +2,7 @@
 
 import math
 
-from dashboard.advisor.core.advice import Advice, Doubt, Ranked, Stretch
+from dashboard.advisor.core.advice import Advice, Doubt, RankedCandidate, StepRange
 from dashboard.comparisons.core.running_costs import (
     ASSUMED_START_ERROR,
     ASSUMED_STEP_ERROR,
@@ -13,20 +13,21 @@ from dashboard.language.metrics import EAGER
 from dashboard.language.wording import duration, whole
 
 _NOTHING = "Nothing that was measured can be used: the reasons are below."
+_LEAST_CHANCE = 0.025  # of being the best, before the runner-up is named
 
 
 def sentence(advice: Advice) -> str:
     """ "Below 900 steps stay in eager; above, use regional." """
-    if not advice.stretches:
+    if not advice.ranges:
         return _NOTHING
-    first, *later = advice.stretches
+    first, *later = advice.ranges
     if not later:
         return _only(advice, first.candidate)
-    ends = [steps(one.from_steps.value) for one in later]
+    ends = [rough_steps(step_range.from_steps.value) for step_range in later]
     parts = [f"Below {ends[0]} steps {_use(first.candidate)}"]
-    for start, end, one in zip(ends, ends[1:], later, strict=False):
-        parts.append(f"from {start} to {end} use {one.candidate.config}")
-    return f"{'; '.join(parts)}; above, use {later[-1].candidate.config}."
+    for start, end, step_range in zip(ends, ends[1:], later, strict=False):
+        parts.append(f"from {start} to {end} use {step_range.config}")
+    return f"{'; '.join(parts)}; above, use {later[-1].config}."
 
 
 def _only(advice: Advice, candidate: Candidate) -> str:
@@ -34,7 +35,7 @@ def _only(advice: Advice, candidate: Candidate) -> str:
         return f"Use {candidate.config} from the first step."
     if len(advice.candidates) > 1:
         return "Stay in eager: no other config is surely faster."
-    if any(one.why == "start" for one in advice.left_out):
+    if any(excluded.reason == "start" for excluded in advice.left_out):
         return f"Not known: no config has a {advice.start} start that was measured."
     return "Stay in eager: nothing else that was measured can be used."
 
@@ -43,106 +44,114 @@ def _use(candidate: Candidate) -> str:
     return "stay in eager" if candidate.config == EAGER else f"use {candidate.config}"
 
 
-def steps(count: float) -> str:
+def rough_steps(count: float) -> str:
     """A number of steps with two digits that count."""
     return whole(count) if math.isfinite(count) else "∞"
 
 
 def certainty(advice: Advice) -> list[str]:
-    """How sure each break-even is, what may be better still, and what the intervals rest on; a
-    sentence each.
-    """
-    said = [
-        f"From {steps(one.from_steps.value)} steps on, after "
-        f"{duration(one.candidate.seconds(one.from_steps.value).value)} of running, "
-        f"{one.candidate.config} is ahead: "
-        f"{_between(one.from_steps)}."
-        for one in advice.stretches[1:]
-    ]
-    return [*said, *(_doubt(one) for one in advice.doubts), *_rests_on(advice)]
+    """How sure each break-even is, what may be better, and what the intervals assume."""
+    break_evens = map(_break_even, advice.ranges[1:])
+    doubts = map(_doubt, advice.doubts)
+    return [*break_evens, *doubts, *_assumptions(advice)]
 
 
-def _between(found: Interval) -> str:
-    if math.isinf(found.high):
-        return f"surely not before {steps(found.low)} steps, and it is not sure when"
-    return f"95 % interval {steps(found.low)} to {steps(found.high)} steps"
+def _break_even(step_range: StepRange) -> str:
+    steps = step_range.from_steps
+    running = duration(step_range.candidate.seconds(steps.value).value)
+    return (
+        f"From {rough_steps(steps.value)} steps on, after {running} of running, "
+        f"{step_range.config} is ahead: {_between(steps)}."
+    )
+
+
+def _between(steps: Interval) -> str:
+    if math.isinf(steps.high):
+        return f"surely not before {rough_steps(steps.low)} steps, and it is not sure when"
+    return f"95 % interval {rough_steps(steps.low)} to {rough_steps(steps.high)} steps"
 
 
 def _doubt(doubt: Doubt) -> str:
-    low, high = (f"{end:.1f}".replace("-", "−") for end in doubt.percent[1:])
+    ends = f"{doubt.percent.low:.1f} to {doubt.percent.high:.1f}".replace("-", "−")
     return (
-        f"A step of {doubt.config} may be shorter than one of {doubt.than}, by "
-        f"{doubt.percent.value:.1f} % at the best "
-        f"estimate, but what was measured does not show it (95 % interval {low} to {high} %): "
+        f"A step of {doubt.config} may be shorter than one of {doubt.than}, "
+        f"by {doubt.percent.value:.1f} % at the best estimate, "
+        f"but what was measured does not show it (95 % interval {ends} %): "
         "measure it more often."
     )
 
 
-def _rests_on(advice: Advice) -> list[str]:
-    """What the intervals assume where nothing tells the spread between processes."""
-    compiled = [one for one in advice.candidates if one.config != EAGER]
-    said = []
-    if any(one.bases[0] == "assumed" for one in compiled):
-        said.append(
+def _assumptions(advice: Advice) -> list[str]:
+    """What the intervals assume where no measurement shows the spread between processes."""
+    start_bases, step_bases = set(), set()
+    for candidate in advice.candidates:
+        if candidate.config != EAGER:
+            start_bases.add(candidate.bases[0])
+            step_bases.add(candidate.bases[1])
+
+    sentences = []
+    if "assumed" in start_bases:
+        sentences.append(
             "Starts that were measured once are taken to repeat within ± "
             f"{200 * ASSUMED_START_ERROR:.0f} %."
         )
-    if any(one.bases[1] == "assumed" for one in compiled):
-        said.append(
+    if "assumed" in step_bases:
+        sentences.append(
             "Steps without an interval are taken to repeat within ± "
             f"{200 * ASSUMED_STEP_ERROR:.0f} %."
         )
-    if any(one.bases[1] == "within" for one in compiled):
-        said.append(
+    if "within" in step_bases:
+        sentences.append(
             "Steps were measured in one process each: how much processes differ is not in the "
             "intervals."
         )
-    return said
+    return sentences
 
 
-def verdict_by_steps(ranked: list[Ranked], count: float) -> str:
+def verdict_by_steps(ranked: list[RankedCandidate], count: float) -> str:
     """ "5 000 steps: regional, done in 8 min, 4 min 10 s sooner than eager." """
     best, eager = ranked[0], _eager(ranked)
-    told = (
-        f"{number_of(count)} steps: {best.candidate.config}, done in {duration(best.amount.value)}"
-    )
+    seconds = best.amount.value
+    verdict = f"{precise_steps(count)} steps: {best.config}, done in {duration(seconds)}"
     if eager and eager is not best:
-        told += f", {duration(eager.amount.value - best.amount.value)} sooner than eager"
-    return f"{told}{_beside(ranked)}."
+        verdict += f", {duration(eager.amount.value - seconds)} sooner than eager"
+    return f"{verdict}{_runner_up(ranked)}."
 
 
-def verdict_by_time(ranked: list[Ranked], seconds: float) -> str:
+def verdict_by_time(ranked: list[RankedCandidate], seconds: float) -> str:
     """ "2 h: regional does 61 000 steps, 23 % more than eager." """
     best, eager = ranked[0], _eager(ranked)
-    told = f"{duration(seconds)}: {best.candidate.config} does {number_of(best.amount.value)} steps"
+    steps = best.amount.value
+    verdict = f"{duration(seconds)}: {best.config} does {precise_steps(steps)} steps"
     if eager and eager is not best and eager.amount.value:
-        told += f", {100 * (best.amount.value / eager.amount.value - 1):.0f} % more than eager"
-    return f"{told}{_beside(ranked)}."
+        verdict += f", {100 * (steps / eager.amount.value - 1):.0f} % more than eager"
+    return f"{verdict}{_runner_up(ranked)}."
 
 
-def _eager(ranked: list[Ranked]) -> Ranked | None:
-    return next((row for row in ranked if row.candidate.config == EAGER), None)
+def _eager(ranked: list[RankedCandidate]) -> RankedCandidate | None:
+    return next((row for row in ranked if row.config == EAGER), None)
 
 
-def _beside(ranked: list[Ranked]) -> str:
-    """The chance that it is another one, where that counts."""
+def _runner_up(ranked: list[RankedCandidate]) -> str:
+    """The chance that another one is best, where that counts."""
     second = max(ranked[1:], key=lambda row: row.chance, default=None)
-    if second is None or second.chance < 0.025:
+    if second is None or second.chance < _LEAST_CHANCE:
         return ""
-    return f" ({100 * ranked[0].chance:.0f} % sure; else {second.candidate.config})"
+    return f" ({100 * ranked[0].chance:.0f} % sure; else {second.config})"
 
 
-def number_of(count: float) -> str:
+def precise_steps(count: float) -> str:
     """A number of steps: whole up to 10 000, then three digits that count."""
     if not math.isfinite(count):
         return "∞"
-    rounded = count if count < 10_000 else round(count, 2 - math.floor(math.log10(count)))
-    return f"{rounded:,.0f}".replace(",", "\u2009")
+    if count >= 10_000:
+        count = round(count, 2 - math.floor(math.log10(count)))
+    return f"{count:,.0f}".replace(",", "\u2009")
 
 
-def from_words(stretch: Stretch) -> str:
+def range_start(step_range: StepRange) -> str:
     """From where on a config is ahead, with its interval: "310 steps (240 to 410)"."""
-    value, low, high = stretch.from_steps
+    value, low, high = step_range.from_steps
     if value <= 1:
         return "the first step"
-    return f"{steps(value)} steps ({steps(low)} to {steps(high)})"
+    return f"{rough_steps(value)} steps ({rough_steps(low)} to {rough_steps(high)})"

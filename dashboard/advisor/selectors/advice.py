@@ -1,20 +1,19 @@
-"""What the advisor reads: on which machines and builds a benchmark was measured, and what each
-config costs there.
-"""
+"""What the advisor reads: where a benchmark was measured, and what each config costs there."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dashboard.catalog.core.versions import version_order
-from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, pooled
-from dashboard.comparisons.core.running_costs import METRICS, Option
+from dashboard.comparisons.core.matching import CaseMeasurements
+from dashboard.comparisons.core.metric_effects import pool_samples
+from dashboard.comparisons.core.running_costs import COST_METRICS, Option
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.models import Benchmark, BuildLevel, Environment, TorchBuild
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class AdvisedBuild:
     """A build that has numbers of a benchmark on a machine."""
 
     machine: int
@@ -25,83 +24,96 @@ class Built:
     version: str
 
 
-def built(benchmark: Benchmark | None = None) -> list[Built]:
-    """Where ``benchmark`` (None: any) has a step time: machines by name, the newest version of each
-    first, a plain build before its variants. Two queries.
+def advised_builds(benchmark: Benchmark | None = None) -> list[AdvisedBuild]:
+    """Where ``benchmark`` (None: any) has a step time. Two queries.
+
+    Machines by name, the newest version of each first, a plain build before its variants.
     """
-    found = BuildLevel.objects.filter(series__metric="latency_ms")
+    levels = BuildLevel.objects.filter(series__metric="latency_ms")
     if benchmark:
-        found = found.filter(series__benchmark=benchmark)
-    names = TorchBuild.objects.in_bulk()
-    rows = found.values_list("series__machine", "series__machine__key", "build").distinct()
-    known = [
-        Built(machine, key, build, names[build].label, names[build].base_id, names[build].version)
-        for machine, key, build in rows
-    ]
-    newest_first = sorted(
-        known,
-        key=lambda one: (version_order(one.version), one.base is None, one.build),
+        levels = levels.filter(series__benchmark=benchmark)
+    rows = levels.values_list("series__machine", "series__machine__key", "build").distinct()
+
+    torch_builds = TorchBuild.objects.in_bulk()
+    builds = []
+    for machine, key, pk in rows:
+        build = torch_builds[pk]
+        builds.append(AdvisedBuild(machine, key, pk, build.label, build.base_id, build.version))
+    builds.sort(
+        key=lambda build: (version_order(build.version), build.base is None, build.build),
         reverse=True,
     )
-    return sorted(newest_first, key=lambda one: one.machine_key)
+    return sorted(builds, key=lambda build: build.machine_key)
 
 
-def options(where: Built, benchmark: Benchmark | None = None) -> dict[str, list[Option]]:
-    """The configs that were measured there, by benchmark, both in registry order. Four queries."""
-    source = SideSource(where.machine, benchmark=benchmark.pk if benchmark else None)
-    cases = by_build(source, [where.build], METRICS)[where.build]
-    ordered = sorted(cases.values(), key=lambda one: one.case.place)
-    names = dict.fromkeys(one.case.benchmark for one in ordered)
-    return {
-        name: _options([one for one in ordered if one.case.benchmark == name]) for name in names
-    }
+def choose_build(builds: Sequence[AdvisedBuild], machine: str, label: str) -> AdvisedBuild | None:
+    """The build of that machine and label, else the newest of that machine.
 
-
-def _options(measured: Sequence[CaseMeasurements]) -> list[Option]:
-    """Under the newest version of the benchmark alone: what an older one measured was another
-    work.
+    Without a machine: of the one with the most builds. None where the machine has no build.
     """
-    version = max((part.version for part in _parts(measured)), default=0)
-    return [_option(one, version) for one in measured]
+    if not machine:
+        counts = Counter(build.machine_key for build in builds)
+        machine = counts.most_common(1)[0][0]
+    candidates = [build for build in builds if build.machine_key == machine]
+    for build in candidates:
+        if build.label == label:
+            return build
+    return candidates[0] if candidates else None
 
 
-def _parts(measured: Iterable[CaseMeasurements]) -> list[CaseSamples]:
-    return [part for one in measured for parts in one.parts.values() for part in parts]
+def read_options(
+    build: AdvisedBuild, benchmark: Benchmark | None = None
+) -> dict[str, list[Option]]:
+    """The configs that were measured there, by benchmark, both in registry order. Four queries."""
+    source = SideSource(build.machine, benchmark=benchmark.pk if benchmark else None)
+    cases = by_build(source, [build.build], COST_METRICS)[build.build]
+    by_benchmark: dict[str, list[CaseMeasurements]] = {}
+    for measured in sorted(cases.values(), key=lambda measured: measured.case.place):
+        by_benchmark.setdefault(measured.case.benchmark, []).append(measured)
+    return {name: _options(measured) for name, measured in by_benchmark.items()}
 
 
-def _option(one: CaseMeasurements, version: int) -> Option:
-    counted = {
-        key: [part for part in parts if part.version == version] for key, parts in one.parts.items()
-    }
-    levels = {
-        key: level for key, parts in counted.items() if parts and (level := pooled(parts).level)
-    }
-    failed = "" if levels else _why(one)
-    return Option(one.case.config, one.case.place[1], levels, failed)
+def _options(cases: Sequence[CaseMeasurements]) -> list[Option]:
+    """Under the newest version of the benchmark alone: an older one did another work."""
+    newest = 0
+    for measured in cases:
+        for parts in measured.samples.values():
+            newest = max([newest, *(part.version for part in parts)])
+    return [_option(measured, newest) for measured in cases]
 
 
-def _why(one: CaseMeasurements) -> str:
-    if one.failures:
-        return f"it ended in {', '.join(sorted(one.failures))}"
+def _option(measured: CaseMeasurements, version: int) -> Option:
+    levels = {}
+    for metric, parts in measured.samples.items():
+        counted = [part for part in parts if part.version == version]
+        if counted and (level := pool_samples(counted).level):
+            levels[metric] = level
+    failed = "" if levels else _why_unusable(measured)
+    return Option(measured.case.config, measured.case.place[1], levels, failed)
+
+
+def _why_unusable(measured: CaseMeasurements) -> str:
+    if measured.failures:
+        return f"it ended in {', '.join(sorted(measured.failures))}"
     return "only an older version of the benchmark was measured with it"
 
 
-def newest_jobs(where: Built, benchmark: Benchmark) -> Mapping[Key, str]:
+def newest_jobs(build: AdvisedBuild, benchmark: Benchmark) -> dict[str, str]:
     """The newest job of each config there, which shows how its numbers came about. Four queries."""
-    cases = by_build(
-        SideSource(where.machine, benchmark=benchmark.pk), [where.build], ["latency_ms"]
-    )[where.build]
-    return {
-        key: one.parts["latency_ms"][-1].job
-        for key, one in cases.items()
-        if "latency_ms" in one.parts
-    }
+    source = SideSource(build.machine, benchmark=benchmark.pk)
+    cases = by_build(source, [build.build], ["latency_ms"])[build.build]
+    jobs = {}
+    for key, measured in cases.items():
+        if "latency_ms" in measured.samples:
+            jobs[key.config] = measured.samples["latency_ms"][-1].job
+    return jobs
 
 
 def device_memory_gb(machine: int) -> float | None:
-    """Memory of the machine's device (a GPU's own, else the computer's); None where no result told
-    it. One query.
+    """Memory of the machine's device: a GPU's own, else the computer's. One query.
+
+    None where no result reported it.
     """
-    found = Environment.objects.filter(results__job__run__machine=machine).order_by("-pk")
-    facts = found.values_list("document__machine", flat=True).first() or {}
+    environments = Environment.objects.filter(results__job__run__machine=machine)
+    facts = environments.order_by("-pk").values_list("document__machine", flat=True).first() or {}
     return facts.get("gpu_memory_gb") or facts.get("memory_gb")

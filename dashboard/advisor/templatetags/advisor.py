@@ -2,11 +2,11 @@
 
 from django import template
 
-from dashboard.advisor.core.advice_text import number_of
+from dashboard.advisor.core.advice_text import precise_steps
 
 register = template.Library()
 
-register.filter("steps", number_of)
+register.filter("steps", precise_steps)
 
 
 @register.filter

@@ -1,6 +1,4 @@
-"""Alerts, mutes, invalid points and annotations, to look at; what people do with alerts they do on
-the alert's page.
-"""
+"""Alerts, mutes, invalid points and annotations, to look at; triage happens on the alert's page."""
 
 from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
@@ -14,13 +12,14 @@ from dashboard.ui.admin.base import ReadOnlyAdmin
 _MOST_REPLAYED = 20
 
 
-def _again(alert: Alert) -> str:
-    """What today's detector decides of an alert, beside what was decided."""
+def _decide_again(alert: Alert) -> str:
+    """What today's detector decides of an alert, next to what was decided."""
     if not alert.decision.get("points"):
         return "it was not made by the detector, so there are no points to decide on."
-    found = replay(alert.decision)
-    told = found.today or "nothing with these points"
-    return f"was {found.stored}; today {told if found.differs else 'the same'}."
+    again = replay(alert.decision)
+    if not again.differs:
+        return f"was {again.stored}; today the same."
+    return f"was {again.stored}; today {again.today or 'nothing with these points'}."
 
 
 @admin.register(AlertGroup)
@@ -57,16 +56,12 @@ class AlertGroupAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Decide again with today's detector", permissions=["view"])
     def decide_again(self, request: HttpRequest, chosen: QuerySet[AlertGroup]) -> None:
-        """Tell what today's detector makes of the stored points; nothing is changed."""
-        alerts = Alert.objects.filter(group__in=chosen.values("pk")).select_related(
-            "series__benchmark", "series__config"
-        )
-        for alert in alerts[:_MOST_REPLAYED]:
-            messages.info(
-                request,
-                f"Alert {alert.pk}, {alert.series.benchmark} in {alert.series.config}: "
-                f"{_again(alert)}",
-            )
+        """Show what today's detector makes of the stored points; nothing is changed."""
+        alerts = Alert.objects.filter(group__in=chosen.values("pk"))
+        related = alerts.select_related("series__benchmark", "series__config")
+        for alert in related[:_MOST_REPLAYED]:
+            case = f"{alert.series.benchmark} in {alert.series.config}"
+            messages.info(request, f"Alert {alert.pk}, {case}: {_decide_again(alert)}")
 
     @admin.display(description="Series", ordering="series_count")
     def series(self, group: AlertGroup) -> int:

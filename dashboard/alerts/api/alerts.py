@@ -158,9 +158,9 @@ class AlertDetail(AlertOut):
 @paginate(Pages)
 def listing(request: HttpRequest, chosen: Query[AlertFilter]) -> QuerySet[AlertGroup]:
     """Alert groups, the newest first."""
-    asked = {name: value for name, value in chosen.model_dump().items() if value}
-    _check(asked)
-    return alerts.with_counts(alerts.listing(asked))
+    filters = {name: value for name, value in chosen.model_dump().items() if value}
+    _check(filters)
+    return alerts.with_counts(alerts.listing(filters))
 
 
 @router.get("alerts/{int:pk}", response=AlertDetail)
@@ -169,11 +169,11 @@ def show(request: HttpRequest, pk: int) -> AlertGroup:
     return detail(pk)
 
 
-def _check(asked: Mapping[str, str]) -> None:
-    """Raise PlanError for a filter's value that there is not, with what is near it."""
-    known = alerts.choices() if asked else {}
-    for name, value in asked.items():
-        require_known(name, [value], known[name])
+def _check(filters: Mapping[str, str]) -> None:
+    """Raise PlanError for a filter's value that does not exist, with what is near it."""
+    choices = alerts.choices() if filters else {}
+    for name, value in filters.items():
+        require_known(name, [value], choices[name])
 
 
 def detail(pk: int) -> AlertGroup:

@@ -1,6 +1,4 @@
-"""Alerts, triaged: each act of the page as a call, by the same service, with the same permission
-and history.
-"""
+"""Alerts, triaged: each act of the page as a call of the same service, with the same permission."""
 
 from uuid import UUID
 
@@ -73,104 +71,114 @@ class Unmute(Schema):
 
 
 @router.post("alerts/{int:pk}/move", response=AlertDetail)
-def move(request: HttpRequest, pk: int, asked: Move) -> AlertGroup:
+def move(request: HttpRequest, pk: int, body: Move) -> AlertGroup:
     """Acknowledge it, close it, reopen it."""
-    triage.move(group=_one(pk), to=asked.to, by=caller_of(request), why=asked.why)
+    group, by = _group(pk), caller_of(request)
+    triage.move(group=group, to=body.to, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/again", response=AlertDetail)
-def again(request: HttpRequest, pk: int, asked: Why) -> AlertGroup:
+def again(request: HttpRequest, pk: int, body: Why) -> AlertGroup:
     """Measure both builds in turn again, now."""
-    measure_again(group=_one(pk), by=caller_of(request), why=asked.why, now=timezone.now())
+    group, by = _group(pk), caller_of(request)
+    measure_again(group=group, by=by, why=body.why, now=timezone.now())
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/assign", response=AlertDetail)
-def assign(request: HttpRequest, pk: int, asked: Assign) -> AlertGroup:
+def assign(request: HttpRequest, pk: int, body: Assign) -> AlertGroup:
     """Give it to a person, or to nobody."""
-    group = _one(pk)
+    group, by = _group(pk), caller_of(request)
     people = get_user_model().objects.filter(is_active=True)
-    person = one(people, "account", username=asked.to) if asked.to else None
-    triage.assign(group=group, to=person, by=caller_of(request), why=asked.why)
+    person = one(people, "account", username=body.to) if body.to else None
+    triage.assign(group=group, to=person, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/note", response=AlertDetail)
-def note(request: HttpRequest, pk: int, asked: Note) -> AlertGroup:
+def note(request: HttpRequest, pk: int, body: Note) -> AlertGroup:
     """Add a remark to its history."""
-    triage.note(group=_one(pk), text=asked.text, by=caller_of(request))
+    group, by = _group(pk), caller_of(request)
+    triage.note(group=group, text=body.text, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/link", response=AlertDetail)
-def link(request: HttpRequest, pk: int, asked: Issue) -> AlertGroup:
+def link(request: HttpRequest, pk: int, body: Issue) -> AlertGroup:
     """Link an issue or a pull request."""
-    triage.link_issue(group=_one(pk), url=asked.url, title=asked.title, by=caller_of(request))
+    group, by = _group(pk), caller_of(request)
+    triage.link_issue(group=group, url=body.url, title=body.title, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/nudge", response=AlertDetail)
-def nudge(request: HttpRequest, pk: int, asked: Nudge) -> AlertGroup:
+def nudge(request: HttpRequest, pk: int, body: Nudge) -> AlertGroup:
     """Say that the change began with another build of the track."""
-    group = _one(pk)
-    build = one(TorchBuild.objects.all(), "build", label=asked.to)
-    triage.move_change_point(group=group, to=build, by=caller_of(request), why=asked.why)
+    group, by = _group(pk), caller_of(request)
+    build = one(TorchBuild.objects.all(), "build", label=body.to)
+    triage.move_change_point(group=group, to=build, by=by, why=body.why)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/split", response=AlertDetail)
-def split(request: HttpRequest, pk: int, asked: Split) -> AlertGroup:
+def split(request: HttpRequest, pk: int, body: Split) -> AlertGroup:
     """Move some of its changes into an alert of their own, which is answered."""
-    chosen = _one(pk).alerts.filter(pk__in=asked.changes)
-    return detail(triage.split(alerts=chosen, by=caller_of(request), why=asked.why).pk)
+    by = caller_of(request)
+    chosen = _group(pk).alerts.filter(pk__in=body.changes)
+    split_off = triage.split(alerts=chosen, by=by, why=body.why)
+    return detail(split_off.pk)
 
 
 @router.post("alerts/{int:pk}/merge", response=AlertDetail)
-def merge(request: HttpRequest, pk: int, asked: Merge) -> AlertGroup:
+def merge(request: HttpRequest, pk: int, body: Merge) -> AlertGroup:
     """Move all its changes into another alert, which is answered; the emptied one is closed as
     invalid.
     """
-    group, into = _one(pk), _one(asked.into)
-    return detail(triage.merge(group=group, into=into, by=caller_of(request), why=asked.why).pk)
+    by = caller_of(request)
+    group, into = _group(pk), _group(body.into)
+    merged = triage.merge(group=group, into=into, by=by, why=body.why)
+    return detail(merged.pk)
 
 
 @router.post("alerts/{int:pk}/invalidate", response=AlertDetail)
-def invalidate(request: HttpRequest, pk: int, asked: Invalidate) -> AlertGroup:
-    """Take a job's point out of detection; the series is judged anew within a minute."""
-    series, job = _series(pk, asked.series), one(Job.objects.all(), "job", pk=asked.job)
-    triage.mark_invalid(series=series, job=job, reason=asked.reason, by=caller_of(request))
+def invalidate(request: HttpRequest, pk: int, body: Invalidate) -> AlertGroup:
+    """Take a job's point out of detection; the series is judged again within a minute."""
+    by = caller_of(request)
+    series = _series(pk, body.series)
+    job = one(Job.objects.all(), "job", pk=body.job)
+    triage.mark_invalid(series=series, job=job, reason=body.reason, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/bring-back", response=AlertDetail)
-def bring_back(request: HttpRequest, pk: int, asked: BringBack) -> AlertGroup:
-    """Let a point count again; the series is judged anew within a minute."""
-    points = InvalidPoint.objects.filter(series__alerts__group=_one(pk)).distinct()
-    triage.bring_back(point=one(points, "invalid point of this alert", pk=asked.point))
+def bring_back(request: HttpRequest, pk: int, body: BringBack) -> AlertGroup:
+    """Let a point count again; the series is judged again within a minute."""
+    points = InvalidPoint.objects.filter(series__alerts__group=_group(pk)).distinct()
+    triage.bring_back(point=one(points, "invalid point of this alert", pk=body.point))
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/mute", response=AlertDetail)
-def mute(request: HttpRequest, pk: int, asked: MuteFor) -> AlertGroup:
+def mute(request: HttpRequest, pk: int, body: MuteFor) -> AlertGroup:
     """Let a series raise no alert until a moment."""
-    series = _series(pk, asked.series)
-    triage.mute(series=series, until=asked.until, reason=asked.reason, by=caller_of(request))
+    by = caller_of(request)
+    series = _series(pk, body.series)
+    triage.mute(series=series, until=body.until, reason=body.reason, by=by)
     return detail(pk)
 
 
 @router.post("alerts/{int:pk}/unmute", response=AlertDetail)
-def unmute(request: HttpRequest, pk: int, asked: Unmute) -> AlertGroup:
+def unmute(request: HttpRequest, pk: int, body: Unmute) -> AlertGroup:
     """Let a series raise alerts again."""
-    triage.unmute(series=_series(pk, asked.series))
+    triage.unmute(series=_series(pk, body.series))
     return detail(pk)
 
 
-def _one(pk: int) -> AlertGroup:
+def _group(pk: int) -> AlertGroup:
     return one(AlertGroup.objects.all(), "alert", pk=pk)
 
 
 def _series(group: int, pk: int) -> Series:
-    return one(
-        Series.objects.filter(alerts__group=_one(group)).distinct(), "series of this alert", pk=pk
-    )
+    series = Series.objects.filter(alerts__group=_group(group)).distinct()
+    return one(series, "series of this alert", pk=pk)

@@ -1,5 +1,6 @@
-"""Plotly figures of one alert: the change among its points, and the pairs that confirmed it. Pure;
-see charts.py.
+"""Plotly figures of one alert: the change among its points, and the pairs that confirmed it. Pure.
+
+dashboard/ui/charts.py says how figures are made here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,15 +22,16 @@ _FEWEST_APART = 4  # points: fewer are seen however far apart they are
 _BASE_POINTS = 64  # newest points before the change that make the level before it
 _PAUSE_MARGIN = 0.1  # of the time that is drawn: what is left of a pause on either side
 _SYMBOLS = {"base": "circle", "new": "diamond"}
+_SLOTS = {"base": 1 % SLOTS, "new": 3 % SLOTS}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``,
-    between low and high.
+    """What the detector said of a series: from ``at_ms`` on the level differs by ``effect``.
 
-    unit: "percent" of the level before, or the plain "difference". at_ms: milliseconds since 1970,
-        UTC.
+    at_ms: milliseconds since 1970, UTC.
+    low, high: the interval of ``effect``.
+    unit: "percent" of the level before, or the plain "difference".
     level_before: the one that ``effect`` was estimated from; None where it was not kept.
     """
 
@@ -43,11 +45,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process of a confirmation: its place in the drawn order from 1, which build it measured,
-    and its value.
-    """
+    """One process of a confirmation."""
 
-    place: int
+    place: int  # in the drawn order, from 1
     arm: str  # base or new
     build: str
     value: float
@@ -55,33 +55,43 @@ class Process:
 
 
 def change_figure(line: ChartLine, control: ChartLine | None, step: Step, metric: Metric) -> Figure:
-    """The points of a series and of its eager control around a change, as percent of the level
-    before it.
+    """The points of a series and of its eager control around a change.
 
-    Counts and series whose level is 0 are drawn in their own unit. The levels before and after are
-    lines, the interval of the effect a band, the first point of the new level a vertical line.
+    They are drawn as percent of the level before it; counts, and series whose level is 0, in their
+    own unit. The levels before and after are lines, the interval of the effect a band, the first
+    point of the new level a vertical line.
     """
     level = level_before(line, step)
-    relative = step.unit == "percent" and bool(level)
-    shown = [_points(line, metric, level if relative else None, line.slot, "solid")]
-    if control is not None and relative and (base := median_before(control, step)):
-        shown.append(_points(control, metric, base, _CONTROL_SLOT, "dot"))
-    levels = _levels(line, step, 0.0 if relative else level)
-    layout = _layout(metric, step, relative=relative)
-    if ends := pause(line.at_ms):
-        layout["xaxis"]["rangebreaks"] = [{"bounds": list(ends)}]
-        layout["shapes"] += [_mark(ends[0], "dot")]
-        told = _label(ends[0], f"{duration((ends[1] - ends[0]) / 1000)} without a point")
-        layout["annotations"] += [
-            told | {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}
-        ]
-    return {"data": [*levels, *shown], "layout": layout}
+    if step.unit == "percent" and level:
+        points = [_points(line, metric, level, line.slot, "solid")]
+        control_level = median_before(control, step) if control is not None else None
+        if control is not None and control_level:
+            points.append(_points(control, metric, control_level, _CONTROL_SLOT, "dot"))
+        levels = _levels(line, step, 0.0)
+        layout = _layout(f"{metric.label}, % of the level before", " %", step)
+    else:
+        points = [_points(line, metric, None, line.slot, "solid")]
+        levels = _levels(line, step, level)
+        layout = _layout(f"{metric.label}, {metric.unit}".rstrip(", "), "", step)
+    _skip_pause(layout, line)
+    return {"data": [*levels, *points], "layout": layout}
+
+
+def _skip_pause(layout: dict[str, Any], line: ChartLine) -> None:
+    """Leave out a long time without points, and say how long it was."""
+    ends = pause(line.at_ms)
+    if ends is None:
+        return
+    start, end = ends
+    label = _label(start, f"{duration((end - start) / 1000)} without a point")
+    label |= {"textangle": -90, "y": 0.95, "yanchor": "top", "xanchor": "right"}
+    layout["xaxis"]["rangebreaks"] = [{"bounds": [start, end]}]
+    layout["shapes"].append(_mark(start, "dot"))
+    layout["annotations"].append(label)
 
 
 def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
-    """Between what times nothing has to be drawn: a pause longer than all other time together would
-    squeeze it.
-    """
+    """Between what times nothing has to be drawn: a pause that is longer than all other time."""
     times = np.unique(at_ms)
     apart = np.diff(times)
     rest = int(apart.sum() - apart.max(initial=0))
@@ -92,27 +102,28 @@ def pause(at_ms: NDArray[np.int64]) -> tuple[int, int] | None:
 
 
 def level_before(line: ChartLine, step: Step) -> float | None:
-    """The level that the step is told from, so that levels and effect are of one estimate; else the
-    median.
-    """
-    return median_before(line, step) if step.level_before is None else step.level_before
+    """The level that the effect was estimated from, so that both agree; else the median."""
+    if step.level_before is None:
+        return median_before(line, step)
+    return step.level_before
 
 
 def median_before(line: ChartLine, step: Step) -> float | None:
     """The median of the newest values before the change; None where there is none."""
     values = line.value[line.at_ms < step.at_ms]
     values = values[~np.isnan(values)][-_BASE_POINTS:]
-    return float(np.median(values)) if len(values) else None
+    if not len(values):
+        return None
+    return float(np.median(values))
 
 
 def _points(
     line: ChartLine, metric: Metric, level: float | None, slot: int, dash: str
 ) -> dict[str, Any]:
     value = line.value if level is None else percent_of(line.value, level)
-    own = [
-        f"{number:.4g} {metric.unit}<br>{build}"
-        for number, build in zip(line.value, line.build, strict=True)
-    ]
+    texts = []
+    for number, build in zip(line.value, line.build, strict=True):
+        texts.append(f"{number:.4g} {metric.unit}<br>{build}")
     return {
         "type": "scatter",
         "mode": "lines+markers",
@@ -120,7 +131,7 @@ def _points(
         "x": line.at_ms,
         "y": value,
         "customdata": list(line.job),
-        "text": own,
+        "text": texts,
         "connectgaps": False,
         "line": {"width": 1.5, "dash": dash},
         "marker": {"size": 5},
@@ -131,8 +142,8 @@ def _points(
 
 def percent_of(value: Floats, level: float) -> Floats:
     """How far values lie from ``level``, in percent of it."""
-    found: Floats = 100 * (value / level - 1)
-    return found
+    percent: Floats = 100 * (value / level - 1)
+    return percent
 
 
 def _levels(line: ChartLine, step: Step, before: float | None) -> list[dict[str, Any]]:
@@ -140,16 +151,12 @@ def _levels(line: ChartLine, step: Step, before: float | None) -> list[dict[str,
     if before is None or step.effect is None or not len(line.at_ms):
         return []
     first, last = int(line.at_ms.min()), int(line.at_ms.max())
-    after = before + step.effect
-    told = [_level("level before", line.slot, (first, step.at_ms), before)]
-    if (
-        step.low is not None
-        and step.high is not None
-        and isfinite(step.low)
-        and isfinite(step.high)
-    ):
-        told.append(_band(line.slot, (step.at_ms, last), before + step.low, before + step.high))
-    return [*told, _level("level after", line.slot, (step.at_ms, last), after)]
+    since = step.at_ms, last
+    levels = [_level("level before", line.slot, (first, step.at_ms), before)]
+    if step.low is not None and step.high is not None and isfinite(step.high - step.low):
+        levels.append(_band(line.slot, since, before + step.low, before + step.high))
+    levels.append(_level("level after", line.slot, since, before + step.effect))
+    return levels
 
 
 def _level(name: str, slot: int, ends: tuple[int, int], at: float) -> dict[str, Any]:
@@ -182,12 +189,7 @@ def _band(slot: int, ends: tuple[int, int], low: float, high: float) -> dict[str
     }
 
 
-def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
-    title = (
-        f"{metric.label}, % of the level before"
-        if relative
-        else f"{metric.label}, {metric.unit}".rstrip(", ")
-    )
+def _layout(title: str, suffix: str, step: Step) -> dict[str, Any]:
     return {
         "hovermode": "closest",
         "showlegend": True,
@@ -199,7 +201,7 @@ def _layout(metric: Metric, step: Step, *, relative: bool) -> dict[str, Any]:
         "yaxis": {
             "title": {"text": title},
             "automargin": True,
-            "ticksuffix": " %" if relative else "",
+            "ticksuffix": suffix,
         },
     }
 
@@ -231,24 +233,20 @@ def _label(at: int, text: str) -> dict[str, Any]:
 
 
 def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
-    """Each process of a confirmation in the order measured, as percent of base's mean; a line at
-    each mean.
+    """Each process of a confirmation in the order measured, as percent of base's mean, and each
+    mean as a line.
     """
-    arms = {arm: [process for process in processes if process.arm == arm] for arm in _SYMBOLS}
-    level = _mean(arms["base"]) or _mean(arms["new"])
+    base = [process for process in processes if process.arm == "base"]
+    new = [process for process in processes if process.arm == "new"]
+    level = _mean(base) or _mean(new)
     if not level:
         return {"data": [], "layout": {}}
-    traces = [_arm(name, found, metric, level) for name, found in arms.items() if found]
-    means = [
-        _level(
-            f"mean of {name}",
-            _slot(name),
-            (1, len(processes)),
-            100 * ((_mean(found) or level) / level - 1),
-        )
-        for name, found in arms.items()
-        if found
-    ]
+    traces, means = [], []
+    for name, of_arm in (("base", base), ("new", new)):
+        if of_arm:
+            percent = 100 * ((_mean(of_arm) or level) / level - 1)
+            means.append(_level(f"mean of {name}", _SLOTS[name], (1, len(processes)), percent))
+            traces.append(_arm(name, of_arm, metric, level))
     layout = {
         "hovermode": "closest",
         "showlegend": True,
@@ -268,30 +266,26 @@ def pairs_figure(processes: Sequence[Process], metric: Metric) -> Figure:
 
 
 def _mean(processes: Iterable[Process]) -> float | None:
-    """The geometric mean, whose ratio is what the confirmation tells; of values that it cannot
-    take, the plain one.
-    """
+    """The geometric mean, whose ratio is what the confirmation reports; else the plain one."""
     values = [process.value for process in processes]
     if not values:
         return None
-    return geometric_mean(values) if min(values) > 0 else fmean(values)
+    if min(values) <= 0:
+        return fmean(values)
+    return geometric_mean(values)
 
 
-def _slot(arm: str) -> int:
-    return (1 if arm == "base" else 3) % SLOTS
-
-
-def _arm(name: str, found: Sequence[Process], metric: Metric, level: float) -> dict[str, Any]:
-    values = np.array([process.value for process in found])
+def _arm(name: str, processes: Sequence[Process], metric: Metric, level: float) -> dict[str, Any]:
+    values = np.array([process.value for process in processes])
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": f"{name}: {found[0].build}",
-        "x": [process.place for process in found],
+        "name": f"{name}: {processes[0].build}",
+        "x": [process.place for process in processes],
         "y": percent_of(values, level),
-        "customdata": [process.job for process in found],
-        "text": [f"{process.value:.4g} {metric.unit}" for process in found],
+        "customdata": [process.job for process in processes],
+        "text": [f"{process.value:.4g} {metric.unit}" for process in processes],
         "marker": {"size": 10, "symbol": _SYMBOLS[name]},
         "hovertemplate": f"%{{text}}<extra>{name}</extra>",
-        "meta": {"slot": _slot(name), "role": "line"},
+        "meta": {"slot": _SLOTS[name], "role": "line"},
     }

@@ -1,8 +1,8 @@
 """Whose fault a change is: facts in, a cause and its evidence out. Pure: no ORM, no clock.
 
 A cause needs positive evidence, and is `unknown` without it (docs/detection.md has the table). Each
-rule looks at the facts alone and says what it found; the first cause of PRECEDENCE that has proof
-is the cause, because what comes first explains what comes later: a slower machine also slows eager
+rule reads the facts alone and returns its evidence; the first cause of PRECEDENCE that has proof is
+the cause, because what comes first explains what comes later: a slower machine also slows eager
 down, and slower eager the compiled step.
 """
 
@@ -25,16 +25,14 @@ REPRODUCED = 2
 """Jobs on each side that must agree before the code is said to differ."""
 ALIKE, FEWEST_ALIKE = 2 / 3, 2
 EXACT_PERCENT = 0.005
-"""What moved by less than this either way is told as the same: no metric is read to more digits."""
+"""What moved by less than this either way is called the same: no metric is read to more digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedChange:
-    """How something changed at the same place: effect with its interval in percent. name: as people
-    call it.
-    """
+    """How something changed at the same moment: its effect with the interval, in percent."""
 
-    name: str
+    name: str  # as people call it
     effect: float
     low: float
     high: float
@@ -42,24 +40,25 @@ class ObservedChange:
 
     def as_much_as(self, other: "ObservedChange") -> bool:
         """It moved in the same direction, for certain, by at least half as much."""
-        same = self.effect * other.effect > 0 and (self.low > 0 or self.high < 0)
-        return same and abs(self.effect) >= AS_MUCH * abs(other.effect)
+        same_direction = self.effect * other.effect > 0
+        certain = self.low > 0 or self.high < 0
+        return same_direction and certain and abs(self.effect) >= AS_MUCH * abs(other.effect)
 
-    def steady_beside(self, other: "ObservedChange") -> bool:
+    def stayed_while(self, other: "ObservedChange") -> bool:
         """It did not move by half as much, for certain."""
         limit = AS_MUCH * abs(other.effect)
-        return self.high < limit if other.effect > 0 else self.low > -limit
+        if other.effect > 0:
+            return self.high < limit
+        return self.low > -limit
 
     @property
     def text(self) -> str:
-        way = "rose" if self.effect > 0 else "fell"
-        return (
-            f"{self.name} {way} by {abs(self.effect):.1f} % ({signed(self.low)} to "
-            f"{signed(self.high)} %)"
-        )
+        verb = "rose" if self.effect > 0 else "fell"
+        interval = f"{signed(self.low)} to {signed(self.high)} %"
+        return f"{self.name} {verb} by {abs(self.effect):.1f} % ({interval})"
 
     @property
-    def stayed(self) -> str:
+    def steady_text(self) -> str:
         """For something that did not move: "The eager control stayed (−0.8 to +1.2 %)"."""
         if abs(self.low) < EXACT_PERCENT and abs(self.high) < EXACT_PERCENT:
             return f"{self.name} stayed exactly as it was"
@@ -68,47 +67,45 @@ class ObservedChange:
 
 @dataclass(frozen=True, slots=True)
 class CodeFingerprints:
-    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on either side of a
-    change.
+    """Fingerprints of the generated code by kind (wrapper, kernels, ptx, cubin) on both sides."""
 
-    before, after: every value seen, of several jobs. jobs: the fewest on a side. stable: no job
-    found two cold compiles of one build to differ.
-    """
-
-    before: Mapping[str, frozenset[str]]
+    before: Mapping[str, frozenset[str]]  # every value seen, of several jobs
     after: Mapping[str, frozenset[str]]
-    jobs: int
-    stable: bool = True
+    jobs: int  # the fewest on a side
+    stable: bool = True  # no job found two cold compiles of one build to differ
 
     def changed(self) -> list[str]:
-        """The kinds that differ reproducibly: one value in several jobs of each side, another
-        one.
-        """
+        """The kinds that differ reproducibly: one value in several jobs a side, not the same."""
         if not self.stable or self.jobs < REPRODUCED:
             return []
-        kinds = [kind for kind in self.before if kind in self.after]
-        return [
-            k
-            for k in kinds
-            if len(self.before[k]) == len(self.after[k]) == 1 and self.before[k] != self.after[k]
-        ]
+        kinds = []
+        for kind, before in self.before.items():
+            after = self.after.get(kind, frozenset())
+            if len(before) == len(after) == 1 and before != after:
+                kinds.append(kind)
+        return kinds
 
     def same(self) -> bool:
-        return bool(self.before) and all(
-            self.before[kind] == self.after.get(kind) for kind in self.before
-        )
+        common = {kind: self.after.get(kind) for kind in self.before}
+        return bool(self.before) and self.before == common
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFacts:
     """What is known around one change. None and empty: not known, which is evidence of nothing.
 
-    change: of the series itself. same_build: the build did not change there. confirmed: base and
-        new build were
-    re-measured in turn, and it is there. control: the eager control of the same jobs. pinned: the
-    same case on pinned tracks of the machine. canary: what the machine itself can do, on a build
-    that stayed. alike: how many of how many other benchmarks' eager steps moved alike. pressure:
-    share of jobs disturbed by others, before and after.
+    change: of the series itself.
+    same_build: the build did not change there.
+    confirmed: base and new build were re-measured in turn, and it is there.
+    control: the eager control of the same jobs.
+    pinned: the same case on pinned tracks of the machine.
+    canary: what the machine itself can do, on a build that stayed.
+    alike: how many of how many other benchmarks' eager steps moved alike.
+    pressure: share of jobs disturbed by others, before and after.
+    eager_passes: of a status change in a compiled config.
+    stage: of the compiler, which the ablation blames.
+    variant: what the new build sets and the base does not.
+    inductor_alone: both are one torch in one environment, and differ in settings of Inductor.
     """
 
     metric: str
@@ -126,10 +123,9 @@ class ChangeFacts:
     differences: Sequence[Difference] = ()
     suite: tuple[str, str] | None = None
     phases: Sequence[ObservedChange] = ()
-    eager_passes: bool | None = None  # of a status change in a compiled config
-    stage: str = ""  # of the compiler, which the ablation blames
-    variant: str = ""  # what the new build sets that the base does not
-    # Both are one torch in one environment, and differ in settings of Inductor
+    eager_passes: bool | None = None
+    stage: str = ""
+    variant: str = ""
     inductor_alone: bool = False
 
     @property
@@ -139,15 +135,13 @@ class ChangeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece of the argument. supports: a cause, or "" for what only narrows it down. proof:
-    enough by itself.
-    """
+    """One piece of the argument."""
 
     fact: str
     says: str
-    supports: Cause | Literal[""] = ""
+    supports: Cause | Literal[""] = ""  # "": it only narrows the cause down
     url: str = ""
-    proof: bool = field(default=False, compare=False)
+    proof: bool = field(default=False, compare=False)  # enough by itself
 
     def document(self) -> dict[str, str]:
         """As AlertGroup.evidence keeps it."""
@@ -156,21 +150,22 @@ class Evidence:
 
 def attribute(facts: ChangeFacts) -> tuple[Cause, list[Evidence]]:
     """The cause, and every piece of evidence, that of the cause first."""
-    found = [piece for rule in RULES for piece in rule(facts)]
-    proven = {piece.supports for piece in found if piece.proof}
-    cause: Cause = next((one for one in PRECEDENCE if one in proven), "unknown")
-    return cause, sorted(found, key=lambda piece: (piece.supports != cause, not piece.supports))
+    evidence: list[Evidence] = []
+    for rule in RULES:
+        evidence += rule(facts)
+    proven = {piece.supports for piece in evidence if piece.proof}
+    cause: Cause = next((cause for cause in PRECEDENCE if cause in proven), "unknown")
+    return cause, sorted(evidence, key=lambda piece: (piece.supports != cause, not piece.supports))
 
 
 def _suite(facts: ChangeFacts) -> list[Evidence]:
     if facts.suite is None:
         return []
     says = f"The suite changed from {facts.suite[0]} to {facts.suite[1]} there"
-    if not facts.same_build:
-        return [
-            Evidence("suite version", f"{says}, and so did the build: either may be the reason.")
-        ]
-    return [Evidence("suite version", f"{says}; the build did not.", "benchmark", proof=True)]
+    if facts.same_build:
+        return [Evidence("suite version", f"{says}; the build did not.", "benchmark", proof=True)]
+    says += ", and so did the build: either may be the reason."
+    return [Evidence("suite version", says)]
 
 
 def _pinned(facts: ChangeFacts) -> list[Evidence]:
@@ -187,56 +182,56 @@ def _elsewhere(
 ) -> list[Evidence]:
     if facts.change is None or not facts.timed:
         return []
-    told = []
-    for one in witnesses:
-        if one.as_much_as(facts.change):
-            told.append(Evidence(fact, f"{one.text}, {why}.", "machine", one.url, proof=True))
-        elif one.steady_beside(facts.change):
-            told.append(Evidence(fact, f"{one.stayed}, {why}.", "", one.url))
-    return told
+    evidence = []
+    for witness in witnesses:
+        if witness.as_much_as(facts.change):
+            says = f"{witness.text}, {why}."
+            evidence.append(Evidence(fact, says, "machine", witness.url, proof=True))
+        elif witness.stayed_while(facts.change):
+            evidence.append(Evidence(fact, f"{witness.steady_text}, {why}.", "", witness.url))
+    return evidence
 
 
 def _machine(facts: ChangeFacts) -> list[Evidence]:
-    """What the machine says of itself, and what others on it show while no software changed."""
-    told = [
-        Evidence("environment", one.text, "machine", proof=facts.same_build)
-        for one in facts.differences
-        if one.path.startswith("machine.")
-    ]
+    """What the machine says of itself: its own description, and the load next to our jobs."""
+    evidence = []
+    for difference in facts.differences:
+        if difference.path.startswith("machine."):
+            piece = Evidence("environment", difference.text, "machine", proof=facts.same_build)
+            evidence.append(piece)
     before, after = facts.pressure
     if facts.timed and after >= PRESSURE_AFTER and before <= PRESSURE_BEFORE:
         says = f"{after:.0%} of the jobs since were disturbed by other load, {before:.0%} before."
-        told.append(Evidence("interference", says, "machine", proof=facts.same_build))
-    moved, judged = facts.alike
-    if facts.timed and judged >= FEWEST_ALIKE and moved >= ALIKE * judged:
-        says = f"The eager steps of {moved} of {judged} other benchmarks moved alike"
-        alone = facts.same_build and not facts.differences and facts.suite is None
-        says += ", and neither build, libraries nor suite changed." if alone else "."
-        told.append(Evidence("other benchmarks", says, "machine" if alone else "", proof=alone))
-    return told
+        evidence.append(Evidence("interference", says, "machine", proof=facts.same_build))
+    return evidence
+
+
+def _alike(facts: ChangeFacts) -> list[Evidence]:
+    """What others on the machine show while no software changed."""
+    moved, compared = facts.alike
+    if not facts.timed or compared < FEWEST_ALIKE or moved < ALIKE * compared:
+        return []
+    says = f"The eager steps of {moved} of {compared} other benchmarks moved alike"
+    if facts.same_build and not facts.differences and facts.suite is None:
+        says += ", and neither build, libraries nor suite changed."
+        return [Evidence("other benchmarks", says, "machine", proof=True)]
+    return [Evidence("other benchmarks", f"{says}.")]
 
 
 def _environment(facts: ChangeFacts) -> list[Evidence]:
-    """What else changed there: proof where the build stayed; where it changed, too, either may be
-    the reason.
-    """
-    told = []
-    for one in facts.differences:
-        part = one.path.partition(".")[0]
+    """What else changed there: proof where the build stayed; else either may be the reason."""
+    proof = facts.same_build
+    evidence = []
+    for difference in facts.differences:
+        part = difference.path.partition(".")[0]
         if part == "settings":
-            told.append(
-                Evidence(
-                    "setting",
-                    one.text,
-                    "benchmark" if facts.same_build else "",
-                    proof=facts.same_build,
-                )
-            )
+            supports: Cause | Literal[""] = "benchmark" if proof else ""
+            evidence.append(Evidence("setting", difference.text, supports, proof=proof))
         elif part == "torch":
-            told.append(Evidence("build", one.text))
+            evidence.append(Evidence("build", difference.text))
         elif part != "machine":
-            told.append(Evidence("library version", one.text, "library", proof=facts.same_build))
-    return told
+            evidence.append(Evidence("library version", difference.text, "library", proof=proof))
+    return evidence
 
 
 def _control(facts: ChangeFacts) -> list[Evidence]:
@@ -245,11 +240,10 @@ def _control(facts: ChangeFacts) -> list[Evidence]:
         return []
     if facts.control.as_much_as(facts.change):
         says = f"{facts.control.text}: eager, which no compiler touches, moved as much."
-        return [
-            Evidence("eager control", says, "eager", facts.control.url, proof=not facts.same_build)
-        ]
-    if facts.control.steady_beside(facts.change):
-        says = f"{facts.control.stayed}: only the compiled arm moved."
+        proof = not facts.same_build
+        return [Evidence("eager control", says, "eager", facts.control.url, proof=proof)]
+    if facts.control.stayed_while(facts.change):
+        says = f"{facts.control.steady_text}: only the compiled arm moved."
         return [Evidence("eager control", says, "", facts.control.url)]
     return []
 
@@ -261,82 +255,77 @@ def _eager(facts: ChangeFacts) -> list[Evidence]:
     if facts.confirmed:
         says = "Eager itself changed, and both builds measured in turn on one machine show it."
         return [Evidence("eager", says, "eager", proof=True)]
-    witnesses = [*facts.pinned, *facts.canary]
-    steady = facts.change is not None and any(one.steady_beside(facts.change) for one in witnesses)
-    says = "Eager itself changed with the build" + (", and the machine did not." if steady else ".")
-    return [Evidence("eager", says, "eager", proof=steady or not facts.timed)]
+    if facts.change is not None:
+        for witness in (*facts.pinned, *facts.canary):
+            if witness.stayed_while(facts.change):
+                says = "Eager itself changed with the build, and the machine did not."
+                return [Evidence("eager", says, "eager", proof=True)]
+    says = "Eager itself changed with the build."
+    return [Evidence("eager", says, "eager", proof=not facts.timed)]
 
 
 def _code(facts: ChangeFacts) -> list[Evidence]:
     if facts.code is None or facts.eager:
         return []
     if not facts.code.stable:
-        return [
-            Evidence(
-                "generated code",
-                "Two cold compiles of one build differ: the code says nothing here.",
-            )
-        ]
-    kinds = facts.code.changed()
+        says = "Two cold compiles of one build differ: the code says nothing here."
+        return [Evidence("generated code", says)]
+    kinds = ", ".join(facts.code.changed())
     if not kinds:
-        same = "The generated code is the same before and after." if facts.code.same() else ""
-        return [Evidence("generated code", same)] if same else []
-    says = (
-        f"The generated code differs ({', '.join(kinds)}), the same way in {facts.code.jobs} "
-        "or more jobs a side."
-    )
+        says = "The generated code is the same before and after."
+        return [Evidence("generated code", says)] if facts.code.same() else []
+    jobs = f"{facts.code.jobs} or more jobs a side"
+    says = f"The generated code differs ({kinds}), the same way in {jobs}."
     return [Evidence("generated code", says, "compiler", proof=_only_compiled(facts))]
 
 
 def _only_compiled(facts: ChangeFacts) -> bool:
-    """Whether it is known that eager did not move. Memory and numbers are compared with their own
-    control.
-    """
-    known = facts.control is not None and facts.change is not None
-    return known and facts.control.steady_beside(facts.change)  # type: ignore[union-attr, arg-type]  # `known`
+    """Whether it is known that eager did not move."""
+    if facts.control is None or facts.change is None:
+        return False
+    return facts.control.stayed_while(facts.change)
 
 
-def _compiling(facts: ChangeFacts) -> list[Evidence]:
-    """What only the compiler does: its counts, its phases, its failures."""
-    if facts.eager or facts.same_build:
+def _dynamo(facts: ChangeFacts) -> list[Evidence]:
+    """Counts of what only dynamo does."""
+    if facts.eager or facts.same_build or facts.metric not in DYNAMO_COUNTS:
         return []
-    told = []
-    if facts.metric in DYNAMO_COUNTS:
-        alone = not facts.differences and facts.suite is None
-        says = (
-            "It counts what dynamo does, and nothing but the build changed."
-            if alone
-            else "It counts what dynamo does."
-        )
-        told.append(Evidence("dynamo", says, "compiler", proof=alone))
-    if facts.metric.endswith("_start_s") and facts.change is not None:
-        for phase in facts.phases:
-            if phase.as_much_as(facts.change):
-                told.append(
-                    Evidence("compile phase", phase.text, "compiler", proof=_only_compiled(facts))
-                )
-    if facts.metric == "passed" and facts.eager_passes:
-        blamed = f" The ablation blames {facts.stage}." if facts.stage else ""
-        told.append(
-            Evidence(
-                "eager passes",
-                f"The same benchmark passes in eager.{blamed}",
-                "compiler",
-                proof=True,
-            )
-        )
-    return told
+    if facts.differences or facts.suite is not None:
+        return [Evidence("dynamo", "It counts what dynamo does.", "compiler")]
+    says = "It counts what dynamo does, and nothing but the build changed."
+    return [Evidence("dynamo", says, "compiler", proof=True)]
+
+
+def _phases(facts: ChangeFacts) -> list[Evidence]:
+    """Phases of compiling that took longer, or less long, as the whole start did."""
+    if facts.eager or facts.same_build or facts.change is None:
+        return []
+    if not facts.metric.endswith("_start_s"):
+        return []
+    proof = _only_compiled(facts)
+    moved = [phase for phase in facts.phases if phase.as_much_as(facts.change)]
+    return [Evidence("compile phase", phase.text, "compiler", proof=proof) for phase in moved]
+
+
+def _eager_passes(facts: ChangeFacts) -> list[Evidence]:
+    """A failure of the compiled config alone."""
+    if facts.eager or facts.same_build or facts.metric != "passed" or not facts.eager_passes:
+        return []
+    says = "The same benchmark passes in eager."
+    if facts.stage:
+        says += f" The ablation blames {facts.stage}."
+    return [Evidence("eager passes", says, "compiler", proof=True)]
 
 
 def _variant(facts: ChangeFacts) -> list[Evidence]:
     """Where a variant is measured in turn with its base, what it sets is all that differs."""
     if not facts.variant:
         return []
-    told = [Evidence("variant", f"The new build is a variant: {facts.variant}")]
+    evidence = [Evidence("variant", f"The new build is a variant: {facts.variant}")]
     if facts.inductor_alone and facts.confirmed and _only_compiled(facts):
         says = "The two builds differ in settings of Inductor alone, and were measured in turn."
-        told.append(Evidence("confirmed variant", says, "compiler", proof=True))
-    return told
+        evidence.append(Evidence("confirmed variant", says, "compiler", proof=True))
+    return evidence
 
 
 RULES: tuple[Callable[[ChangeFacts], list[Evidence]], ...] = (
@@ -344,10 +333,13 @@ RULES: tuple[Callable[[ChangeFacts], list[Evidence]], ...] = (
     _pinned,
     _canary,
     _machine,
+    _alike,
     _environment,
     _control,
     _eager,
     _code,
-    _compiling,
+    _dynamo,
+    _phases,
+    _eager_passes,
     _variant,
 )

@@ -2,13 +2,13 @@
 Pure.
 
 **The test** is sequential: after each pair it may stop, and its bounds are valid whenever it does.
-    The differences of
-the pairs' logarithms are tested with the t-test's Bayes factor under the right Haar prior on their
-spread and a normal prior of variance `SPREAD` on effect / spread. That is an e-process under "no
-effect, whatever the spread" (Lai 1976, Ann. Statist. 4; Pérez-Ortiz, Lardy, de Heide and Grünwald
-2024, Ann. Statist. 52; Wang and Ramdas 2025, "Anytime-valid t-tests and confidence sequences"), so
-the probability that it ever exceeds 1 / alpha is at most alpha (Ville 1939). The effects that it
-does not reject are an interval that covers the true one at every look (`bounds`).
+The differences of the pairs' logarithms are tested with the t-test's Bayes factor under the right
+Haar prior on their spread and a normal prior of variance `SPREAD` on effect / spread. That is an
+e-process under "no effect, whatever the spread" (Lai 1976, Ann. Statist. 4; Pérez-Ortiz, Lardy,
+de Heide and Grünwald 2024, Ann. Statist. 52; Wang and Ramdas 2025, "Anytime-valid t-tests and
+confidence sequences"), so the probability that it ever exceeds 1 / alpha is at most alpha (Ville
+1939). The effects that it does not reject are an interval that covers the true one at every look
+(`bounds`).
 
 The replicate is a process: one pair is one fresh process on each build. Normal differences are
 assumed; the tests simulate heavy tails, outliers, two modes and autocorrelation.
@@ -21,31 +21,31 @@ from typing import Literal
 
 import numpy as np
 
-from dashboard.detection import Judgement, Settings, judge
+from dashboard.detection import Settings, compare_levels
 from dashboard.detection.points import Unit
 
 FEWEST, MOST = 4, 12
 """Pairs before the first look, and pairs at most."""
-ALONE = 6
-"""Processes of the new build where the base cannot be measured: looked at once, when all are
-there.
-"""
+NEW_ONLY_ROUNDS = 6
+"""Processes of the new build where the base cannot be measured: compared once, with all of them."""
 ALPHA = 0.05
 SPREAD = 4.0
 LEAST = 0.5
-"""Not reproduced: the bounds exclude this share of what was suspected (or of the threshold, if that
-is more).
-"""
+"""Not reproduced: the bounds exclude this share of what was suspected, or of a larger threshold."""
 
-Verdict = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
+ConfirmationVerdict = Literal["confirmed", "not_reproduced", "inconclusive", "open"]
 Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationOutcome:
-    """What the pairs say. "open": measure one more. effect, low, high: new minus base in `unit`."""
+    """What the pairs say.
 
-    verdict: Verdict
+    verdict: "open" asks for one more pair.
+    effect, low, high: new minus base, in `unit`.
+    """
+
+    verdict: ConfirmationVerdict
     effect: float
     low: float
     high: float
@@ -54,9 +54,7 @@ class ConfirmationOutcome:
 
 
 def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
-    """The builds in the order of measuring: in each two pairs, one begins with base and one with
-    new.
-    """
+    """The builds in the order of measuring: of two pairs, one begins with base and one with new."""
     order: list[str] = []
     for _ in range((pairs + 1) // 2):
         first = ["base", "new"] if generator.random() < 0.5 else ["new", "base"]
@@ -64,55 +62,62 @@ def draw_order(generator: np.random.Generator, pairs: int = MOST) -> list[str]:
     return order[: 2 * pairs]
 
 
-def look(
+def compare_pairs(
     pairs: Sequence[Pair], suspected: float, settings: Settings, most: int = MOST
 ) -> ConfirmationOutcome:
     """The verdict after these pairs of (base, new), of at most so many.
 
     The bounds hold at every number of pairs, so `most` may be raised later (somebody asks to
     measure on).
-    suspected: the effect that was told, in percent, or the plain difference for counts and status
-        words; its sign is
-    the direction that has to reproduce. Raises ValueError without pairs.
+
+    suspected: the effect that the detector saw, in percent, or the plain difference for counts and
+        status words; its sign is the direction that has to reproduce.
+
+    Raises ValueError without pairs.
     """
     if not pairs:
-        raise ValueError("look needs at least one pair; there is nothing to compare")
+        raise ValueError("compare_pairs needs at least one pair; there is nothing to compare")
     if settings.kind == "status" or all(pair == pairs[0] for pair in pairs):
-        return _exact(pairs, suspected, settings, most)
-    plain = settings.kind == "count" or min(min(pair) for pair in pairs) <= 0
-    differences = [new - base if plain else log(new / base) for base, new in pairs]
-    low, high = bounds(differences)
-    middle = float(np.mean(differences))
-    effect, low, high = (one if plain else _percent(one) for one in (middle, low, high))
-    least = 0.0 if plain else max(settings.threshold_percent, abs(suspected))
-    verdict = _decided(low, high, suspected, least, len(pairs), most)
-    return ConfirmationOutcome(
-        verdict, effect, low, high, "difference" if plain else "percent", len(pairs)
-    )
+        return _compare_exact(pairs, suspected, settings, most)
+    count = len(pairs)
+    if settings.kind == "count" or min(min(pair) for pair in pairs) <= 0:
+        differences = [new - base for base, new in pairs]
+        low, high = bounds(differences)
+        verdict = _verdict(low, high, suspected, 0.0, count, most)
+        effect = float(np.mean(differences))
+        return ConfirmationOutcome(verdict, effect, low, high, "difference", count)
+
+    logarithms = [log(new / base) for base, new in pairs]
+    low, high = map(_percent, bounds(logarithms))
+    least = LEAST * max(settings.threshold_percent, abs(suspected))
+    verdict = _verdict(low, high, suspected, least, count, most)
+    effect = _percent(float(np.mean(logarithms)))
+    return ConfirmationOutcome(verdict, effect, low, high, "percent", count)
 
 
-def alone(
+def compare_with_recorded(
     before: Sequence[float], new: Sequence[float], suspected: float, settings: Settings
 ) -> ConfirmationOutcome:
-    """The weaker verdict without the base build: `new` against the recorded level. One look, so a
-    plain interval.
+    """The weaker verdict without the base build: `new` against the recorded level.
+
+    They are compared once, so the interval is a plain one.
     """
-    found: Judgement = judge(before, new, settings)
-    verdict: Verdict = "inconclusive"
-    if found.state == "changed":
-        verdict = "confirmed" if found.effect * suspected > 0 else "not_reproduced"
-    elif _excludes(
-        found.low, found.high, suspected, LEAST * max(settings.threshold_percent, abs(suspected))
-    ):
+    difference = compare_levels(before, new, settings)
+    effect, low, high = difference.effect, difference.low, difference.high
+    least = LEAST * max(settings.threshold_percent, abs(suspected))
+    verdict: ConfirmationVerdict = "inconclusive"
+    if difference.state == "changed":
+        verdict = "confirmed" if effect * suspected > 0 else "not_reproduced"
+    elif _excludes(low, high, suspected, least):
         verdict = "not_reproduced"
-    return ConfirmationOutcome(verdict, found.effect, found.low, found.high, found.unit, len(new))
+    return ConfirmationOutcome(verdict, effect, low, high, difference.unit, len(new))
 
 
 def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
-    """The interval that covers the mean difference at every number of pairs with probability 1 -
-    alpha.
+    """The interval that covers the mean difference at every number of pairs, with probability
+    1 - alpha.
 
-    The means m with evidence(differences, m) < 1 / alpha; solved for the t at which the two are
+    The means m with e_value(differences, m) < 1 / alpha; solved for the t at which the two are
     equal.
     """
     count = len(differences)
@@ -129,10 +134,8 @@ def bounds(differences: Sequence[float], alpha: float = ALPHA) -> tuple[float, f
     return middle - reach, middle + reach
 
 
-def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
-    """The e-value against "the mean difference is `mean`": an expectation of at most 1 when it
-    is.
-    """
+def e_value(differences: Sequence[float], mean: float = 0.0) -> float:
+    """The e-value against "the mean difference is `mean`": at most 1 on average if it is."""
     count = len(differences)
     spread = float(np.std(differences, ddof=1)) if count > 1 else 0.0
     if not spread:
@@ -143,33 +146,35 @@ def evidence(differences: Sequence[float], mean: float = 0.0) -> float:
     return float(ratio ** (count / 2) / sqrt(grown))
 
 
-def _exact(
+def _compare_exact(
     pairs: Sequence[Pair], suspected: float, settings: Settings, most: int
 ) -> ConfirmationOutcome:
     """Values that repeat exactly need no statistics, and status words have none."""
     moved = [(new - base) * suspected > 0 for base, new in pairs]
     base, new = pairs[-1]
-    plain = settings.kind in ("count", "status") or not base
-    effect = new - base if plain else 100 * (new / base - 1)
-    small = not plain and abs(effect) < settings.threshold_percent
-    verdict: Verdict = "open"
-    if len(pairs) >= FEWEST and (not any(moved) or small):
+    unit: Unit
+    if settings.kind in ("count", "status") or not base:
+        unit, effect, is_small = "difference", new - base, False
+    else:
+        unit, effect = "percent", 100 * (new / base - 1)
+        is_small = abs(effect) < settings.threshold_percent
+    verdict: ConfirmationVerdict = "open"
+    if len(pairs) >= FEWEST and (not any(moved) or is_small):
         verdict = "not_reproduced"
     elif len(pairs) >= FEWEST and all(moved):
         verdict = "confirmed"
     elif len(pairs) >= most:
         verdict = "inconclusive"
-    return ConfirmationOutcome(
-        verdict, effect, effect, effect, "difference" if plain else "percent", len(pairs)
-    )
+    return ConfirmationOutcome(verdict, effect, effect, effect, unit, len(pairs))
 
 
-def _decided(
+def _verdict(
     low: float, high: float, suspected: float, least: float, pairs: int, most: int
-) -> Verdict:
+) -> ConfirmationVerdict:
+    """least: an effect of that size in the suspected direction reproduces the change."""
     if pairs < FEWEST:
         return "open"
-    if _excludes(low, high, suspected, LEAST * least):
+    if _excludes(low, high, suspected, least):
         return "not_reproduced"
     if (low > 0 and suspected > 0) or (high < 0 and suspected < 0):
         return "confirmed"
@@ -178,8 +183,12 @@ def _decided(
 
 def _excludes(low: float, high: float, suspected: float, size: float) -> bool:
     """Whether the interval has nothing of that size in the suspected direction."""
-    return high < size if suspected > 0 else low > -size
+    if suspected > 0:
+        return high < size
+    return low > -size
 
 
 def _percent(logarithm: float) -> float:
-    return 100 * (exp(logarithm) - 1) if logarithm < 500 else inf
+    if logarithm >= 500:
+        return inf
+    return 100 * (exp(logarithm) - 1)

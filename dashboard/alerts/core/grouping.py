@@ -1,13 +1,13 @@
-"""Which suspicions belong together, which of them count, and how a group is called. Pure: no ORM,
-no clock.
+"""Which suspicions belong together, which are significant, and what a group is called. Pure: no
+ORM, no clock.
 
 docs/detection.md says why: one cause is one group, the false discovery rate is held across all
-series that were judged, a case that got better in one metric and worse in another is a trade-off,
+series that can alert, a case that got better in one metric and worse in another is a trade-off,
 and improvements are groups of their own.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ Direction = Literal["regression", "improvement", "trade_off", "neutral"]
 Severity = Literal["low", "medium", "high"]
 
 FALSE_DISCOVERIES = 0.1
-"""Share of false ones among the suspicions of a group that count, at most, on average."""
+"""Share of false ones among the significant suspicions of a group, at most, on average."""
 SEVERITIES: tuple[Severity, ...] = ("low", "medium", "high")
 GREAT = 5.0
 """An effect of so many thresholds is of high severity; half of it of medium."""
@@ -36,10 +36,10 @@ _NAMED = {  # metrics whose words alone do not say what changed
 class Suspicion:
     """One alert as grouping sees it.
 
-    key: of the alert. effect, low, high in `unit`, as on the alert; words: (before, after) of a
-        status.
-    false_alarm_share: of points on pure noise, how many look like this. None: not noise at all (a
-        status word).
+    key: of the alert.
+    effect, low, high: in `unit`, as on the alert.
+    words: (before, after) of a status.
+    false_alarm_share: of points on pure noise, how many look like this; None: certain (a status).
     """
 
     key: int
@@ -63,18 +63,18 @@ class Suspicion:
 
     @property
     def thresholds(self) -> float:
-        """The effect in thresholds of its metric; a status word and a count are great as they
-        are.
-        """
+        """The effect in thresholds of its metric; of a status word and a count, a fixed size."""
+        if self.words is not None:
+            return GREAT
         threshold = metric_of(self.metric).threshold_percent
-        if self.words is not None or self.unit != "percent" or not threshold:
-            return GREAT if self.words is not None else GREAT / 2
+        if self.unit != "percent" or not threshold:
+            return GREAT / 2
         return abs(self.effect or 0.0) / threshold
 
 
 @dataclass(frozen=True, slots=True)
 class OpenGroup:
-    """An open group of the same build as placing sees it. cases: of its alerts."""
+    """An open group of the same build. cases: of its alerts."""
 
     key: int
     cause: str
@@ -82,79 +82,87 @@ class OpenGroup:
     cases: frozenset[tuple[str, str]]
 
 
-def counted(
+def significant(
     suspicions: Sequence[Suspicion], tests: int, rate: float = FALSE_DISCOVERIES
 ) -> set[int]:
-    """Keys of the suspicions that count when `tests` series were judged (Benjamini and Hochberg
-    1995).
+    """Keys of the suspicions that count when `tests` series could alert.
 
-    The k surest ones, k the largest of which the k-th share is at most k / tests × rate.
+    The k surest ones, k the largest of which the k-th share is at most k / tests × rate (Benjamini
+    and Hochberg 1995).
     """
     if not suspicions:
         return set()
-    shares = [one.false_alarm_share or 0.0 for one in suspicions]
-    unseen = [1.0] * (tests - len(shares))  # series that raised none
-    adjusted = false_discovery_control([*shares, *unseen])
-    return {one.key for one, share in zip(suspicions, adjusted, strict=False) if share <= rate}
+    shares = [suspicion.false_alarm_share or 0.0 for suspicion in suspicions]
+    silent = [1.0] * (tests - len(shares))  # series that raised no suspicion
+    adjusted = false_discovery_control([*shares, *silent])
+    keys = set()
+    for suspicion, share in zip(suspicions, adjusted, strict=False):
+        if share <= rate:
+            keys.add(suspicion.key)
+    return keys
 
 
-def place(suspicion: Suspicion, groups: Iterable[OpenGroup]) -> int | None:
+def choose_group(suspicion: Suspicion, groups: Sequence[OpenGroup]) -> int | None:
     """Key of the open group of the same build that the suspicion joins; None: it needs a new one.
 
-    The same case first: what changed at once in one case is told at once. Then eager itself and the
+    The same case first: what changed at once in one case is one alert. Then eager itself and the
     compiled cases of the same benchmark whose eager control moved as much: that is one change. Then
     the same cause and direction.
     """
-    known = list(groups)
-    for group in known:
+    for group in groups:
         if suspicion.case in group.cases:
             return group.key
-    for group in known:
+    for group in groups:
         if group.direction == suspicion.direction and _is_its_eager(suspicion, group):
             return group.key
-    for group in known:
+    for group in groups:
         if (group.cause, group.direction) == (suspicion.cause, suspicion.direction):
             return group.key
     return None
 
 
 def _is_its_eager(suspicion: Suspicion, group: OpenGroup) -> bool:
-    """Whether one side is eager of a benchmark, and the other one its compiled case that eager is
-    to blame for.
+    """Whether one side is eager of a benchmark, and the other its compiled case that eager is to
+    blame for.
     """
-    if suspicion.config == EAGER:
-        return group.cause == "eager" and suspicion.benchmark in {
-            benchmark for benchmark, _ in group.cases
-        }
-    return suspicion.cause == "eager" and (suspicion.benchmark, EAGER) in group.cases
+    if suspicion.config != EAGER:
+        return suspicion.cause == "eager" and (suspicion.benchmark, EAGER) in group.cases
+    benchmarks = {benchmark for benchmark, _ in group.cases}
+    return group.cause == "eager" and suspicion.benchmark in benchmarks
 
 
 def cause_of(suspicions: Sequence[Suspicion]) -> str:
     """The cause that most alerts have evidence for; unknown where none has any."""
-    found = Counter(one.cause for one in suspicions if one.cause != "unknown")
-    return found.most_common(1)[0][0] if found else "unknown"
+    causes = Counter(suspicion.cause for suspicion in suspicions)
+    del causes["unknown"]
+    if not causes:
+        return "unknown"
+    return causes.most_common(1)[0][0]
 
 
 def direction_of(suspicions: Sequence[Suspicion]) -> Direction:
     """A trade-off where better and worse came together; neutral where neither is known."""
-    found = {one.direction for one in suspicions} - {"neutral"}
-    if len(found) > 1 or "trade_off" in found:
+    directions = {suspicion.direction for suspicion in suspicions} - {"neutral"}
+    if len(directions) > 1 or "trade_off" in directions:
         return "trade_off"
-    return found.pop() if found else "neutral"
+    if not directions:
+        return "neutral"
+    return directions.pop()
 
 
 def severity_of(suspicions: Sequence[Suspicion], passing: bool = True) -> Severity:
     """By the worst regression in thresholds of its metric, one step more where many cases got
     worse.
 
-    Low for what only got better, and for what the false discovery rate does not let count.
+    Low for what only got better, and where nothing is significant (`passing` is false).
     """
-    worse = [one for one in suspicions if one.direction != "improvement"]
+    worse = [suspicion for suspicion in suspicions if suspicion.direction != "improvement"]
     if not worse or not passing:
         return "low"
-    worst = max(one.thresholds for one in worse)
-    rank = 2 if worst >= GREAT else 1 if worst >= GREAT / 2 else 0
-    rank += len({one.case for one in worse}) >= MANY_CASES
+    worst = max(suspicion.thresholds for suspicion in worse)
+    rank = (worst >= GREAT / 2) + (worst >= GREAT)
+    cases = {suspicion.case for suspicion in worse}
+    rank += len(cases) >= MANY_CASES
     return SEVERITIES[min(rank, 2)]
 
 
@@ -167,66 +175,76 @@ def representatives(suspicions: Sequence[Suspicion], most: int = 3) -> list[int]
     """
     ranked = sorted(
         suspicions,
-        key=lambda one: (
-            one.direction == "improvement",
-            one.false_alarm_share or 0.0,
-            -one.thresholds,
+        key=lambda suspicion: (
+            suspicion.direction == "improvement",
+            suspicion.false_alarm_share or 0.0,
+            -suspicion.thresholds,
         ),
     )
     chosen: dict[tuple[str, str], int] = {}
-    for one in ranked:
-        chosen.setdefault(one.case, one.key)
+    for suspicion in ranked:
+        chosen.setdefault(suspicion.case, suspicion.key)
     return list(chosen.values())[:most]
 
 
 def title(suspicions: Sequence[Suspicion], since: str) -> str:
-    """ "sd_unet inference: 6.2 % slower in inductor since 2.13.0", the worst case first, and how
+    """ "sd_unet inference: 6.2 % slower in inductor since 2.13.0": the worst case first, and how
     many more there are.
 
     since: "since 2.13.0", or another end of the sentence.
     """
-    ranked = sorted(suspicions, key=lambda one: (one.direction == "improvement", -one.thresholds))
+    ranked = sorted(suspicions, key=_worst_first)
     first = ranked[0]
-    same = [one for one in ranked if one.case == first.case]
-    told = _told(same)
-    others = {(one.model, one.mode) for one in ranked} - {(first.model, first.mode)}
-    configs = _listed(
-        sorted({one.config for one in ranked if (one.model, one.mode) == (first.model, first.mode)})
-    )
-    more = f" and {len(others)} more" if others else ""
-    return f"{first.model} {first.mode}{more}: {told} in {configs} {since}".strip()[:300]
+    of_case = [suspicion for suspicion in ranked if suspicion.case == first.case]
+    configs, others = set(), set()
+    for suspicion in ranked:
+        if (suspicion.model, suspicion.mode) == (first.model, first.mode):
+            configs.add(suspicion.config)
+        else:
+            others.add((suspicion.model, suspicion.mode))
+    subject = f"{first.model} {first.mode}"
+    if others:
+        subject += f" and {len(others)} more"
+    where = f"{_listed(sorted(configs))} {since}"
+    return f"{subject}: {_changes(of_case)} in {where}".strip()[:300]
 
 
-def words(one: Suspicion) -> str:
-    """What changed, as people say it: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph
-    breaks".
-    """
-    if one.words is not None:
-        return f"{one.words[1]} (was {one.words[0]})"
-    metric = metric_of(one.metric)
-    told = effect(metric, one.effect, None, None, one.unit)
-    text = told.text if told else "changed"
-    if one.unit != "percent":
+def _worst_first(suspicion: Suspicion) -> tuple[bool, float]:
+    return suspicion.direction == "improvement", -suspicion.thresholds
+
+
+def sentence(suspicion: Suspicion) -> str:
+    """What changed: "6.2 % slower", "fail_accuracy (was pass)", "2 more graph breaks"."""
+    if suspicion.words is not None:
+        before, after = suspicion.words
+        return f"{after} (was {before})"
+    metric = metric_of(suspicion.metric)
+    change = effect(metric, suspicion.effect, None, None, suspicion.unit)
+    text = change.text if change else "changed"
+    if suspicion.unit != "percent":
         return f"{text} {metric.label.lower()}"
-    return f"{_NAMED[one.metric]} {text}" if one.metric in _NAMED else text
+    if suspicion.metric in _NAMED:
+        return f"{_NAMED[suspicion.metric]} {text}"
+    return text
 
 
-def _statuses_first(same: Sequence[Suspicion]) -> list[Suspicion]:
-    return sorted(
-        same, key=lambda one: (one.words is None, one.direction == "improvement", -one.thresholds)
+def _changes(of_case: Sequence[Suspicion]) -> str:
+    """The changes of one case, statuses first; a trade-off begins with what was lost."""
+    if direction_of(of_case) == "trade_off":
+        gained: list[str] = []
+        lost: list[str] = []
+        for suspicion in of_case:
+            side = gained if suspicion.direction == "improvement" else lost
+            side.append(sentence(suspicion))
+        return f"{', '.join(lost[:2])}, but {', '.join(gained[:2])}"
+    ranked = sorted(
+        of_case, key=lambda suspicion: (suspicion.words is None, *_worst_first(suspicion))
     )
-
-
-def _told(same: Sequence[Suspicion]) -> str:
-    """The changes of one case; a trade-off begins with what was lost."""
-    if direction_of(same) != "trade_off":
-        return ", ".join([words(one) for one in _statuses_first(same)][:3])
-    gained = [words(one) for one in same if one.direction == "improvement"]
-    lost = [words(one) for one in same if one.direction != "improvement"]
-    return f"{', '.join(lost[:2])}, but {', '.join(gained[:2])}"
+    return ", ".join(sentence(suspicion) for suspicion in ranked[:3])
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:2]) + (
-        f" and {plural(len(names) - 2, 'more config')}" if len(names) > 2 else ""
-    )
+    text = ", ".join(names[:2])
+    if len(names) > 2:
+        text += f" and {plural(len(names) - 2, 'more config')}"
+    return text

@@ -1,7 +1,6 @@
 """The inbox of alerts, one alert laid out as an argument, and the figures of both."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from csp.decorators import csp_update
 from django.conf import settings
@@ -15,7 +14,6 @@ from dashboard.alerts.selectors import code as code_selector
 from dashboard.alerts.selectors.alerts import AlertSummary
 from dashboard.alerts.services import triage
 from dashboard.models import AlertGroup, Confirmation
-from dashboard.ui import charts
 from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import key_of
 from dashboard.ui.pages.figures import figure_response
@@ -37,10 +35,10 @@ def listing(request: HttpRequest) -> HttpResponse:
     """The inbox: open groups without improvements, unless the address asks for others."""
     choices = alerts.choices()
     chosen = parameters.filters(request, choices)
-    found = alerts.listing(chosen)
+    groups = alerts.listing(chosen)
     context = {
-        "page": parameters.page(request, alerts.with_counts(found), _PAGE_SIZE),
-        "tally": alerts.tally(found),
+        "page": parameters.page(request, alerts.with_counts(groups), _PAGE_SIZE),
+        "tally": alerts.tally(groups),
         "filters": [(name, choices[name], chosen[name]) for name in alerts.FILTERS],
         "is_filtered": any(chosen.values()),
         "is_empty_site": not AlertGroup.objects.exists(),
@@ -53,26 +51,20 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 def _feed(request: HttpRequest, chosen: dict[str, str]) -> str:
-    """The address of the feed of what the inbox shows, with the viewer's key where the site needs
-    one.
-    """
-    asked = {
-        name: value for name, value in [*chosen.items(), ("key", key_of(request.user))] if value
-    }
-    return reverse("alerts_feed") + (f"?{urlencode(asked)}" if asked else "")
+    """The address of the feed of what the inbox shows, with the viewer's key where it needs one."""
+    query = {**chosen, "key": key_of(request.user)}
+    return reverse("alerts_feed", query={name: value for name, value in query.items() if value})
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, pk: int) -> HttpResponse:
-    """One group as an argument: what changed, how sure, since which build, whose fault, how to see
-    it oneself.
-    """
+    """One group as an argument: what changed, how sure, since which build, whose fault."""
     group = get_object_or_404(alert_page.groups(), pk=pk)
     rows = alerts.alerts_of([pk])
     main = _main(request, rows)
     context: dict[str, Any] = {
         "group": group,
-        "sides": alerts.sides(rows),
+        "sides": alerts.by_direction(rows),
         "rows": rows,
         "main": main,
         "events": list(group.events.select_related("by")),
@@ -95,11 +87,12 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _main(request: HttpRequest, rows: list[AlertSummary]) -> AlertSummary | None:
-    """The alert that the page draws: the one of the address, else the first; None for a group
-    without a series.
-    """
-    asked = request.GET.get("alert", "")
-    return next((row for row in rows if str(row.alert.pk) == asked), rows[0] if rows else None)
+    """The alert that the page draws: the one of the address, else the first; None where none is."""
+    key = request.GET.get("alert", "")
+    for row in rows:
+        if str(row.alert.pk) == key:
+            return row
+    return rows[0] if rows else None
 
 
 def change(request: HttpRequest, pk: int) -> HttpResponse:
@@ -108,25 +101,23 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     seen = alert_data.around(main.alert)
     if seen.line is None:
         return figure_response({"data": [], "layout": {}})
-    return figure_response(
-        alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric)
-    )
+    figure = alert_charts.change_figure(seen.line, seen.control, seen.step, main.metric)
+    return figure_response(figure)
 
 
 def pairs(request: HttpRequest, pk: int) -> HttpResponse:
     """The figure of the processes that re-measured one alert of the group."""
     main = _main_or_404(request, pk)
     confirmation = get_object_or_404(Confirmation, group=pk)
-    figure: charts.Figure = alert_charts.pairs_figure(
-        alert_data.processes(confirmation, main.alert), main.metric
-    )
-    return figure_response(figure)
+    processes = alert_data.processes(confirmation, main.alert)
+    return figure_response(alert_charts.pairs_figure(processes, main.metric))
 
 
 def code(request: HttpRequest, pk: int) -> HttpResponse:
     """How the generated code differs across the change of one alert of the group."""
     main = _main_or_404(request, pk)
-    context = {"group": main.alert.group, "main": main, "code": code_selector.change_of(main.alert)}
+    code_change = code_selector.change_of(main.alert)
+    context = {"group": main.alert.group, "main": main, "code": code_change}
     return render(request, "alerts/code.html", context)
 
 
@@ -139,6 +130,5 @@ def _main_or_404(request: HttpRequest, pk: int) -> AlertSummary:
 
 def quality(request: HttpRequest) -> HttpResponse:
     """What became of the alerts, by week and detector version."""
-    return render(
-        request, "alerts/quality.html", {"weeks": verdicts.weekly(), "states": verdicts.COUNTED}
-    )
+    context = {"weeks": verdicts.weekly(), "states": verdicts.COUNTED}
+    return render(request, "alerts/quality.html", context)

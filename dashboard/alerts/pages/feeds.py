@@ -33,31 +33,35 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
         return parameters.filters(request, alerts.choices())
 
     def title(self, chosen: Mapping[str, str]) -> str:
-        told = ", ".join(f"{name} {value}" for name, value in chosen.items() if value)
-        return f"Compilewatch alerts ({told})" if told else "Compilewatch alerts"
+        filters = ", ".join(f"{name} {value}" for name, value in chosen.items() if value)
+        if not filters:
+            return "Compilewatch alerts"
+        return f"Compilewatch alerts ({filters})"
 
     def link(self, chosen: Mapping[str, str]) -> str:
         return reverse("alerts")
 
     def items(self, chosen: Mapping[str, str]) -> list[AlertGroup]:
-        newest: list[AlertGroup] = list(
-            alerts.listing(chosen).annotate(moved_at=Max("events__at"))[:_MOST_ITEMS]
-        )
+        groups = alerts.listing(chosen).annotate(moved_at=Max("events__at"))
+        newest: list[AlertGroup] = list(groups[:_MOST_ITEMS])
         rows = alerts.alerts_of([group.pk for group in newest])
         for group in newest:
-            group.told = [row for row in rows if row.alert.group_id == group.pk]  # type: ignore[attr-defined]
+            own = [row for row in rows if row.alert.group_id == group.pk]
+            group.rows = own  # type: ignore[attr-defined]  # for item_description
         return newest
 
     def item_title(self, item: AlertGroup) -> str:
         return item.title
 
     def item_description(self, item: AlertGroup) -> str:
-        rows: list[alerts.AlertSummary] = item.told  # type: ignore[attr-defined]
+        rows: list[alerts.AlertSummary] = item.rows  # type: ignore[attr-defined]  # set above
         state = format_html(
             "<p>{}, severity {}, cause {}.</p>", item.state, item.severity, item.cause
         )
+        if not rows:
+            return state
         lines = format_html_join("", "<li>{}</li>", ((row.sentence,) for row in rows))
-        return format_html("{}<ul>{}</ul>", state, lines) if rows else state
+        return format_html("{}<ul>{}</ul>", state, lines)
 
     def item_pubdate(self, item: AlertGroup) -> datetime:
         return item.created_at
@@ -72,15 +76,11 @@ class AlertsFeed(Feed):  # type: ignore[type-arg]  # none at run time
 
 @login_not_required
 def feed(request: HttpRequest) -> HttpResponse:
-    """The feed for who may read the site: everybody, who is signed in, or who has a person's
-    key.
-    """
+    """The feed, for those who may read the site: everybody, who is signed in, or who has a key."""
     if may_read(request):
         return AlertsFeed()(request)
-    return HttpResponse(
-        "This feed needs a key: sign in, open the alerts and copy the address of their feed.",
-        status=403,
-    )
+    refusal = "This feed needs a key: sign in, open the alerts and copy the address of their feed."
+    return HttpResponse(refusal, status=403)
 
 
 @for_readers
@@ -89,6 +89,7 @@ def feed(request: HttpRequest) -> HttpResponse:
 def alerts_badge(request: HttpRequest) -> HttpResponse:
     """How many alerts are open, with the inbox's filters."""
     count = alerts.listing(parameters.filters(request, alerts.choices())).count()
-    text = f"{count} open" if count else "none open"
     label = request.GET.get("label", "")[:60] or "torch.compile alerts"
-    return badge_response(label, text, "bad" if count else "good")
+    if count:
+        return badge_response(label, f"{count} open", "bad")
+    return badge_response(label, "none open", "good")

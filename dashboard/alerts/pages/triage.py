@@ -29,21 +29,23 @@ Act = Callable[[AlertGroup, QueryDict, User], str]
 may_triage = permission_required(TRIAGE, raise_exception=True)
 
 
-def move(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    to = asked.get("to", "")
+def move(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
+    to = form.get("to", "")
     if to not in AlertState.values:
         raise ActionNotAllowed(f"There is no state “{to}”: use the buttons of the page.")
-    triage.move(group=group, to=AlertState(to), by=by, why=asked.get("why", ""))
+    triage.move(group=group, to=AlertState(to), by=by, why=why)
     return f"It is {to} now."
 
 
-def again(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    measure_again(group=group, by=by, why=asked.get("why", ""), now=timezone.now())
+def again(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
+    measure_again(group=group, by=by, why=why, now=timezone.now())
     return "It is measured again now; this page shows the new pairs as they come."
 
 
-def assign(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    name = by.username if asked.get("mine") else asked.get("to", "")
+def assign(group: AlertGroup, form: QueryDict, by: User) -> str:
+    name = by.username if form.get("mine") else form.get("to", "")
     person = get_user_model().objects.filter(username=name, is_active=True).first()
     if name and person is None:
         raise ActionNotAllowed(f"There is no account “{name}” that can sign in.")
@@ -51,62 +53,68 @@ def assign(group: AlertGroup, asked: QueryDict, by: User) -> str:
     return f"Assigned to {person or 'nobody'}."
 
 
-def note(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    triage.note(group=group, text=asked.get("text", ""), by=by)
+def note(group: AlertGroup, form: QueryDict, by: User) -> str:
+    triage.note(group=group, text=form.get("text", ""), by=by)
     return "The note is in the history."
 
 
-def link(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    made = triage.link_issue(
-        group=group, url=asked.get("url", ""), title=asked.get("title", ""), by=by
-    )
-    return f"Linked {made.url}."
+def link(group: AlertGroup, form: QueryDict, by: User) -> str:
+    url, title = form.get("url", ""), form.get("title", "")
+    issue = triage.link_issue(group=group, url=url, title=title, by=by)
+    return f"Linked {issue.url}."
 
 
-def nudge(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    build = _found(TorchBuild, asked.get("to"), "build")
-    triage.move_change_point(group=group, to=build, by=by, why=asked.get("why", ""))
+def nudge(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
+    build = _row(TorchBuild, form.get("to"), "build")
+    triage.move_change_point(group=group, to=build, by=by, why=why)
     return f"The change begins with {build} now."
 
 
-def split(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    chosen = group.alerts.filter(pk__in=_numbers(asked.getlist("alert")))
-    made = triage.split(alerts=chosen, by=by, why=asked.get("why", ""))
-    return f"Split off as alert {made.pk}."
+def split(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
+    chosen = group.alerts.filter(pk__in=_numbers(form.getlist("alert")))
+    split_off = triage.split(alerts=chosen, by=by, why=why)
+    return f"Split off as alert {split_off.pk}."
 
 
-def merge(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    into = _found(AlertGroup, asked.get("into"), "alert")
-    triage.merge(group=group, into=into, by=by, why=asked.get("why", ""))
+def merge(group: AlertGroup, form: QueryDict, by: User) -> str:
+    why = form.get("why", "")
+    into = _row(AlertGroup, form.get("into"), "alert")
+    triage.merge(group=group, into=into, by=by, why=why)
     return f"Merged into alert {into.pk}."
 
 
-def invalidate(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    series, job = _series_of(group, asked), _found(Job, asked.get("job"), "job")
-    triage.mark_invalid(series=series, job=job, reason=asked.get("reason", ""), by=by)
-    return "The point is left out; the series is judged anew within a minute."
+def invalidate(group: AlertGroup, form: QueryDict, by: User) -> str:
+    series = _series_of(group, form)
+    job = _row(Job, form.get("job"), "job")
+    reason = form.get("reason", "")
+    triage.mark_invalid(series=series, job=job, reason=reason, by=by)
+    return "The point is left out; the series is judged again within a minute."
 
 
-def bring_back(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    found = InvalidPoint.objects.filter(series__alerts__group=group)
-    triage.bring_back(point=_found(InvalidPoint, asked.get("point"), "invalid point", among=found))
-    return "The point counts again; the series is judged anew within a minute."
+def bring_back(group: AlertGroup, form: QueryDict, by: User) -> str:
+    points = InvalidPoint.objects.filter(series__alerts__group=group)
+    point = _row(InvalidPoint, form.get("point"), "invalid point", among=points)
+    triage.bring_back(point=point)
+    return "The point counts again; the series is judged again within a minute."
 
 
-def mute(group: AlertGroup, asked: QueryDict, by: User) -> str:
+def mute(group: AlertGroup, form: QueryDict, by: User) -> str:
     try:
-        day = parse_date(asked.get("until", ""))
+        day = parse_date(form.get("until", ""))
     except ValueError:
         day = None
     if day is None:
         raise ActionNotAllowed("Say until which day, as 2026-12-31.")
     until = timezone.make_aware(datetime.combine(day, time()) + timedelta(days=1))
-    triage.mute(series=_series_of(group, asked), until=until, reason=asked.get("reason", ""), by=by)
+    series = _series_of(group, form)
+    triage.mute(series=series, until=until, reason=form.get("reason", ""), by=by)
     return f"The series raises no alert until the end of {day}."
 
 
-def unmute(group: AlertGroup, asked: QueryDict, by: User) -> str:
-    triage.unmute(series=_series_of(group, asked))
+def unmute(group: AlertGroup, form: QueryDict, by: User) -> str:
+    triage.unmute(series=_series_of(group, form))
     return "The series raises alerts again."
 
 
@@ -133,8 +141,9 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     if name not in ACTS:
         raise Http404(f"There is no act “{name}”.")
     group = get_object_or_404(AlertGroup, pk=pk)
+    by = cast(User, request.user)
     try:
-        messages.success(request, ACTS[name](group, request.POST, cast(User, request.user)))
+        messages.success(request, ACTS[name](group, request.POST, by))
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect(group)
@@ -144,9 +153,8 @@ def act(request: HttpRequest, pk: int, name: str) -> HttpResponse:
 @may_triage
 def bulk(request: HttpRequest) -> HttpResponse:
     """One act on every chosen group; afterwards the inbox as it was filtered."""
-    groups = list(
-        AlertGroup.objects.filter(pk__in=_numbers(request.POST.getlist("group"))).order_by("pk")
-    )
+    keys = _numbers(request.POST.getlist("group"))
+    groups = list(AlertGroup.objects.filter(pk__in=keys).order_by("pk"))
     done, refused = _on_each(groups, request.POST, cast(User, request.user))
     if not groups:
         messages.error(request, "Choose alerts first: the boxes at the left, or the key x.")
@@ -157,21 +165,21 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return redirect(_back(request))
 
 
-def _on_each(groups: list[AlertGroup], asked: QueryDict, by: User) -> tuple[int, list[str]]:
+def _on_each(groups: list[AlertGroup], form: QueryDict, by: User) -> tuple[int, list[str]]:
     """How many groups the act was done to, and what was refused."""
     refused = []
-    if asked.get("act") == "merge" and len(groups) < 2:
+    if form.get("act") == "merge" and len(groups) < 2:
         return 0, ["Choose two alerts or more to merge them."]
     for group in groups:
         try:
-            _bulk_act(group, groups[0], asked, by)
+            _bulk_act(group, groups[0], form, by)
         except ActionNotAllowed as refusal:
             refused.append(str(refusal))
     return len(groups) - len(refused), refused
 
 
-def _bulk_act(group: AlertGroup, oldest: AlertGroup, asked: QueryDict, by: User) -> None:
-    what, why = asked.get("act", ""), asked.get("why", "")
+def _bulk_act(group: AlertGroup, oldest: AlertGroup, form: QueryDict, by: User) -> None:
+    what, why = form.get("act", ""), form.get("why", "")
     if what in BULK_MOVES:
         triage.move(group=group, to=AlertState(what), by=by, why=why)
     elif what == "mine":
@@ -185,24 +193,27 @@ def _bulk_act(group: AlertGroup, oldest: AlertGroup, asked: QueryDict, by: User)
 def _back(request: HttpRequest) -> str:
     """The address that the form came from, where it is one of ours."""
     back = request.POST.get("back", "")
-    return back if url_has_allowed_host_and_scheme(back, allowed_hosts=None) else "/alerts/"
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return "/alerts/"
+    return back
 
 
 def _numbers(texts: list[str]) -> list[int]:
     return [int(text) for text in texts if text.isdecimal()]
 
 
-def _series_of(group: AlertGroup, asked: QueryDict) -> Series:
-    found = Series.objects.filter(alerts__group=group).distinct()
-    return cast(Series, _found(Series, asked.get("series"), "series of this alert", among=found))
+def _series_of(group: AlertGroup, form: QueryDict) -> Series:
+    series = Series.objects.filter(alerts__group=group).distinct()
+    return cast(Series, _row(Series, form.get("series"), "series of this alert", among=series))
 
 
-def _found(model: Any, key: str | None, what: str, among: Any = None) -> Any:
+def _row(model: Any, key: str | None, what: str, among: Any = None) -> Any:
     """The row with this key. Raises ActionNotAllowed where there is none."""
+    rows = model.objects.all() if among is None else among
     try:
-        found = (model.objects.all() if among is None else among).filter(pk=key or None).first()
+        row = rows.filter(pk=key or None).first()
     except (ValueError, TypeError, ValidationError):
-        found = None
-    if found is None:
+        row = None
+    if row is None:
         raise ActionNotAllowed(f"There is no such {what} any more: open the page again.")
-    return found
+    return row

@@ -1,6 +1,4 @@
-"""The points behind one alert: its series, its eager control, and the processes that confirmed
-it.
-"""
+"""The points behind one alert: its series, its eager control, its confirmation's processes."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +10,7 @@ from dashboard.models import Alert, Confirmation, Datum, InvalidPoint, Series
 from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
 
-CONTROLS = {  # metric -> the metric of the same case that only eager moves
+CHARTED_CONTROLS = {  # metric -> the metric of the same case that only eager moves
     "latency_ms": "eager_latency_ms",
     "peak_memory_gb": "eager_peak_memory_gb",
     "drift": "eager_drift",
@@ -45,51 +43,57 @@ def step_of(alert: Alert) -> Step:
 
 def around(alert: Alert) -> AroundChange:
     """The points around the change of ``alert``, invalid ones left out. Three queries."""
-    series, step = alert.series, step_of(alert)
-    line = _line(series, step)
-    found = control_of(series)
-    control = _line(found, step) if found else None
-    return AroundChange(line, replace(control, name="eager control") if control else None, step)
+    step = step_of(alert)
+    line = _line(alert.series, step)
+    control_series = control_of(alert.series)
+    control = _line(control_series, step) if control_series else None
+    if control is not None:
+        control = replace(control, name="eager control")
+    return AroundChange(line, control, step)
 
 
 def control_of(series: Series) -> Series | None:
     """The series of what only eager moves, in the same jobs; None where the metric has none."""
-    metric = CONTROLS.get(series.metric)
+    metric = CHARTED_CONTROLS.get(series.metric)
     if metric is None or series.config.name == "eager":
         return None
-    same = {
-        name: getattr(series, f"{name}_id") for name in ("benchmark", "config", "machine", "track")
-    }
-    return Series.objects.select_related("config").filter(metric=metric, **same).first()
+    same_case = Series.objects.filter(
+        benchmark=series.benchmark_id,
+        config=series.config_id,
+        machine=series.machine_id,
+        track=series.track_id,
+    )
+    return same_case.filter(metric=metric).select_related("config").first()
 
 
 def _line(series: Series, step: Step) -> ChartLine | None:
     lines = TrendSeries([series]).lines([series], newest=_MOST_READ)
     if not lines:
         return None
-    invalid = set(InvalidPoint.objects.filter(series=series).values_list("job_id", flat=True))
-    line, marked = lines[0], {str(job) for job in invalid}
-    scheduled = np.array([purpose not in {"confirmation", "bisection"} for purpose in line.purpose])
-    valid = np.array([job not in marked for job in line.job])
-    keep = np.flatnonzero(scheduled & valid & ~np.isnan(line.value))
-    return part(line, keep[max(int((line.at_ms[keep] < step.at_ms).sum()) - _MOST_BEFORE, 0) :])
+    line = lines[0]
+    invalid = InvalidPoint.objects.filter(series=series).values_list("job_id", flat=True)
+    invalid_jobs = [str(job) for job in invalid]
+    remeasured = np.isin(line.purpose, ["confirmation", "bisection"])
+    shown = ~remeasured & ~np.isin(line.job, invalid_jobs) & ~np.isnan(line.value)
+    keep = np.flatnonzero(shown)
+    before = int((line.at_ms[keep] < step.at_ms).sum())
+    return part(line, keep[max(before - _MOST_BEFORE, 0) :])
 
 
 def part(line: ChartLine, keep: np.ndarray[tuple[int], np.dtype[np.intp]]) -> ChartLine:
     """The data of ``line`` at the indices ``keep``."""
-    arrays: dict[str, Any] = {
-        name: getattr(line, name)[keep] for name in ("at_ms", "value", "low", "high")
-    }
-    names = ("status", "purpose", "build", "job")
-    words: dict[str, Any] = {name: [getattr(line, name)[index] for index in keep] for name in names}
-    return replace(line, **arrays, **words)
+    columns: dict[str, Any] = {}
+    for name in ("at_ms", "value", "low", "high"):
+        columns[name] = getattr(line, name)[keep]
+    for name in ("status", "purpose", "build", "job"):
+        values = getattr(line, name)
+        columns[name] = [values[index] for index in keep]
+    return replace(line, **columns)
 
 
 def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
-    """What each process of the confirmation measured of the alert's case, in the order planned. One
-    query.
-    """
-    found = Datum.objects.filter(
+    """What each process of the confirmation measured of the alert's case, as planned. One query."""
+    data = Datum.objects.filter(
         series__benchmark=alert.series.benchmark_id,
         series__config=alert.series.config_id,
         series__machine=alert.series.machine_id,
@@ -97,11 +101,11 @@ def processes(confirmation: Confirmation, alert: Alert) -> list[Process]:
         job__run__confirmation=confirmation,
         value__isnull=False,
     )
-    rows = found.order_by("planned_at", "job_id").values_list(
-        "build_id", "build__label", "value", "job_id"
-    )
-    return [
-        Process(place, "new" if build == alert.new_id else "base", label, value, str(job))
-        for place, (build, label, value, job) in enumerate(rows, start=1)
-        if value is not None
-    ]
+    columns = ("build_id", "build__label", "value", "job_id")
+    rows = data.order_by("planned_at", "job_id").values_list(*columns)
+    processes = []
+    for place, (build, label, value, job) in enumerate(rows, start=1):
+        assert value is not None
+        arm = "new" if build == alert.new_id else "base"
+        processes.append(Process(place, arm, label, value, str(job)))
+    return processes

@@ -1,6 +1,4 @@
-"""What the page of one alert says beside its charts: points, builds nearby, what triage can choose
-from.
-"""
+"""What the page of one alert says next to its charts: points, builds nearby, choices of triage."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -33,14 +31,14 @@ def groups() -> QuerySet[AlertGroup]:
 
 def commit_range(group: AlertGroup) -> str:
     """The address of PyTorch's commits between the two builds; empty where there is none."""
-    return (
-        commits.between(group.base.git_sha, group.new.git_sha) if group.base and group.new else ""
-    )
+    if group.base is None or group.new is None:
+        return ""
+    return commits.between(group.base.git_sha, group.new.git_sha)
 
 
 @dataclass(frozen=True, slots=True)
 class NearbyPoint:
-    """One point near the change, for the table beside the chart."""
+    """One point near the change, for the table next to the chart."""
 
     at: datetime
     build: str
@@ -58,43 +56,48 @@ def points(seen: AroundChange) -> list[NearbyPoint]:
     if line is None:
         return []
     first = int((line.at_ms < seen.step.at_ms).sum())
-    near = range(max(first - _NEAR, 0), min(first + _NEAR, len(line.value)))
-    return [_row(line, index, first) for index in near]
+    start, end = max(first - _NEAR, 0), min(first + _NEAR, len(line.value))
+    return [_row(line, index, first) for index in range(start, end)]
 
 
 def _row(line: ChartLine, index: int, first: int) -> NearbyPoint:
-    low, high = (
-        None if np.isnan(end[index]) else float(end[index]) for end in (line.low, line.high)
-    )
-    at, value = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC), float(line.value[index])
     return NearbyPoint(
-        at, line.build[index], value, low, high, line.job[index], index >= first, index == first
+        at=datetime.fromtimestamp(line.at_ms[index] / 1000, UTC),
+        build=line.build[index],
+        value=float(line.value[index]),
+        low=_number(line.low[index]),
+        high=_number(line.high[index]),
+        job=line.job[index],
+        is_new=index >= first,
+        is_first=index == first,
     )
+
+
+def _number(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def reproduce(alert: Alert) -> str:
-    """The command that repeats the job of the new level; empty where neither its result nor its
-    file is kept.
-    """
-    document = Result.objects.filter(job=alert.job_id).values_list("document", flat=True).first()
-    line = str((document or {}).get("reproduce", ""))
+    """The command that repeats the job of the new level; empty where nothing of it is kept."""
+    results = Result.objects.filter(job=alert.job_id)
+    document = results.values_list("document", flat=True).first() or {}
+    line = str(document.get("reproduce", ""))
     spec = alert.job.spec if alert.job else {}
-    return command(spec, line) if line or spec else ""
+    if not line and not spec:
+        return ""
+    return command(spec, line)
 
 
 def for_triage(
     group: AlertGroup, rows: Sequence[AlertSummary], seen: AroundChange | None
 ) -> dict[str, Any]:
-    """What the forms offer: people, other groups, builds nearby, series and their mutes, invalid
-    points.
-    """
+    """What the forms offer: people, groups, builds, series and their mutes, invalid points."""
     series = {row.alert.series_id: row.alert.series for row in rows}
-    others = AlertGroup.objects.filter(
-        state__in=OPEN, machine=group.machine, track=group.track
-    ).exclude(pk=group.pk)
+    people = get_user_model().objects.filter(is_active=True).order_by("username")
+    open_there = AlertGroup.objects.filter(state__in=OPEN, machine=group.machine, track=group.track)
     return {
-        "people": list(get_user_model().objects.filter(is_active=True).order_by("username")),
-        "others": list(others[:_MOST_OTHERS]),
+        "people": list(people),
+        "others": list(open_there.exclude(pk=group.pk)[:_MOST_OTHERS]),
         "builds": neighbours(group, seen),
         "series": list(series.values()),
         "mutes": mutes(series),
@@ -103,10 +106,9 @@ def for_triage(
 
 
 def mutes(series: Collection[int]) -> list[Mute]:
-    """What is silent now, of these series."""
-    return list(
-        Mute.objects.filter(series__in=series, until__gt=timezone.now()).select_related("by")
-    )
+    """The mutes of these series that last until later than now."""
+    mutes = Mute.objects.filter(series__in=series, until__gt=timezone.now())
+    return list(mutes.select_related("by"))
 
 
 def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
@@ -114,19 +116,14 @@ def invalid_points(series: Collection[int]) -> list[InvalidPoint]:
 
 
 def neighbours(group: AlertGroup, seen: AroundChange | None) -> list[TorchBuild]:
-    """Builds that the series measured shortly before and after the one where the change is placed.
-    One query.
-    """
+    """Builds that the series measured shortly before and after the change's one. One query."""
     if seen is None or seen.line is None or group.new is None:
         return []
     labels = [label for _, label in first_seen([seen.line])]
     if group.new.label not in labels:
         return []
-    at = labels.index(group.new.label)
-    near = [
-        label
-        for label in labels[max(at - _NEIGHBOURS, 0) : at + _NEIGHBOURS + 1]
-        if label != group.new.label
-    ]
-    found = {build.label: build for build in TorchBuild.objects.filter(label__in=near)}
-    return [found[label] for label in near if label in found]
+    place = labels.index(group.new.label)
+    near = labels[max(place - _NEIGHBOURS, 0) : place + _NEIGHBOURS + 1]
+    near.remove(group.new.label)
+    builds = {build.label: build for build in TorchBuild.objects.filter(label__in=near)}
+    return [builds[label] for label in near if label in builds]

@@ -1,12 +1,10 @@
-"""What the alert pages, the feed and the messages read: the inbox, its counts, and one group with
-its evidence.
-"""
+"""What the alert pages, the feed and the messages read: the inbox, its counts, alerts in words."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth import get_user_model
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect, levels, metric_of
@@ -32,9 +30,7 @@ OPEN = (
 )
 EVERYTHING = "all"
 NOBODY = "nobody"
-RANK: dict[str, int] = {
-    severity: rank for rank, severity in enumerate((Severity.HIGH, Severity.MEDIUM, Severity.LOW))
-}
+RANK: dict[str, int] = {Severity.HIGH: 0, Severity.MEDIUM: 1, Severity.LOW: 2}
 _PLAIN = {  # filter -> the field that it compares
     "severity": "severity",
     "cause": "cause",
@@ -57,14 +53,10 @@ FILTERS = (
 
 def choices() -> dict[str, list[str]]:
     """What each filter of the inbox can be set to. Four queries."""
-    families = Series.objects.filter(alerts__isnull=False).values_list(
-        "benchmark__family", flat=True
-    )
-    assigned = (
-        get_user_model()
-        .objects.filter(alert_groups__isnull=False)
-        .values_list("username", flat=True)
-    )
+    with_alerts = Series.objects.filter(alerts__isnull=False)
+    families = with_alerts.values_list("benchmark__family", flat=True)
+    assignees = get_user_model().objects.filter(alert_groups__isnull=False)
+    names = assignees.values_list("username", flat=True)
     return {
         "state": [EVERYTHING, *AlertState.values],
         "severity": [*RANK],
@@ -74,7 +66,7 @@ def choices() -> dict[str, list[str]]:
         "machine": list(Machine.objects.values_list("key", flat=True)),
         "track": list(Track.objects.values_list("key", flat=True)),
         "family": sorted(set(families)),
-        "assignee": [NOBODY, *sorted(set(assigned))],
+        "assignee": [NOBODY, *sorted(set(names))],
     }
 
 
@@ -84,50 +76,53 @@ def listing(chosen: Mapping[str, str]) -> QuerySet[AlertGroup]:
     Without a state only open ones; without a direction no improvements: those are shown when asked
     for.
     """
-    found = AlertGroup.objects.select_related("machine", "track", "base", "new", "assignee")
-    found = found.filter(
-        **{field: chosen[name] for name, field in _PLAIN.items() if chosen.get(name)}
-    )
-    found = _by_state(found, chosen.get("state", ""))
-    found = _by_direction(found, chosen.get("direction", ""))
+    groups = AlertGroup.objects.select_related("machine", "track", "base", "new", "assignee")
+    for name, field in _PLAIN.items():
+        if value := chosen.get(name):
+            groups = groups.filter(**{field: value})
+    groups = _of_state(groups, chosen.get("state", ""))
+    groups = _of_direction(groups, chosen.get("direction", ""))
     if family := chosen.get("family"):
-        found = found.filter(
-            Exists(Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family))
-        )
+        of_family = Alert.objects.filter(group=OuterRef("pk"), series__benchmark__family=family)
+        groups = groups.filter(Exists(of_family))
     if assignee := chosen.get("assignee"):
-        found = found.filter(
-            Q(assignee=None) if assignee == NOBODY else Q(assignee__username=assignee)
-        )
-    return found.order_by("-created_at", "-pk")
+        groups = _of_assignee(groups, assignee)
+    return groups.order_by("-created_at", "-pk")
 
 
-def _by_state(found: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
+def _of_state(groups: QuerySet[AlertGroup], state: str) -> QuerySet[AlertGroup]:
     if state == EVERYTHING:
-        return found
-    return found.filter(state=state) if state else found.filter(state__in=OPEN)
+        return groups
+    if state:
+        return groups.filter(state=state)
+    return groups.filter(state__in=OPEN)
 
 
-def _by_direction(found: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
+def _of_direction(groups: QuerySet[AlertGroup], direction: str) -> QuerySet[AlertGroup]:
     if direction == EVERYTHING:
-        return found
-    return (
-        found.filter(direction=direction)
-        if direction
-        else found.exclude(direction=Direction.IMPROVEMENT)
-    )
+        return groups
+    if direction:
+        return groups.filter(direction=direction)
+    return groups.exclude(direction=Direction.IMPROVEMENT)
 
 
-def with_counts(found: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
+def _of_assignee(groups: QuerySet[AlertGroup], name: str) -> QuerySet[AlertGroup]:
+    if name == NOBODY:
+        return groups.filter(assignee=None)
+    return groups.filter(assignee__username=name)
+
+
+def with_counts(groups: QuerySet[AlertGroup]) -> QuerySet[AlertGroup]:
     """Each group with ``series``, the number of its alerts."""
-    return found.annotate(series=Count("alerts"))
+    return groups.annotate(series=Count("alerts"))
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """How many groups of a selection have which severity and cause.
 
-    rows: (severity, number, [number by cause, in the order of causes]), worst first. causes: those
-        that occur.
+    causes: those that occur.
+    rows: (severity, number, [number by cause, in the order of causes]), worst first.
     """
 
     causes: list[str]
@@ -135,36 +130,35 @@ class Tally:
     total: int
 
 
-def tally(found: QuerySet[AlertGroup]) -> Tally:
-    """The groups of ``found`` by severity and cause. One query."""
-    rows = (
-        found.order_by()
-        .values_list("severity", "cause")
-        .annotate(number=Count("pk", distinct=True))
-    )
-    return tallied({(severity, cause): number for severity, cause, number in rows})
+def tally(groups: QuerySet[AlertGroup]) -> Tally:
+    """Groups by severity and cause. One query."""
+    pairs = groups.order_by().values_list("severity", "cause")
+    rows = pairs.annotate(number=Count("pk", distinct=True))
+    return tally_of_counts({(severity, cause): number for severity, cause, number in rows})
 
 
-def tallied(counts: Mapping[tuple[str, str], int]) -> Tally:
+def tally_of_counts(counts: Mapping[tuple[str, str], int]) -> Tally:
     """The tally of numbers by (severity, cause)."""
-    causes = [cause for cause in Cause.values if any(cause == known for _, known in counts)]
-    severities = [severity for severity in RANK if any(severity == known for known, _ in counts)]
-    table = []
-    for severity in severities:
-        by_cause = [(cause, counts.get((severity, cause), 0)) for cause in causes]
-        table.append((str(severity), sum(number for _, number in by_cause), by_cause))
-    return Tally(causes, table, sum(counts.values()))
+    severities = {severity for severity, _ in counts}
+    occurring = {cause for _, cause in counts}
+    causes = [cause for cause in Cause.values if cause in occurring]
+    rows = []
+    for severity in RANK:
+        if severity in severities:
+            by_cause = [(cause, counts.get((severity, cause), 0)) for cause in causes]
+            number = sum(number for _, number in by_cause)
+            rows.append((str(severity), number, by_cause))
+    return Tally(causes, rows, sum(counts.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class AlertSummary:
-    """One alert in words. words: the status words before and after, of an alert about the status;
-    else empty.
+    """One alert in words.
 
-    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where they are not
-        known.
-    again: how it changed in the confirmation's processes, in so many rounds; None where they do not
-        tell.
+    words: the status words before and after, of an alert about the status; else empty.
+    levels: the two that `change` lies between: "from 17.31 to 18.38 ms"; empty where not known.
+    again: how it changed in the confirmation's processes; None where they do not say.
+    rounds: how many processes of each build that were.
     """
 
     alert: Alert
@@ -177,19 +171,19 @@ class AlertSummary:
 
     @property
     def sentence(self) -> str:
-        """It in a line: "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to
-        18.38 ms".
-        """
+        """ "gpt2.….b8, inductor: latency 6.2 % slower (5.1 to 7.4 %), from 17.31 to 18.38 ms"."""
         series = self.alert.series
-        what = (
-            f"{self.words[1]} (was {self.words[0]})"
-            if self.words
-            else self.change.text
-            if self.change
-            else "changed"
+        what = "changed"
+        if self.words:
+            what = f"{self.words[1]} (was {self.words[0]})"
+        elif self.change:
+            what = self.change.text
+        sentence = (
+            f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
         )
-        told = f"{series.benchmark.name}, {series.config.name}: {self.metric.label.lower()} {what}"
-        return f"{told}, {self.levels}" if self.levels else told
+        if self.levels:
+            sentence += f", {self.levels}"
+        return sentence
 
     @property
     def can_show(self) -> float | None:
@@ -203,23 +197,22 @@ class AlertSummary:
         return abs(self.alert.effect or 0) / (self.metric.threshold_percent or 1)
 
 
-def told(alert: Alert) -> AlertSummary:
+def summarize(alert: Alert) -> AlertSummary:
     metric = metric_of(alert.series.metric)
     if words := alert.decision.get("words"):
         return AlertSummary(alert, metric, None, words)
     between = levels(metric, *alert.levels) if alert.levels else ""
     change = effect(metric, alert.effect, alert.low, alert.high, alert.unit)
-    if not (found := alert.decision.get("confirmation")):
+    outcome = alert.decision.get("confirmation")
+    if not outcome:
         return AlertSummary(alert, metric, change, levels=between)
-    again = effect(metric, found["effect"], found["low"], found["high"], found["unit"])
-    return AlertSummary(alert, metric, change, levels=between, again=again, rounds=found["pairs"])
+    again = effect(metric, outcome["effect"], outcome["low"], outcome["high"], outcome["unit"])
+    return AlertSummary(alert, metric, change, levels=between, again=again, rounds=outcome["pairs"])
 
 
 def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
-    """Every alert of the groups: representatives that were re-measured first, then by size. One
-    query.
-    """
-    found = Alert.objects.filter(group__in=list(groups)).select_related(
+    """Every alert of the groups: what was measured again first, then by size. One query."""
+    alerts = Alert.objects.filter(group__in=list(groups)).select_related(
         "series__benchmark",
         "series__config",
         "series__machine",
@@ -230,18 +223,16 @@ def alerts_of(groups: Iterable[int]) -> list[AlertSummary]:
         "new",
         "group",
     )
-    return sorted(
-        map(told, found), key=lambda one: (not one.alert.confirmation, not one.words, -one.size)
-    )
+    return sorted(map(summarize, alerts), key=_most_telling_first)
 
 
-def sides(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:
+def _most_telling_first(row: AlertSummary) -> tuple[bool, bool, float]:
+    return not row.alert.confirmation, not row.words, -row.size
+
+
+def by_direction(rows: Iterable[AlertSummary]) -> dict[str, list[AlertSummary]]:
     """Alerts by direction, what got worse first: a trade-off shows both sides."""
-    by_direction: dict[str, list[AlertSummary]] = {
-        "regression": [],
-        "improvement": [],
-        "neutral": [],
-    }
+    sides: dict[str, list[AlertSummary]] = {"regression": [], "improvement": [], "neutral": []}
     for row in rows:
-        by_direction.setdefault(row.alert.direction, []).append(row)
-    return {direction: found for direction, found in by_direction.items() if found}
+        sides.setdefault(row.alert.direction, []).append(row)
+    return {direction: of_side for direction, of_side in sides.items() if of_side}

@@ -20,15 +20,12 @@ class Canary:
 
 def newest() -> list[Canary]:
     """Every ceiling that was measured, by machine. One query."""
-    found = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
-    related = found.select_related("benchmark", "machine", "track")
-    return [
-        Canary(
-            one,
-            metric := METRICS[one.metric],
-            quiet(change(metric, one.previous_value, one.last_value), metric),
-        )
-        for one in related.order_by(
-            "machine__key", "benchmark__position", "benchmark__name", "metric", "track__key"
-        )
-    ]
+    order = ("machine__key", "benchmark__position", "benchmark__name", "metric", "track__key")
+    measured = Series.objects.filter(metric__in=CANARIES, count__gt=0, last_value__isnull=False)
+    related = measured.select_related("benchmark", "machine", "track")
+    canaries = []
+    for series in related.order_by(*order):
+        metric = METRICS[series.metric]
+        moved = change(metric, series.previous_value, series.last_value)
+        canaries.append(Canary(series, metric, quiet(moved, metric)))
+    return canaries

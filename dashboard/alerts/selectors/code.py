@@ -8,8 +8,8 @@ from dashboard.results.core.code_diff import (
     ARCHIVE,
     FileDiff,
     UnreadableArchive,
-    differences,
-    unpacked,
+    file_diffs,
+    normalized_files,
 )
 from dashboard.results.selectors.generated_code import archive_bytes
 
@@ -23,9 +23,7 @@ _NEAR = 8  # jobs on either side of the change that are looked at for code
 
 @dataclass(frozen=True, slots=True)
 class CodeArchives:
-    """The archives of the last job before a change that left code, and of the first one from it
-    on.
-    """
+    """The archives of the last job before a change that left code, and of the first one since."""
 
     before: Artifact
     after: Artifact
@@ -33,7 +31,7 @@ class CodeArchives:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """What differs; problem: why that cannot be said."""
+    """What differs. problem: why that cannot be said."""
 
     sides: CodeArchives | None
     files: list[FileDiff]
@@ -41,25 +39,20 @@ class CodeChange:
 
 
 def sides_of(alert: Alert) -> CodeArchives | None:
-    """Where the code of both sides lies; None where one of them left none, or it is not kept. Four
-    queries.
-    """
+    """Where the code of both sides lies; None where one of them is not kept. Four queries."""
     seen = around(alert)
     if seen.line is None:
         return None
     first = int((seen.line.at_ms < seen.step.at_ms).sum())
-    before, after = (
-        seen.line.job[max(first - _NEAR, 0) : first][::-1],
-        seen.line.job[first : first + _NEAR],
-    )
-    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[*before, *after]).select_related(
-        "job__run__build"
-    )
-    found = {str(artifact.job_id): artifact for artifact in kept}
-    old, new = (
-        next((found[job] for job in side if job in found), None) for side in (before, after)
-    )
-    return CodeArchives(old, new) if old and new else None
+    before = seen.line.job[max(first - _NEAR, 0) : first][::-1]
+    after = seen.line.job[first : first + _NEAR]
+    kept = Artifact.objects.filter(name=ARCHIVE, job__in=[*before, *after])
+    archives = {str(archive.job_id): archive for archive in kept.select_related("job__run__build")}
+    old = [archives[job] for job in before if job in archives]
+    new = [archives[job] for job in after if job in archives]
+    if not old or not new:
+        return None
+    return CodeArchives(old[0], new[0])
 
 
 def change_of(alert: Alert) -> CodeChange:
@@ -68,7 +61,9 @@ def change_of(alert: Alert) -> CodeChange:
     if sides is None:
         return CodeChange(None, [], _NOT_KEPT)
     try:
-        old, new = (unpacked(archive_bytes(artifact)) for artifact in (sides.before, sides.after))
+        old, new = (
+            normalized_files(archive_bytes(artifact)) for artifact in (sides.before, sides.after)
+        )
     except (UnreadableArchive, OSError) as error:
         return CodeChange(sides, [], str(error))
-    return CodeChange(sides, differences(old, new))
+    return CodeChange(sides, file_diffs(old, new))

@@ -14,32 +14,53 @@ from dashboard.results.selectors import history
 
 LOOKED_AT = 5  # result documents on a side
 _PRESSURE = ("cpu_pressure", "gpu_shared", "gpu_throttled")
+_FINGERPRINTS = "document__compile__fingerprints"
+_MARKS = "document__marks"
+_ABLATION = "document__ablation"
+_ENVIRONMENT = "environment__document"
+_SUITE = "suite_version"
+
+ResultRow = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class JobsAround:
-    """Jobs of the series on either side of the change, those next to it first."""
-
-    before: list[str]
-    after: list[str]
-
-
-def jobs_around(alert: Alert) -> JobsAround:
-    """The scheduled jobs of the alert's series next to its change, and those that measured its
-    builds in turn.
+class ResultsAround:
+    """What the facts need of each job's result, on either side of a change, those next to it
+    first.
     """
-    found = history.scheduled([alert.series_id])
-    before = found.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")[:LOOKED_AT]
-    after = found.filter(planned_at__gte=alert.planned_at)[:LOOKED_AT]
-    old, new = (
-        [str(job) for job in side.values_list("job_id", flat=True)] for side in (before, after)
-    )
-    return JobsAround(
-        [*old, *_confirming(alert, alert.base_id)], [*new, *_confirming(alert, alert.new_id)]
+
+    before: list[ResultRow]
+    after: list[ResultRow]
+
+    def values(self, key: str) -> tuple[list[Any], list[Any]]:
+        """What the results on either side say of something, where they say it."""
+        before = [row[key] for row in self.before if row[key]]
+        after = [row[key] for row in self.after if row[key]]
+        return before, after
+
+
+def results_around(alert: Alert) -> ResultsAround:
+    """The results of the scheduled jobs of the alert's series next to its change, and of those that
+    measured its builds in turn.
+    """
+    scheduled = history.scheduled([alert.series_id])
+    earlier = scheduled.filter(planned_at__lt=alert.planned_at).order_by("-planned_at")
+    later = scheduled.filter(planned_at__gte=alert.planned_at)
+    before = list(earlier.values_list("job_id", flat=True)[:LOOKED_AT])
+    after = list(later.values_list("job_id", flat=True)[:LOOKED_AT])
+    before += _confirming_jobs(alert, alert.base_id)
+    after += _confirming_jobs(alert, alert.new_id)
+
+    columns = ("job_id", _SUITE, _ENVIRONMENT, _FINGERPRINTS, _MARKS, _ABLATION)
+    results = Result.objects.filter(pk__in=[*before, *after]).values(*columns)
+    by_job = {row["job_id"]: row for row in results}
+    return ResultsAround(
+        [by_job[job] for job in before if job in by_job],
+        [by_job[job] for job in after if job in by_job],
     )
 
 
-def _confirming(alert: Alert, build: int | None) -> list[str]:
+def _confirming_jobs(alert: Alert, build: int | None) -> list[Any]:
     """The jobs of the case that its confirmation ran on a build; none where the build did not
     change.
     """
@@ -51,70 +72,63 @@ def _confirming(alert: Alert, build: int | None) -> list[str]:
         benchmark=alert.series.benchmark_id,
         config=alert.series.config_id,
     )
-    return [str(job) for job in jobs.order_by("position").values_list("pk", flat=True)[:LOOKED_AT]]
+    return list(jobs.order_by("position").values_list("pk", flat=True)[:LOOKED_AT])
 
 
-def documents_of(jobs: JobsAround) -> dict[str, dict[str, Any]]:
-    """What the facts need of each job's result, by job."""
-    found = Result.objects.filter(pk__in=[*jobs.before, *jobs.after]).values(
-        "job_id",
-        "suite_version",
-        "environment__document",
-        "document__compile__fingerprints",
-        "document__marks",
-        "document__ablation",
-    )
-    return {str(one["job_id"]): dict(one) for one in found}
+def disturbed_share(results: Sequence[ResultRow]) -> float:
+    """The share of jobs that others on the machine disturbed."""
+    if not results:
+        return 0.0
+    disturbed = [row for row in results if _has_mark(row, *_PRESSURE)]
+    return len(disturbed) / len(results)
 
 
-def _known(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str], key: str) -> list[Any]:
-    return [documents[job][key] for job in jobs if job in documents and documents[job][key]]
+def _has_mark(row: ResultRow, *kinds: str) -> bool:
+    return any(mark.get("kind") in kinds for mark in row[_MARKS] or ())
 
 
-def pressed(documents: Mapping[str, dict[str, Any]], jobs: Sequence[str]) -> float:
-    there = [documents[job]["document__marks"] or [] for job in jobs if job in documents]
-    pressed = [any(mark.get("kind") in _PRESSURE for mark in marks) for marks in there]
-    return sum(pressed) / len(pressed) if pressed else 0.0
-
-
-def code(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> CodeFingerprints | None:
-    sides = [
-        _known(documents, side, "document__compile__fingerprints")
-        for side in (jobs.before, jobs.after)
-    ]
-    if not all(sides):
+def code_fingerprints(results: ResultsAround) -> CodeFingerprints | None:
+    before, after = results.values(_FINGERPRINTS)
+    if not before or not after:
         return None
-    unstable = any(
-        mark.get("kind") == "fingerprint_unstable"
-        for one in documents.values()
-        for mark in one["document__marks"] or ()
-    )
+    rows = [*results.before, *results.after]
+    unstable = any(_has_mark(row, "fingerprint_unstable") for row in rows)
     return CodeFingerprints(
-        _values(sides[0]), _values(sides[1]), min(map(len, sides)), stable=not unstable
+        _values_by_kind(before),
+        _values_by_kind(after),
+        jobs=min(len(before), len(after)),
+        stable=not unstable,
     )
 
 
-def _values(fingerprints: Iterable[Mapping[str, str | None]]) -> dict[str, frozenset[str]]:
+def _values_by_kind(
+    fingerprints: Iterable[Mapping[str, str | None]],
+) -> dict[str, frozenset[str]]:
     by_kind: dict[str, set[str]] = defaultdict(set)
-    for one in fingerprints:
-        for kind, value in one.items():
+    for of_job in fingerprints:
+        for kind, value in of_job.items():
             if value:
                 by_kind[kind].add(value)
     return {kind: frozenset(values) for kind, values in by_kind.items()}
 
 
-def differences(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> list[Difference]:
-    sides = [_known(documents, side, "environment__document") for side in (jobs.before, jobs.after)]
-    return environment_differences(sides[0][0], sides[1][0]) if all(sides) else []
+def environment_changes(results: ResultsAround) -> list[Difference]:
+    before, after = results.values(_ENVIRONMENT)
+    if not before or not after:
+        return []
+    return environment_differences(before[0], after[0])
 
 
-def suite(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> tuple[str, str] | None:
-    sides = [_known(documents, side, "suite_version") for side in (jobs.before, jobs.after)]
-    if not all(sides) or sides[0][0] == sides[1][0]:
+def suite_versions(results: ResultsAround) -> tuple[str, str] | None:
+    """The suite's version before and after the change; None where it stayed or is not known."""
+    before, after = results.values(_SUITE)
+    if not before or not after or before[0] == after[0]:
         return None
-    return sides[0][0], sides[1][0]
+    return before[0], after[0]
 
 
-def stage(documents: Mapping[str, dict[str, Any]], jobs: JobsAround) -> str:
-    found = _known(documents, jobs.after, "document__ablation")
-    return str(found[0].get("stage") or "") if found else ""
+def blamed_stage(results: ResultsAround) -> str:
+    """The compiler's stage that the ablation blames; "" where there was none."""
+    for ablation in results.values(_ABLATION)[1]:
+        return str(ablation.get("stage") or "")
+    return ""

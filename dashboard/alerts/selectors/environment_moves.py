@@ -1,4 +1,4 @@
-"""Where in a trend the environment changed otherwise than by the torch build: driver, libraries,
+"""Where in a trend the environment changed otherwise than by its torch build: driver, libraries,
 settings, machine.
 """
 
@@ -7,49 +7,49 @@ from itertools import pairwise
 
 from dashboard.models import Environment
 from dashboard.results.core.environments import Difference, environment_differences
-from dashboard.results.core.mark_charts import At
+from dashboard.results.core.mark_charts import Mark
 from dashboard.ui.charts import ChartLine
 
 _OF_BUILD = "torch."  # builds have their own marks
-_MOST_TOLD = 3
-_TWO = 2
+_MOST_NAMED = 3
+
+Move = tuple[int, int, int]  # milliseconds, environment before, environment after
 
 
-def moves(lines: Sequence[ChartLine]) -> list[At]:
-    """A mark for each moment at which an environment followed another one, in time order. At most
-    one query.
+def moves(lines: Sequence[ChartLine]) -> list[Mark]:
+    """A mark for each moment at which an environment followed another one, in time order.
+
+    At most one query.
     """
-    found = sorted({move for line in lines for move in _of(line)})
-    if not found:
+    changed: set[Move] = set()
+    environments: set[int] = set()
+    for line in lines:
+        for at, old, new in _moves_of(line):
+            changed.add((at, old, new))
+            environments |= {old, new}
+    if not changed:
         return []
-    documents = {
-        key: one.document for key, one in Environment.objects.in_bulk(_keys(found)).items()
-    }
-    told = [
-        (at, _text(environment_differences(documents[old], documents[new])))
-        for at, old, new in found
-    ]
-    return [At(at, text) for at, text in dict.fromkeys(told) if text]
+
+    rows = Environment.objects.in_bulk(environments)
+    marks: dict[Mark, None] = {}  # in order, each once
+    for at, old, new in sorted(changed):
+        text = _text(environment_differences(rows[old].document, rows[new].document))
+        if text:
+            marks[Mark(at, text)] = None
+    return list(marks)
 
 
-def _of(line: ChartLine) -> Iterable[tuple[int, int, int]]:
-    """(milliseconds, environment before, environment after) where it changed."""
-    if len({*line.environment} - {None}) < _TWO:  # the rule, and quick
+def _moves_of(line: ChartLine) -> list[Move]:
+    if len({*line.environment} - {None}) <= 1:  # the rule, and quick
         return []
-    known = [
-        (int(at), key)
-        for at, key in zip(line.at_ms, line.environment, strict=True)
-        if key is not None
-    ]
-    return [(at, old, new) for (_, old), (at, new) in pairwise(known) if old != new]
-
-
-def _keys(found: Iterable[tuple[int, int, int]]) -> set[int]:
-    return {key for _, old, new in found for key in (old, new)}
+    points = zip(line.at_ms, line.environment, strict=True)
+    recorded = [(int(at), key) for at, key in points if key is not None]
+    return [(at, old, new) for (_, old), (at, new) in pairwise(recorded) if old != new]
 
 
 def _text(differences: Iterable[Difference]) -> str:
     """ "machine.driver: 580.1 → 590.2"; empty where only the build differs."""
-    told = [one.text for one in differences if not one.path.startswith(_OF_BUILD)]
-    more = f" and {len(told) - _MOST_TOLD} more" if len(told) > _MOST_TOLD else ""
-    return "; ".join(told[:_MOST_TOLD]) + more
+    texts = [change.text for change in differences if not change.path.startswith(_OF_BUILD)]
+    text = "; ".join(texts[:_MOST_NAMED])
+    more = len(texts) - _MOST_NAMED
+    return f"{text} and {more} more" if more > 0 else text

@@ -1,6 +1,4 @@
-"""What is known around a change: the alert as grouping sees it, the series judged, the build
-before.
-"""
+"""What grouping needs of an alert: the suspicion, how many series could alert, the build before."""
 
 from dashboard.alerts.core.grouping import Suspicion
 from dashboard.language.metrics import METRICS
@@ -20,7 +18,7 @@ def suspicion_of(alert: Alert) -> Suspicion:
         benchmark=series.benchmark.name,
         config=series.config.name,
         metric=series.metric,
-        direction=alert.direction,  # type: ignore[arg-type]  # Direction's values are the words of grouping
+        direction=alert.direction,  # type: ignore[arg-type]  # grouping has the same words
         effect=alert.effect,
         low=alert.low,
         high=alert.high,
@@ -31,28 +29,25 @@ def suspicion_of(alert: Alert) -> Suspicion:
     )
 
 
-def judged_series(group: AlertGroup) -> int:
-    """How many series of the group's machine and track are judged at all: the tests among which it
-    was found.
+def alerting_series_count(group: AlertGroup) -> int:
+    """How many series of the group's machine and track can alert: the tests among which it was
+    found.
     """
-    there = Series.objects.filter(
-        machine=group.machine_id, track=group.track_id, metric__in=ALERTING
-    )
-    return there.filter(count__gt=0).count()
+    return Series.objects.filter(
+        machine=group.machine_id, track=group.track_id, metric__in=ALERTING, count__gt=0
+    ).count()
 
 
 def build_before(*, group: AlertGroup, build: TorchBuild) -> TorchBuild | None:
-    """The build that the group's track measured on its machine before it first measured this
-    one.
-    """
+    """The build that the group's track measured on its machine before it first measured `build`."""
     runs = Run.objects.filter(
         machine=group.machine_id, track=group.track_id, purpose=Purpose.SCHEDULED
     )
     first = runs.filter(build=build).order_by("created_at").first()
     if first is None:
         return None
-    before = (
-        runs.filter(created_at__lt=first.created_at).exclude(build=build).order_by("-created_at")
-    )
-    earlier = before.select_related("build").first()
-    return earlier.build if earlier else None
+    earlier = runs.filter(created_at__lt=first.created_at).exclude(build=build)
+    previous = earlier.order_by("-created_at").select_related("build").first()
+    if previous is None:
+        return None
+    return previous.build

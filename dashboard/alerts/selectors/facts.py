@@ -1,5 +1,5 @@
-"""Gathers the facts around a change, for `dashboard.alerts.core.attribution`: read only, when an alert is
-raised or settled.
+"""Gathers the facts around a change, for `dashboard.alerts.core.attribution`: reads only, when an
+alert is raised or its group settled.
 
 A window is the newest data before the change and the first ones from it on, at most `WINDOW` on a
 side.
@@ -13,7 +13,7 @@ from math import isfinite
 
 from dashboard.alerts.core.attribution import ChangeFacts, ObservedChange
 from dashboard.alerts.selectors import documents
-from dashboard.detection import judge
+from dashboard.detection import compare_levels
 from dashboard.language.metrics import EAGER, METRICS, STATUS_METRIC
 from dashboard.models import Alert, Confirmation, Datum, Series, Track
 from dashboard.results.core.series_points import settings_of
@@ -31,6 +31,60 @@ PHASES = ("compile_dynamo_s", "compile_aot_s", "compile_inductor_s", "compile_tr
 CANARY_FAMILY = "machine"
 
 
+def facts_of(alert: Alert) -> ChangeFacts:
+    """All facts around the change of `alert` (with series, benchmark, config, builds and group)."""
+    series = alert.series
+    confirmation = Confirmation.objects.filter(alerts=alert.pk).first() if alert.pk else None
+    only_new = confirmation is not None and confirmation.only_new
+    results = documents.results_around(alert)
+    window = _window_of(alert)
+    change = _own_change(alert)
+    phases = {metric: METRICS[metric].label for metric in PHASES}
+    return ChangeFacts(
+        metric=series.metric,
+        unit=METRICS[series.metric].unit,
+        change=change,
+        eager=series.config.name == EAGER,
+        same_build=alert.base_id == alert.new_id,
+        confirmed=alert.confirmation == "confirmed" and not only_new,
+        control=_control(alert, window, confirmation),
+        pinned=_pinned(alert, window),
+        canary=_canary(alert, window),
+        alike=_alike(alert, window, change),
+        pressure=(
+            documents.disturbed_share(results.before),
+            documents.disturbed_share(results.after),
+        ),
+        code=documents.code_fingerprints(results),
+        differences=documents.environment_changes(results),
+        suite=documents.suite_versions(results),
+        phases=_changes_of_case(alert, window, phases),
+        eager_passes=_eager_passes(alert),
+        stage=documents.blamed_stage(results),
+        variant=_variant(alert),
+        inductor_alone=_differ_in_inductor_alone(alert),
+    )
+
+
+def _own_change(alert: Alert) -> ObservedChange | None:
+    if alert.effect is None or alert.unit != "percent":
+        return None
+    low = alert.effect if alert.low is None else alert.low
+    high = alert.effect if alert.high is None else alert.high
+    return ObservedChange(METRICS[alert.series.metric].label, alert.effect, low, high)
+
+
+# --- Other series at the same moment
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """start: when the data before the change begin. change: the first datum of the new level."""
+
+    start: datetime
+    change: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class _Sides:
     """The values on either side of a moment."""
@@ -39,200 +93,171 @@ class _Sides:
     after: list[float]
 
 
-def facts_of(alert: Alert) -> ChangeFacts:
-    """Everything known around the change of `alert` (with series, benchmark, config, builds and
-    group).
-    """
-    series = alert.series
-    jobs = documents.jobs_around(alert)
-    found = documents.documents_of(jobs)
-    confirmation = Confirmation.objects.filter(alerts=alert.pk).first() if alert.pk else None
-    change = _change(alert)
-    return ChangeFacts(
-        metric=series.metric,
-        unit=METRICS[series.metric].unit,
-        change=change,
-        eager=series.config.name == EAGER,
-        same_build=alert.base_id == alert.new_id,
-        confirmed=alert.confirmation == "confirmed"
-        and not (confirmation and confirmation.only_new),
-        control=_control(alert, confirmation),
-        pinned=_pinned(alert),
-        canary=_canary(alert),
-        alike=_alike(alert, change),
-        pressure=(documents.pressed(found, jobs.before), documents.pressed(found, jobs.after)),
-        code=documents.code(found, jobs),
-        differences=documents.differences(found, jobs),
-        suite=documents.suite(found, jobs),
-        phases=_moved_series(alert, {metric: METRICS[metric].label for metric in PHASES}),
-        eager_passes=_eager_passes(alert),
-        stage=documents.stage(found, jobs),
-        variant=_variant(alert),
-        inductor_alone=_inductor_alone(alert),
-    )
-
-
-def _change(alert: Alert) -> ObservedChange | None:
-    if alert.effect is None or alert.unit != "percent":
+def _window_of(alert: Alert) -> _Window | None:
+    """None where the series has no data before the change."""
+    before = history.scheduled([alert.series_id]).filter(planned_at__lt=alert.planned_at)
+    newest = before.order_by("-planned_at").values_list("planned_at", flat=True)[:WINDOW]
+    moments = list(newest)
+    if not moments:
         return None
-    low, high = (alert.effect if end is None else end for end in (alert.low, alert.high))
-    return ObservedChange(METRICS[alert.series.metric].label, alert.effect, low, high)
+    return _Window(moments[-1], alert.planned_at)
 
 
-# --- Other series at the same place
-# ------------------------------------------------------------------------
-
-
-def _sides(series_ids: Iterable[int], alert: Alert) -> dict[int, _Sides]:
-    """Values of series around the alert's change, by series; those without both sides are left
-    out.
-    """
-    span = _span(alert)
-    if span is None:
+def _sides(series_ids: Iterable[int], window: _Window | None) -> dict[int, _Sides]:
+    """Values of series around a change, by series; those without both sides are left out."""
+    if window is None:
         return {}
-    found = history.scheduled(series_ids).filter(planned_at__gte=span, value__isnull=False)
-    sides: dict[int, _Sides] = defaultdict(lambda: _Sides([], []))
-    for series, at, value in found.values_list("series_id", "planned_at", "value"):
-        if value is None:
-            continue
-        (sides[series].before if at < alert.planned_at else sides[series].after).append(value)
+    data = history.scheduled(series_ids).filter(planned_at__gte=window.start, value__isnull=False)
+    before: dict[int, list[float]] = defaultdict(list)
+    after: dict[int, list[float]] = defaultdict(list)
+    for series, at, value in data.values_list("series_id", "planned_at", "value"):
+        assert value is not None
+        if at < window.change:
+            before[series].append(value)
+        else:
+            after[series].append(value)
     return {
-        pk: _Sides(one.before[-WINDOW:], one.after[:WINDOW])
-        for pk, one in sides.items()
-        if one.before and one.after
+        series: _Sides(values[-WINDOW:], after[series][:WINDOW])
+        for series, values in before.items()
+        if series in after
     }
 
 
-def _span(alert: Alert) -> datetime | None:
-    """When the window before the change begins."""
-    before = (
-        history.scheduled([alert.series_id])
-        .filter(planned_at__lt=alert.planned_at)
-        .order_by("-planned_at")
-    )
-    moments = list(before.values_list("planned_at", flat=True)[:WINDOW])
-    return moments[-1] if moments else None
-
-
-def moved(
+def observed_change(
     name: str, metric: str, before: Sequence[float], after: Sequence[float], url: str = ""
 ) -> ObservedChange | None:
-    """How a level changed between two sets of values; None where that cannot be told in percent
-    with an interval.
+    """How a level changed between two sets of values.
+
+    None where that cannot be said in percent with an interval.
     """
     if not before or not after or metric == STATUS_METRIC:
         return None
-    found = judge(before, after, settings_of(METRICS[metric]))
-    if found.unit != "percent" or not (isfinite(found.low) and isfinite(found.high)):
+    difference = compare_levels(before, after, settings_of(METRICS[metric]))
+    is_bounded = isfinite(difference.low) and isfinite(difference.high)
+    if difference.unit != "percent" or not is_bounded:
         return None
-    return ObservedChange(name, found.effect, found.low, found.high, url)
+    return ObservedChange(name, difference.effect, difference.low, difference.high, url)
+
+
+def _changes_of(
+    window: _Window | None, others: Iterable[Series], names: Mapping[int, str]
+) -> list[ObservedChange]:
+    """How these series changed at the same moment. names: by series, as people call them."""
+    metrics = {series.pk: series.metric for series in others}
+    changes = []
+    for key, sides in _sides(metrics, window).items():
+        change = observed_change(names[key], metrics[key], sides.before, sides.after)
+        if change is not None:
+            changes.append(change)
+    return changes
 
 
 def _same_case(alert: Alert) -> dict[str, int]:
     series = alert.series
     return {
-        f"{name}_id": getattr(series, f"{name}_id")
-        for name in ("benchmark", "config", "machine", "track")
+        "benchmark_id": series.benchmark_id,
+        "config_id": series.config_id,
+        "machine_id": series.machine_id,
+        "track_id": series.track_id,
     }
 
 
-def _moved_series(alert: Alert, names: Mapping[str, str]) -> list[ObservedChange]:
-    """How other metrics (key -> name) of the same case moved."""
-    found = {one.pk: one for one in Series.objects.filter(**_same_case(alert), metric__in=names)}
-    sides = _sides(found, alert)
-    told = [
-        moved(names[found[pk].metric], found[pk].metric, one.before, one.after)
-        for pk, one in sides.items()
-    ]
-    return [one for one in told if one is not None]
+def _changes_of_case(
+    alert: Alert, window: _Window | None, labels: Mapping[str, str]
+) -> list[ObservedChange]:
+    """How other metrics (key -> label) of the same case changed."""
+    others = list(Series.objects.filter(**_same_case(alert), metric__in=labels))
+    return _changes_of(window, others, {series.pk: labels[series.metric] for series in others})
 
 
-def _control(alert: Alert, confirmation: Confirmation | None) -> ObservedChange | None:
+def _control(
+    alert: Alert, window: _Window | None, confirmation: Confirmation | None
+) -> ObservedChange | None:
     """The eager control of the same jobs; of the confirmation's, where there is one: they were
     measured in turn.
     """
     metric = CONTROLS.get(alert.series.metric)
     if metric is None or alert.series.config.name == EAGER:
         return None
-    name = "The eager control" if metric == "eager_latency_ms" else METRICS[metric].label
+    label = METRICS[metric].label
+    if metric == "eager_latency_ms":
+        label = "The eager control"
     if confirmation is not None and not confirmation.only_new:
-        by_build = _confirmed_values(alert, confirmation, metric)
-        told = moved(name, metric, by_build[alert.base_id], by_build[alert.new_id])
-        if told is not None:
-            return told
-    return next(iter(_moved_series(alert, {metric: name})), None)
+        values = _confirmed_values(alert, confirmation, metric)
+        change = observed_change(label, metric, values[alert.base_id], values[alert.new_id])
+        if change is not None:
+            return change
+    changes = _changes_of_case(alert, window, {metric: label})
+    return changes[0] if changes else None
 
 
 def _confirmed_values(
     alert: Alert, confirmation: Confirmation, metric: str
 ) -> dict[int | None, list[float]]:
-    found = Datum.objects.filter(
+    """What the confirmation measured of a metric of the case, by build."""
+    data = Datum.objects.filter(
         job__run__confirmation=confirmation,
         series__metric=metric,
         series__benchmark=alert.series.benchmark_id,
         series__config=alert.series.config_id,
         value__isnull=False,
     )
-    by_build: dict[int | None, list[float]] = defaultdict(list)
-    for build, value in found.values_list("build_id", "value"):
-        if value is not None:
-            by_build[build].append(value)
-    return by_build
+    values: dict[int | None, list[float]] = defaultdict(list)
+    for build, value in data.values_list("build_id", "value"):
+        assert value is not None
+        values[build].append(value)
+    return values
 
 
-def _pinned(alert: Alert) -> list[ObservedChange]:
+def _pinned(alert: Alert, window: _Window | None) -> list[ObservedChange]:
     """The same case on the pinned tracks of the machine."""
-    same = {key: value for key, value in _same_case(alert).items() if key != "track_id"}
-    found = Series.objects.filter(**same, metric=alert.series.metric, track__kind=Track.Kind.PINNED)
-    found = found.exclude(track=alert.series.track_id).select_related("track")
-    tracks = {one.pk: one.track for one in found}
-    told = [
-        moved(f"Pinned track {tracks[pk]}", alert.series.metric, one.before, one.after)
-        for pk, one in _sides(tracks, alert).items()
-    ]
-    return [one for one in told if one is not None]
+    case = _same_case(alert)
+    own_track = case.pop("track_id")
+    pinned = Series.objects.filter(
+        **case, metric=alert.series.metric, track__kind=Track.Kind.PINNED
+    )
+    others = list(pinned.exclude(track=own_track).select_related("track"))
+    names = {series.pk: f"Pinned track {series.track}" for series in others}
+    return _changes_of(window, others, names)
 
 
-def _canary(alert: Alert) -> list[ObservedChange]:
-    """What the machine itself can do, on a build that stayed: on this track where it did, on pinned
-    ones always.
+def _canary(alert: Alert, window: _Window | None) -> list[ObservedChange]:
+    """What the machine itself can do, on a build that stayed: pinned tracks, and this track where
+    its build stayed.
     """
-    found = Series.objects.filter(
+    canaries = Series.objects.filter(
         machine=alert.series.machine_id,
         benchmark__family=CANARY_FAMILY,
         metric="latency_ms",
         config__name=EAGER,
     ).exclude(benchmark=alert.series.benchmark_id)
     if alert.base_id != alert.new_id:
-        found = found.filter(track__kind=Track.Kind.PINNED)
-    names = {one.pk: one.benchmark.name for one in found.select_related("benchmark")}
-    told = [
-        moved(f"Canary {names[pk]}", "latency_ms", *_both(one))
-        for pk, one in _sides(names, alert).items()
-    ]
-    return [one for one in told if one is not None]
+        canaries = canaries.filter(track__kind=Track.Kind.PINNED)
+    others = list(canaries.select_related("benchmark"))
+    names = {series.pk: f"Canary {series.benchmark.name}" for series in others}
+    return _changes_of(window, others, names)
 
 
-def _alike(alert: Alert, change: ObservedChange | None) -> tuple[int, int]:
+def _alike(alert: Alert, window: _Window | None, own: ObservedChange | None) -> tuple[int, int]:
     """How many of how many other benchmarks' eager steps moved alike."""
-    if change is None or METRICS[alert.series.metric].unit not in ("ms", "s"):
+    if own is None or METRICS[alert.series.metric].unit not in ("ms", "s"):
         return 0, 0
-    found = Series.objects.filter(
+    others = Series.objects.filter(
         machine=alert.series.machine_id,
         track=alert.series.track_id,
         metric="latency_ms",
         config__name=EAGER,
     ).exclude(benchmark=alert.series.benchmark_id)
-    told = [
-        moved("eager", "latency_ms", *_both(one))
-        for one in _sides(found.values_list("pk", flat=True), alert).values()
-    ]
-    known = [one for one in told if one is not None]
-    return sum(one.as_much_as(change) for one in known), len(known)
+    moved = comparable = 0
+    for sides in _sides(others.values_list("pk", flat=True), window).values():
+        change = observed_change("eager", "latency_ms", sides.before, sides.after)
+        if change is not None:
+            comparable += 1
+            moved += change.as_much_as(own)
+    return moved, comparable
 
 
-def _both(sides: _Sides) -> tuple[list[float], list[float]]:
-    return sides.before, sides.after
+# --- What is known of the two builds
 
 
 def _eager_passes(alert: Alert) -> bool | None:
@@ -243,39 +268,44 @@ def _eager_passes(alert: Alert) -> bool | None:
     """
     if alert.series.metric != STATUS_METRIC or alert.series.config.name == EAGER:
         return None
-    same = {key: value for key, value in _same_case(alert).items() if key != "config_id"}
-    found = Datum.objects.filter(
-        **{f"series__{key}": value for key, value in same.items()},
+    eager = Datum.objects.filter(
+        series__benchmark=alert.series.benchmark_id,
+        series__machine=alert.series.machine_id,
+        series__track=alert.series.track_id,
         series__config__name=EAGER,
         series__metric=STATUS_METRIC,
         build=alert.new_id,
     )
-    newest = found.order_by("-planned_at").values_list("status", flat=True).first()
-    return None if newest is None else newest == "pass"
+    newest = eager.order_by("-planned_at").values_list("status", flat=True).first()
+    if newest is None:
+        return None
+    return newest == "pass"
 
 
 def _variant(alert: Alert) -> str:
     """What the new build sets and the base does not."""
-    old, new = (build.variant if build else {} for build in (alert.base, alert.new))
-    told = []
+    if alert.new is None:
+        return ""
+    base = alert.base.variant if alert.base else {}
+    settings = []
     for kind in ("inductor", "env"):
-        before, after = old.get(kind) or {}, new.get(kind) or {}
-        told += [
-            f"{key} = {value}" for key, value in sorted(after.items()) if before.get(key) != value
-        ]
-    return ", ".join(told)
+        before, after = base.get(kind) or {}, alert.new.variant.get(kind) or {}
+        for key, value in sorted(after.items()):
+            if before.get(key) != value:
+                settings.append(f"{key} = {value}")
+    return ", ".join(settings)
 
 
-def _inductor_alone(alert: Alert) -> bool:
+def _differ_in_inductor_alone(alert: Alert) -> bool:
     """Whether the two builds are one torch with the same environment variables, and differ in
     settings of Inductor.
     """
     if alert.base is None or alert.new is None:
         return False
-    old, new = (build.variant for build in (alert.base, alert.new))
-    one_torch = (alert.base.base_id or alert.base_id) == (alert.new.base_id or alert.new_id)
+    base, new = alert.base.variant, alert.new.variant
+    base_torch = alert.base.base_id or alert.base_id
+    new_torch = alert.new.base_id or alert.new_id
+    same_environment = base.get("env", {}) == new.get("env", {})
     return (
-        one_torch
-        and old.get("env", {}) == new.get("env", {})
-        and old.get("inductor") != new.get("inductor")
+        base_torch == new_torch and same_environment and base.get("inductor") != new.get("inductor")
     )

@@ -17,21 +17,19 @@ LATE = timedelta(minutes=30)
 """A schedule may begin so much later than it is due."""
 VANISHED = timedelta(minutes=15)
 LOOKED_AT = 8
-"""Finished scheduled runs of a machine and track, the newest ones, that say what usually
-reports.
-"""
+"""Newest finished scheduled runs of a machine and track, which show what usually reports."""
 MISSED = 3
-"""A series is silent when so many of the newest runs did not bring it, and as many before them
-did.
-"""
+"""A series is missing when so many of the newest runs did not bring it, and as many before did."""
 FELL_PERCENT = 10.0
 FELL_CASES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Silence:
-    """One thing that is silent. subject: what identifies it, as "worker:3"; text: what is missing,
-    and what to do.
+class MissingReport:
+    """One thing that does not report.
+
+    subject: what identifies it, as "worker:3".
+    text: what is missing, and what to do.
     """
 
     subject: str
@@ -41,60 +39,58 @@ class Silence:
     track: Track | None = None
 
 
-def find(*, now: datetime, up_since: datetime) -> list[Silence]:
-    """All that is silent now. up_since: from when on this site has been able to hear anything."""
-    return [*_schedules(now, up_since), *_workers(now, up_since), *_places()]
+def find_missing_reports(*, now: datetime, up_since: datetime) -> list[MissingReport]:
+    """All that is missing now. up_since: from when on this site has been able to hear anything."""
+    return [*_schedules(now, up_since), *_workers(now, up_since), *_of_machines()]
 
 
-def _schedules(now: datetime, up_since: datetime) -> Iterator[Silence]:
+def _schedules(now: datetime, up_since: datetime) -> Iterator[MissingReport]:
     """A schedule that was due, and of which no run began."""
-    known = Schedule.objects.filter(enabled=True, periodic_task__isnull=False)
-    for schedule in known.select_related("crontab", "machine", "track", "periodic_task"):
-        last = schedule.runs.order_by("-created_at").values_list("created_at", flat=True).first()
+    enabled = Schedule.objects.filter(enabled=True, periodic_task__isnull=False)
+    for schedule in enabled.select_related("crontab", "machine", "track", "periodic_task"):
         assert schedule.periodic_task is not None
-        since, wait, _ = schedule.crontab.schedule.remaining_delta(
-            last or schedule.periodic_task.date_changed
-        )
+        runs = schedule.runs.order_by("-created_at").values_list("created_at", flat=True)
+        last = runs.first() or schedule.periodic_task.date_changed
+        since, wait, _ = schedule.crontab.schedule.remaining_delta(last)
         due = since + wait
-        if now > max(due, up_since) + LATE:
-            why = (
-                f" {schedule.problem}" if schedule.problem else " Look whether the scheduler runs."
-            )
-            text = (
-                f"It was due {duration((now - due).total_seconds())} ago, and no run of it "
-                f"began.{why}"
-            )
-            title = f"Schedule {schedule.name} did not run"
-            yield Silence(f"schedule:{schedule.pk}", title, text, schedule.machine, schedule.track)
+        if now <= max(due, up_since) + LATE:
+            continue
+        overdue = duration((now - due).total_seconds())
+        why = schedule.problem or "Look whether the scheduler runs."
+        yield MissingReport(
+            subject=f"schedule:{schedule.pk}",
+            title=f"Schedule {schedule.name} did not run",
+            text=f"It was due {overdue} ago, and no run of it began. {why}",
+            machine=schedule.machine,
+            track=schedule.track,
+        )
 
 
-def _workers(now: datetime, up_since: datetime) -> Iterator[Silence]:
+def _workers(now: datetime, up_since: datetime) -> Iterator[MissingReport]:
     """A worker that is neither paused nor revoked, and has not been heard of."""
-    known = Worker.objects.filter(paused=False, token_hash__isnull=False, last_seen__isnull=False)
-    for worker in known.select_related("machine"):
+    active = Worker.objects.filter(paused=False, token_hash__isnull=False, last_seen__isnull=False)
+    for worker in active.select_related("machine"):
         assert worker.last_seen is not None
-        if now > max(worker.last_seen, up_since) + VANISHED:
-            silent = duration((now - worker.last_seen).total_seconds())
-            text = (
-                f"Last heard of {silent} ago. Look at the machine and the worker's log, or "
-                "pause it in the admin."
-            )
-            yield Silence(f"worker:{worker.pk}", f"Worker {worker} vanished", text, worker.machine)
+        if now <= max(worker.last_seen, up_since) + VANISHED:
+            continue
+        missing_for = duration((now - worker.last_seen).total_seconds())
+        advice = "Look at the machine and the worker's log, or pause it in the admin."
+        yield MissingReport(
+            subject=f"worker:{worker.pk}",
+            title=f"Worker {worker} vanished",
+            text=f"Last heard of {missing_for} ago. {advice}",
+            machine=worker.machine,
+        )
 
 
-def _places() -> Iterator[Silence]:
-    """What the newest scheduled runs of each machine (that has a worker) and track did not
-    bring.
-    """
-    scheduled = Run.objects.filter(
-        purpose=Purpose.SCHEDULED, machine__workers__isnull=False
-    ).order_by()
-    there = scheduled.values_list("machine", "track").distinct()
-    for machine_id, track_id in there:
-        ended = Run.objects.filter(
+def _of_machines() -> Iterator[MissingReport]:
+    """What the newest scheduled runs of each track and machine with a worker did not bring."""
+    scheduled = Run.objects.filter(purpose=Purpose.SCHEDULED)
+    with_worker = scheduled.filter(machine__workers__isnull=False).order_by()
+    for machine_id, track_id in with_worker.values_list("machine", "track").distinct():
+        ended = scheduled.filter(
             machine=machine_id,
             track=track_id,
-            purpose=Purpose.SCHEDULED,
             state__in=(RunState.COMPLETED, RunState.FAILED),
         )
         runs = list(ended.order_by("-created_at").values_list("pk", flat=True)[:LOOKED_AT])
@@ -103,46 +99,57 @@ def _places() -> Iterator[Silence]:
         yield from _pass_rate(runs, machine, track)
 
 
-def _series(runs: list[int], machine: Machine, track: Track) -> Iterator[Silence]:
+def _series(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingReport]:
     """Series that reported in each of MISSED runs, and in none of the MISSED runs after them."""
     if len(runs) < 2 * MISSED:
         return
     new, before = set(runs[:MISSED]), set(runs[MISSED : 2 * MISSED])
     alerting = [metric.key for metric in METRICS.values() if metric.alerts]
-    found = Datum.objects.filter(job__run__in=new | before, series__metric__in=alerting).order_by()
-    counted = found.values("series").annotate(
+    data = Datum.objects.filter(job__run__in=new | before, series__metric__in=alerting).order_by()
+    runs_of_series = data.values("series").annotate(
         new=Count("job__run", distinct=True, filter=Q(job__run__in=new)),
         before=Count("job__run", distinct=True, filter=Q(job__run__in=before)),
     )
-    silent = [row["series"] for row in counted.filter(new=0, before=MISSED)]
-    known = Series.objects.filter(pk__in=silent, benchmark__retired=False, config__retired=False)
-    for series in known.select_related("benchmark", "config"):
+    missed = f"The last {MISSED} scheduled runs did not bring it, the {MISSED} before them did."
+    advice = (
+        "Look at the newest job of the case; if it is no longer to be measured, close this alert."
+    )
+    missing = [row["series"] for row in runs_of_series.filter(new=0, before=MISSED)]
+    current = Series.objects.filter(pk__in=missing, benchmark__retired=False, config__retired=False)
+    for series in current.select_related("benchmark", "config"):
         name = f"{METRICS[series.metric].label} of {series.benchmark} in {series.config}"
-        text = (
-            f"The last {MISSED} scheduled runs did not bring it, the {MISSED} before them did. "
-            "Look at the newest job "
-            "of the case; if it is no longer to be measured, close this alert."
+        yield MissingReport(
+            subject=f"series:{series.pk}",
+            title=f"{name} stopped reporting",
+            text=f"{missed} {advice}",
+            machine=machine,
+            track=track,
         )
-        yield Silence(f"series:{series.pk}", f"{name} stopped reporting", text, machine, track)
 
 
-def _pass_rate(runs: list[int], machine: Machine, track: Track) -> Iterator[Silence]:
+def _pass_rate(runs: list[int], machine: Machine, track: Track) -> Iterator[MissingReport]:
     """The newest run has a clearly lower share of cases that pass than the ones before it usually
     had.
     """
-    found = Datum.objects.filter(job__run__in=runs, series__metric=STATUS_METRIC).order_by()
-    rows = found.values("job__run").annotate(
+    statuses = Datum.objects.filter(job__run__in=runs, series__metric=STATUS_METRIC).order_by()
+    counts = statuses.values("job__run").annotate(
         cases=Count("pk"), passed=Count("pk", filter=Q(value=1))
     )
-    shares = {row["job__run"]: (100 * row["passed"] / row["cases"], row["cases"]) for row in rows}
-    known = [shares[run] for run in runs if run in shares]
-    if len(known) <= MISSED:
+    by_run = {row["job__run"]: row for row in counts}
+    reported = [by_run[run] for run in runs if run in by_run]
+    if len(reported) <= MISSED:
         return
-    (newest, cases), usual = known[0], median(share for share, _ in known[1:])
-    if usual - newest >= FELL_PERCENT and round((usual - newest) / 100 * cases) >= FELL_CASES:
-        text = (
-            f"{newest:.0f} % of {cases} cases passed in the newest scheduled run; "
-            f"{usual:.0f} % is usual there."
-        )
-        title = f"Pass rate fell to {newest:.0f} % on {machine}, track {track}"
-        yield Silence(f"pass_rate:{machine.pk}:{track.pk}", title, text, machine, track)
+    shares = [100 * row["passed"] / row["cases"] for row in reported]
+    newest, usual = shares[0], median(shares[1:])
+    cases = reported[0]["cases"]
+    fewer_cases = round((usual - newest) / 100 * cases)
+    if usual - newest < FELL_PERCENT or fewer_cases < FELL_CASES:
+        return
+    passed = f"{newest:.0f} % of {cases} cases passed in the newest scheduled run"
+    yield MissingReport(
+        subject=f"pass_rate:{machine.pk}:{track.pk}",
+        title=f"Pass rate fell to {newest:.0f} % on {machine}, track {track}",
+        text=f"{passed}; {usual:.0f} % is usual there.",
+        machine=machine,
+        track=track,
+    )

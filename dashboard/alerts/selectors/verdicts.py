@@ -1,6 +1,4 @@
-"""How right the detector was: what became of its alerts, by week and detector version. Reads
-only.
-"""
+"""How right the detector was: what became of its alerts, by week and version. Reads only."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -23,8 +21,8 @@ COUNTED = (
 class Week:
     """Groups that were opened in the week that begins on `monday`, by what became of them.
 
-    raised: all of them. reached: state -> how many were ever in it, also if people moved them on
-        since.
+    raised: all of them.
+    reached: state -> how many were ever in it, also if people have moved them on since.
     """
 
     monday: date
@@ -35,29 +33,35 @@ class Week:
     @property
     def confirmed_percent(self) -> float | None:
         """Of those that were decided by measuring again; None while there is none."""
-        decided = self.reached[AlertState.CONFIRMED] + self.reached[AlertState.NOT_REPRODUCED]
-        return 100 * self.reached[AlertState.CONFIRMED] / decided if decided else None
+        confirmed = self.reached[AlertState.CONFIRMED]
+        decided = confirmed + self.reached[AlertState.NOT_REPRODUCED]
+        if not decided:
+            return None
+        return 100 * confirmed / decided
 
 
 def weekly(weeks: int = 26) -> list[Week]:
-    """The newest weeks with alerts, newest first, by detector version; silence is no detector's.
-    Two queries.
+    """The newest weeks with alerts, newest first, by detector version. Two queries.
+
+    Missing data are not found by a detector, and do not count.
     """
     groups = AlertGroup.objects.exclude(kind=Kind.SILENCE).annotate(week=TruncWeek("created_at"))
     rows = groups.order_by("-week").values_list("pk", "week", "alerts__detector_version").distinct()
-    found: dict[tuple[date, str], Week] = {}
-    weeks_of: dict[int, Week] = {}
-    for pk, week, version in rows:
+    by_key: dict[tuple[date, str], Week] = {}
+    mondays: set[date] = set()
+    week_of: dict[int, Week] = {}  # by group
+    for group, week, version in rows:
         key = week.date(), version or ""
-        if key not in found and len({monday for monday, _ in found} | {key[0]}) > weeks:
+        mondays.add(key[0])
+        if len(mondays) > weeks:
             break
-        if pk not in weeks_of:
-            weeks_of[pk] = found.setdefault(key, Week(*key))
-            weeks_of[pk].raised += 1
-    for pk, states in _states(list(weeks_of)).items():
+        if group not in week_of:
+            week_of[group] = by_key.setdefault(key, Week(*key))
+            week_of[group].raised += 1
+    for group, states in _states(list(week_of)).items():
         for state in states & set(COUNTED):
-            weeks_of[pk].reached[state] += 1
-    return list(found.values())
+            week_of[group].reached[state] += 1
+    return list(by_key.values())
 
 
 def _states(groups: list[int]) -> dict[int, set[str]]:

@@ -1,4 +1,4 @@
-"""A change of level, as the detector told it of a series: what alerts are made of."""
+"""A change of level, as the detector reported it for a series: what alerts are made of."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,11 @@ from dashboard.results.core.series_points import SeriesPoint
 
 @dataclass(frozen=True, slots=True)
 class LevelChange:
-    """A change of level that the detector told.
+    """A change of level that the detector reported.
 
-    before, first: the data on either side of it; seen: the datum with which the detector was sure.
+    before, first: the data on either side of it.
+    seen: the datum with which the detector was sure.
+    decision: what `manage.py replay_alert` needs to decide again.
     """
 
     series: Series
@@ -33,9 +35,15 @@ class LevelChange:
     def direction(self) -> Direction:
         """Better or worse; neutral between two ways of failing."""
         if self.kind == Kind.STATUS:
-            passes = [one.status == "pass" for one in (self.before, self.first)]
-            if passes[0] == passes[1]:
-                return Direction.NEUTRAL
-            return Direction.IMPROVEMENT if passes[1] else Direction.REGRESSION
-        worse = ((self.verdict.effect or 0) > 0) == METRICS[self.series.metric].lower_is_better
-        return Direction.REGRESSION if worse else Direction.IMPROVEMENT
+            return self._status_direction
+        rose = (self.verdict.effect or 0) > 0
+        is_worse = rose == METRICS[self.series.metric].lower_is_better
+        return Direction.REGRESSION if is_worse else Direction.IMPROVEMENT
+
+    @property
+    def _status_direction(self) -> Direction:
+        passed = self.before.status == "pass"
+        passes = self.first.status == "pass"
+        if passed == passes:
+            return Direction.NEUTRAL
+        return Direction.IMPROVEMENT if passes else Direction.REGRESSION

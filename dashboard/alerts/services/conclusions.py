@@ -1,8 +1,8 @@
-"""Says what came of measuring again: another round for what is open, or the verdict of the group.
+"""Concludes what was measured again: another round for what is open, or the verdict of the group.
 
-The test is in dashboard/alerts/core/confirmation.py. Without any value of the base build (it cannot be installed
-any more) the new build is compared with the recorded level, and the verdict says that this is
-weaker.
+The test is in dashboard/alerts/core/confirmation.py. Without any value of the base build (it cannot
+be installed any more) the new build is compared with the recorded level, and the verdict says that
+this is weaker.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from django.db import transaction
 from dashboard.alerts.core import confirmation as confirming
 from dashboard.alerts.selectors import pairs
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.alert_groups import reattribute
+from dashboard.alerts.services.causes import reattribute
 from dashboard.alerts.services.confirmations import PATIENCE, plan_rounds
 from dashboard.alerts.services.descriptions import describe
 from dashboard.language.metrics import METRICS
@@ -28,16 +28,16 @@ logger = structlog.get_logger(__name__)
 
 
 def advance_all(*, now: datetime) -> int:
-    """Look at every confirmation whose planned jobs are over; how many."""
-    running = Confirmation.objects.filter(state=Confirmation.State.RUNNING).values_list(
-        "pk", flat=True
-    )
-    return sum(advance(confirmation_id=pk, now=now) for pk in running)
+    """Advance every confirmation whose planned jobs are over; how many."""
+    running = Confirmation.objects.filter(state=Confirmation.State.RUNNING)
+    keys = running.values_list("pk", flat=True)
+    return sum(advance(confirmation_id=key, now=now) for key in keys)
 
 
 def advance(*, confirmation_id: int, now: datetime) -> bool:
-    """Look at the pairs there are: plan another round for what is open, or finish. False: jobs are
-    still out.
+    """Compare the pairs so far: plan another round for what is open, or finish.
+
+    False: its jobs are not over yet.
     """
     with transaction.atomic():
         locked = Confirmation.objects.select_for_update(of=("self",)).select_related(
@@ -53,12 +53,11 @@ def advance(*, confirmation_id: int, now: datetime) -> bool:
             return True
         late = confirmation.created_at < now - PATIENCE
         if late:
-            _cancel(
-                confirmation, f"Stopped: the confirmation has taken more than {PATIENCE.days} days."
-            )
+            stopped = f"Stopped: the confirmation has taken more than {PATIENCE.days} days."
+            _cancel(confirmation, stopped)
         elif Job.objects.filter(run__confirmation=confirmation, state__in=ACTIVE).exists():
             return False
-        _look(confirmation, now, last=late)
+        _compare(confirmation, now, is_last=late)
     return True
 
 
@@ -67,22 +66,21 @@ def _cancel(confirmation: Confirmation, why: str) -> None:
         cancel_run(run=run, why=why)
 
 
-def _look(confirmation: Confirmation, now: datetime, *, last: bool) -> None:
-    """Note what is decided, and plan another round for what is open; `last`: there is no other
-    round.
-    """
-    alerts = list(
-        confirmation.alerts.select_related("series__benchmark", "series__config", "job", "group")
-    )
-    planned = pairs.rounds(confirmation) * confirmation.runs.count()
-    last = last or planned >= len(confirmation.order)
+def _compare(confirmation: Confirmation, now: datetime, *, is_last: bool) -> None:
+    """Record what is decided, and plan another round for what is open; is_last: there is none."""
+    related = ("series__benchmark", "series__config", "job", "group")
+    alerts = list(confirmation.alerts.select_related(*related))
+    planned = pairs.planned_rounds(confirmation) * confirmation.runs.count()
+    is_last = is_last or planned >= len(confirmation.order)
     for alert in alerts:
-        outcome = None if alert.confirmation else _outcome(confirmation, alert)
-        if outcome is not None and (outcome.verdict != "open" or last):
-            _note(alert, outcome)
-        elif outcome is None and not alert.confirmation:
+        if alert.confirmation:
+            continue
+        outcome = _outcome(confirmation, alert)
+        if outcome is None:
             alert.confirmation = AlertState.INCONCLUSIVE
             alert.save(update_fields=["confirmation"])
+        elif outcome.verdict != "open" or is_last:
+            _record_outcome(alert, outcome)
     still_open = [alert for alert in alerts if not alert.confirmation]
     if still_open:
         plan_rounds(confirmation=confirmation, alerts=still_open, rounds=1, now=now)
@@ -97,26 +95,28 @@ def _outcome(confirmation: Confirmation, alert: Alert) -> confirming.Confirmatio
     level.
     """
     settings = pairs.settings_of_alert(alert)
-    found = pairs.of(confirmation, alert)
-    if not confirmation.only_new and found.paired:
+    suspected = alert.effect or 0.0
+    measured = pairs.measured_pairs(confirmation, alert)
+    if not confirmation.only_new and measured.paired:
         most = len(confirmation.order) // 2
-        return confirming.look(found.paired, alert.effect or 0.0, settings, most)
-    if found.base or not found.new:
+        return confirming.compare_pairs(measured.paired, suspected, settings, most)
+    if measured.base or not measured.new:
         return None
     if not confirmation.only_new:
         confirmation.only_new = True
         confirmation.message = (
-            "The base build cannot be measured here any more: only the new "
-            "one was, which is weaker."
+            "The base build cannot be measured here any more: only the new one was, which is "
+            "weaker."
         )
         confirmation.save(update_fields=["only_new", "message"])
-    if len(found.new) < confirming.FEWEST:
+    if len(measured.new) < confirming.FEWEST:
         return None
-    return confirming.alone(found.recorded, found.new, alert.effect or 0.0, settings)
+    return confirming.compare_with_recorded(measured.recorded, measured.new, suspected, settings)
 
 
-def _note(alert: Alert, outcome: confirming.ConfirmationOutcome) -> None:
-    verdict = outcome.verdict if outcome.verdict != "open" else AlertState.INCONCLUSIVE
+def _record_outcome(alert: Alert, outcome: confirming.ConfirmationOutcome) -> None:
+    is_open = outcome.verdict == "open"  # and there is no further round
+    verdict = AlertState.INCONCLUSIVE if is_open else outcome.verdict
     alert.confirmation = verdict
     alert.decision["confirmation"] = {
         "effect": outcome.effect,
@@ -135,8 +135,8 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     verdicts = {alert.confirmation for alert in alerts}
     ranked = (AlertState.CONFIRMED, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
     verdict = next(state for state in ranked if state in verdicts)
-    text = "; ".join(_told(alert) for alert in alerts)
-    _note_others(confirmation, alerts)
+    text = "; ".join(_sentence(alert) for alert in alerts)
+    _record_other_alerts(confirmation, alerts)
     _end(confirmation, f"{confirmation.message} {text}".strip(), now)
     reattribute(group=group)
     describe(groups=[group])
@@ -147,41 +147,40 @@ def _finish(confirmation: Confirmation, alerts: Sequence[Alert], now: datetime) 
     logger.info("confirmation ended", group=group.pk, verdict=verdict)
 
 
-def _note_others(confirmation: Confirmation, alerts: Sequence[Alert]) -> None:
-    """The same processes brought every metric of their cases: what they say of the group's other
-    alerts there.
+def _record_other_alerts(confirmation: Confirmation, alerts: Sequence[Alert]) -> None:
+    """Record what the same processes show of the group's other alerts.
+
+    They brought every metric of their cases.
     """
-    cases = {(alert.series.benchmark_id, alert.series.config_id) for alert in alerts}
-    others = confirmation.group.alerts.exclude(
-        pk__in=[alert.pk for alert in alerts]
-    ).select_related("series", "group")
-    for alert in others:
-        if (alert.series.benchmark_id, alert.series.config_id) not in cases:
+    cases = {_case(alert) for alert in alerts}
+    others = confirmation.group.alerts.exclude(pk__in=[alert.pk for alert in alerts])
+    for alert in others.select_related("series", "group"):
+        if _case(alert) not in cases:
             continue
         outcome = _outcome(confirmation, alert)
         if outcome is not None and outcome.verdict != "open":
-            _note(alert, outcome)
+            _record_outcome(alert, outcome)
 
 
-def _told(alert: Alert) -> str:
-    """One representative in words: "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 pairs:
-    confirmed".
-    """
+def _case(alert: Alert) -> tuple[int, int]:
+    return alert.series.benchmark_id, alert.series.config_id
+
+
+def _sentence(alert: Alert) -> str:
+    """ "mlp… in inductor, Latency: +6.1 % (+4.8 to +7.5) in 5 rounds: confirmed"."""
     series = alert.series
     name = f"{series.benchmark} in {series.config}, {METRICS[series.metric].label}"
-    found: dict[str, Any] = alert.decision.get("confirmation", {})
-    if not found:
+    outcome: dict[str, Any] = alert.decision.get("confirmation", {})
+    if not outcome:
         return f"{name}: {alert.confirmation}, nothing could be measured"
-    unit = " %" if found["unit"] == "percent" else ""
-    ends = (
-        ""
-        if found["low"] == found["high"]
-        else f" ({signed(found['low'])} to {signed(found['high'])})"
-    )
-    return (
-        f"{name}: {signed(found['effect'])}{unit}{ends} in "
-        f"{plural(found['pairs'], 'round')}: {alert.confirmation}"
-    )
+    low, high = outcome["low"], outcome["high"]
+    effect = signed(outcome["effect"])
+    if outcome["unit"] == "percent":
+        effect += " %"
+    if low != high:
+        effect += f" ({signed(low)} to {signed(high)})"
+    rounds = plural(outcome["pairs"], "round")
+    return f"{name}: {effect} in {rounds}: {alert.confirmation}"
 
 
 def _end(confirmation: Confirmation, message: str, now: datetime) -> None:

@@ -1,9 +1,8 @@
-"""Has a suspicion measured again, base and new build in turn; services/concluding.py says what came
-of it.
+"""Has a suspicion measured again, base and new build in turn; conclusions.py says what came of it.
 
 1. `start_due` takes suspected groups whose runs are over, one at a time on a machine, unless the
-   queue is deep, too many were started today, or no worker is there; why not is kept on the
-   Confirmation and tried again.
+   queue is deep, too many were started today, or no worker is there; the reason is kept on the
+   Confirmation, and it is tried again.
 2. `start` chooses at most three representatives and plans the first pairs, in an order drawn
    beforehand: a run for each build, their jobs in turn.
 
@@ -13,6 +12,7 @@ is measured again alone, and compared with the recorded level. The verdict says 
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import product
 
 import numpy as np
 from django.db import transaction
@@ -20,9 +20,9 @@ from django.db import transaction
 from dashboard.alerts.core import confirmation as confirming
 from dashboard.alerts.core import grouping
 from dashboard.alerts.selectors import pairs
-from dashboard.alerts.selectors.evidence import judged_series, suspicion_of
+from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
 from dashboard.alerts.services import triage
-from dashboard.alerts.services.alert_groups import settle
+from dashboard.alerts.services.causes import settle
 from dashboard.catalog.core.pins import PinError, newest_set, shared_set
 from dashboard.language.wording import plural
 from dashboard.models import (
@@ -61,37 +61,36 @@ def start_due(*, now: datetime) -> int:
         state=AlertState.SUSPECTED, machine__workers__isnull=False
     ).distinct()
     measurable = suspected.exclude(kind=Kind.SILENCE)
-    ranked = sorted(
-        measurable,
-        key=lambda group: (_is_better(group), _RANKS.index(group.severity), group.created_at),
-    )
-    return sum(_consider(group.pk, now) for group in ranked)
+    return sum(_start_if_possible(group.pk, now) for group in sorted(measurable, key=_rank))
 
 
-def _is_better(group: AlertGroup) -> bool:
-    return group.direction == Direction.IMPROVEMENT
+def _rank(group: AlertGroup) -> tuple[bool, int, datetime]:
+    is_improvement = group.direction == Direction.IMPROVEMENT
+    return is_improvement, _RANKS.index(group.severity), group.created_at
 
 
-def _consider(group_id: int, now: datetime) -> bool:
-    """Start one group unless something speaks against it. The machine is locked: two looks at once
-    start one of two.
+def _start_if_possible(group_id: int, now: datetime) -> bool:
+    """Start one group unless something speaks against it.
+
+    The machine is locked: of two calls at once, one starts.
     """
     with transaction.atomic():
         group = AlertGroup.objects.select_related("machine").get(pk=group_id)
         assert group.machine_id is not None
         machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
         group.refresh_from_db()
-        if group.state != AlertState.SUSPECTED or not is_settled(group=group):
+        if group.state != AlertState.SUSPECTED or not runs_are_over(group=group):
             return False
-        if why := why_not(machine=machine, now=now):
-            _wait(group, why, now)
+        if why := reason_to_wait(machine=machine, now=now):
+            _postpone(group, why, now)
             return False
         return start(group=group, now=now)
 
 
-def is_settled(*, group: AlertGroup) -> bool:
-    """Whether the scheduled runs that had begun when it was seen are over, so that what belongs to
-    it has been seen.
+def runs_are_over(*, group: AlertGroup) -> bool:
+    """Whether the scheduled runs that had begun when it was seen are over.
+
+    All that belongs to the group has been seen then.
     """
     active = Job.objects.filter(
         run__machine=group.machine_id,
@@ -103,38 +102,38 @@ def is_settled(*, group: AlertGroup) -> bool:
     return not active.exists()
 
 
-def why_not(*, machine: Machine, now: datetime, limited: bool = True) -> str:
-    """Why nothing is confirmed on the machine now; "" where it can be. limited: the day's limit
-    counts, too.
+def reason_to_wait(*, machine: Machine, now: datetime, limited: bool = True) -> str:
+    """Why nothing can be confirmed on the machine now; "" where it can.
+
+    limited: the day's limit counts as well.
     """
-    jobs = Job.objects.filter(run__machine=machine)
-    if Confirmation.objects.filter(
-        group__machine=machine, state=Confirmation.State.RUNNING
-    ).exists():
+    confirmations = Confirmation.objects.filter(group__machine=machine)
+    if confirmations.filter(state=Confirmation.State.RUNNING).exists():
         return "Another confirmation is running on this machine."
-    if (waiting := jobs.filter(state__in=WAITING).count()) > DEEP_QUEUE:
-        queue = f"{plural(waiting, 'job')} {'waits' if waiting == 1 else 'wait'} on this machine"
+
+    waiting = Job.objects.filter(run__machine=machine, state__in=WAITING).count()
+    if waiting > DEEP_QUEUE:
+        verb = "waits" if waiting == 1 else "wait"
+        queue = f"{plural(waiting, 'job')} {verb} on this machine"
         return f"{queue}: it is confirmed when there are {DEEP_QUEUE} or fewer."
-    today = Confirmation.objects.filter(
-        group__machine=machine, created_at__gt=now - timedelta(days=1)
-    )
+
+    today = confirmations.filter(created_at__gt=now - timedelta(days=1))
     if limited and today.exclude(state=Confirmation.State.SKIPPED).count() >= MOST_A_DAY:
         return f"{MOST_A_DAY} confirmations were started on this machine in a day, the limit."
-    if not Worker.objects.filter(
-        machine=machine, paused=False, last_seen__gt=now - WORKER_IS_ALIVE
-    ).exists():
+
+    workers = Worker.objects.filter(machine=machine, paused=False)
+    if not workers.filter(last_seen__gt=now - WORKER_IS_ALIVE).exists():
         return "No worker of this machine is there."
     return ""
 
 
-def _wait(group: AlertGroup, why: str, now: datetime) -> None:
+def _postpone(group: AlertGroup, why: str, now: datetime) -> None:
     """Keep why it is not confirmed yet; give up when that lasts."""
     defaults = {"state": Confirmation.State.SKIPPED, "message": why}
     Confirmation.objects.update_or_create(group=group, defaults=defaults)
     if group.created_at < now - PATIENCE:
-        triage.move(
-            group=group, to=AlertState.INCONCLUSIVE, why=f"It could not be measured again. {why}"
-        )
+        given_up = f"It could not be measured again. {why}"
+        triage.move(group=group, to=AlertState.INCONCLUSIVE, why=given_up)
 
 
 def start(*, group: AlertGroup, now: datetime) -> bool:
@@ -145,69 +144,66 @@ def start(*, group: AlertGroup, now: datetime) -> bool:
         if not settle(group=group):
             return False
         confirmation = plan(group=group, now=now)
-        triage.move(group=group, to=AlertState.CONFIRMING, why=_says_what(confirmation))
+        triage.move(group=group, to=AlertState.CONFIRMING, why=_sentence(confirmation))
     return True
 
 
 def plan(*, group: AlertGroup, now: datetime) -> Confirmation:
-    """Plan the first pairs, or go on with those of an earlier confirmation. Call it within a
-    transaction.
+    """Plan the first pairs, or go on with those of an earlier confirmation.
+
+    Call it within a transaction.
     """
     Confirmation.objects.filter(group=group, state=Confirmation.State.SKIPPED).delete()
-    confirmation = Confirmation.objects.filter(group=group).first() or _begin(group)
-    alone = confirmation.runs.count() == 1
-    drawn = [*confirmation.order]
-    rounds = confirming.ALONE if alone else confirming.MOST
-    generator = np.random.default_rng([group.pk, len(drawn)])
-    confirmation.order = [
-        *drawn,
-        *(["new"] * rounds if alone else confirming.draw_order(generator)),
-    ]
-    confirmation.only_new, confirmation.message = alone, STAYED if alone else ""
+    confirmation = Confirmation.objects.filter(group=group).first() or _create(group)
+    drawn = len(confirmation.order)
+    only_new = confirmation.runs.count() == 1
+    if only_new:
+        rounds = confirming.NEW_ONLY_ROUNDS  # all at once: they are compared a single time
+        order = ["new"] * rounds
+    else:
+        rounds = confirming.FEWEST
+        order = confirming.draw_order(np.random.default_rng([group.pk, drawn]))
+    confirmation.order = [*confirmation.order, *order]
+    confirmation.only_new, confirmation.message = only_new, STAYED if only_new else ""
     confirmation.state, confirmation.finished_at = Confirmation.State.RUNNING, None
     confirmation.created_at = now  # patience and the day's limit count from here
     confirmation.save()
     confirmation.alerts.update(confirmation="")
     alerts = list(confirmation.alerts.select_related("series__benchmark", "series__config", "job"))
-    first = rounds if alone else confirming.FEWEST
-    plan_rounds(confirmation=confirmation, alerts=alerts, rounds=first, now=now)
+    plan_rounds(confirmation=confirmation, alerts=alerts, rounds=rounds, now=now)
     return confirmation
 
 
-def _begin(group: AlertGroup) -> Confirmation:
+def _create(group: AlertGroup) -> Confirmation:
     """Choose the representatives; a run for each build."""
     confirmation = Confirmation.objects.create(group=group)
     confirmation.alerts.set(representatives(group=group))
-    for side, build in _builds(group, only_new=group.base_id == group.new_id).items():
-        _make_run(confirmation, side, build)
+    if group.base is not None and group.base_id != group.new_id:
+        _create_run(confirmation, "base", group.base)
+    if group.new is not None:
+        _create_run(confirmation, "new", group.new)
     return confirmation
 
 
 def representatives(*, group: AlertGroup) -> list[Alert]:
-    """The alerts that stand for the group; one alone where the false discovery rate lets none
-    count.
-    """
-    alerts = {
-        one.pk: one
-        for one in group.alerts.select_related("series__benchmark", "series__config", "job")
-    }
-    suspicions = [
-        suspicion_of(alert) for alert in alerts.values() if not alert.decision.get("withdrawn")
-    ]
-    passing = grouping.counted(suspicions, judged_series(group))
-    counted = [one for one in suspicions if one.key in passing]
-    chosen = grouping.representatives(counted or suspicions, MOST_REPRESENTATIVES if counted else 1)
+    """The alerts that stand for the group; a single one where none is significant."""
+    related = group.alerts.select_related("series__benchmark", "series__config", "job")
+    alerts: dict[int, Alert] = {}
+    suspicions = []
+    for alert in related:
+        if not alert.decision.get("withdrawn"):
+            alerts[alert.pk] = alert
+            suspicions.append(suspicion_of(alert))
+    keys = grouping.significant(suspicions, alerting_series_count(group))
+    significant = [suspicion for suspicion in suspicions if suspicion.key in keys]
+    if significant:
+        chosen = grouping.representatives(significant, MOST_REPRESENTATIVES)
+    else:
+        chosen = grouping.representatives(suspicions, 1)
     return [alerts[key] for key in chosen]
 
 
-def _builds(group: AlertGroup, *, only_new: bool) -> dict[str, TorchBuild]:
-    builds = {"base": group.base, "new": group.new}
-    return {
-        side: build for side, build in builds.items() if build and not (only_new and side == "base")
-    }
-
-
-def _make_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
+def _create_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
     group = confirmation.group
     assert group.machine is not None
     assert group.track is not None
@@ -224,62 +220,50 @@ def _make_run(confirmation: Confirmation, side: str, build: TorchBuild) -> Run:
 
 
 def _libraries(group: AlertGroup) -> dict[str, str]:
-    """The newest libraries that both builds take, where their own newest ones differ: only torch
-    may differ.
+    """The newest libraries that both builds take, where their own newest ones differ.
+
+    Only torch may differ between the two.
     """
     builds = [build.base or build for build in (group.base, group.new) if build is not None]
+    versions = [build.version for build in builds]
     try:
-        own = [newest_set(build.version) for build in builds]
-        return (
-            {}
-            if all(one == own[0] for one in own)
-            else shared_set(*(build.version for build in builds))
-        )
+        newest = [newest_set(version) for version in versions]
+        if all(libraries == newest[0] for libraries in newest):
+            return {}
+        return shared_set(*versions)
     except PinError:
         return {}
 
 
-def _says_what(confirmation: Confirmation) -> str:
-    group, alerts = (
-        confirmation.group,
-        confirmation.alerts.select_related("series__benchmark", "series__config"),
-    )
+def _sentence(confirmation: Confirmation) -> str:
+    group = confirmation.group
+    alerts = confirmation.alerts.select_related("series__benchmark", "series__config")
     cases = ", ".join(f"{alert.series.benchmark} in {alert.series.config}" for alert in alerts)
-    alone = confirmation.only_new
-    what = (
-        f"{group.new} is measured again"
-        if alone
-        else f"{group.base} and {group.new} are measured in turn"
-    )
-    return f"{what}: {cases}."
+    if confirmation.only_new:
+        return f"{group.new} is measured again: {cases}."
+    return f"{group.base} and {group.new} are measured in turn: {cases}."
 
 
 def plan_rounds(
     *, confirmation: Confirmation, alerts: Sequence[Alert], rounds: int, now: datetime
 ) -> None:
-    """Plan so many more rounds of these alerts' cases, in the drawn order, and send them on
-    commit.
-    """
-    runs = {
-        run.request["side"]: run for run in confirmation.runs.select_related("build", "machine")
-    }
+    """Plan so many more rounds of these alerts' cases, in the drawn order; sent on commit."""
+    related = confirmation.runs.select_related("build", "machine")
+    runs = {run.request["side"]: run for run in related}
     width = len(runs)
-    done = (
-        Job.objects.filter(run__confirmation=confirmation)
-        .order_by("-position")
-        .values_list("position", flat=True)
-    )
-    place = done[0] + 1 if done else 0
-    first = pairs.rounds(confirmation)
-    turns = [
-        confirmation.order[at * width : (at + 1) * width] for at in range(first, first + rounds)
-    ]
+    first = pairs.planned_rounds(confirmation)
+    planned = Job.objects.filter(run__confirmation=confirmation).order_by("-position")
+    last = planned.values_list("position", flat=True).first()
+    position = 0 if last is None else last + 1
     jobs = []
-    for alert, side in ((alert, side) for turn in turns for alert in alerts for side in turn):
+    for number, alert in product(range(first, first + rounds), alerts):
         measure = alert.job.spec.get("measure", {}) if alert.job else {}
-        series, at = alert.series, now + place * STEP
-        jobs.append(plan_job(runs[side], place, series.benchmark, series.config, at, measure))
-        place += 1
+        benchmark, config = alert.series.benchmark, alert.series.config
+        for side in confirmation.order[number * width : (number + 1) * width]:
+            planned_at = now + position * STEP
+            job = plan_job(runs[side], position, benchmark, config, planned_at, measure)
+            jobs.append(job)
+            position += 1
     ensure_partitions(moments=[job.planned_at for job in jobs])
     Job.objects.bulk_create(assign_queue_order(jobs))
     refresh_runs(run_ids={run.pk for run in runs.values()})

@@ -1,33 +1,30 @@
-"""Brings a group's title, direction, severity and builds up to date with its alerts."""
+"""Brings a group's title, direction and severity up to date with its alerts."""
 
 from collections.abc import Iterable
 
 from django.utils import timezone
 
 from dashboard.alerts.core import grouping
-from dashboard.alerts.selectors.evidence import judged_series, suspicion_of
+from dashboard.alerts.selectors.evidence import alerting_series_count, suspicion_of
 from dashboard.models import Alert, AlertGroup, Kind
 
 
 def describe(*, groups: Iterable[AlertGroup]) -> None:
-    """Name the groups anew; silence, and a group without alerts, keep what they say."""
+    """Describe the groups again; missing data, and a group without alerts, keep what they say."""
     for group in groups:
-        alerts = list(
-            group.alerts.select_related("series__benchmark", "series__config").order_by(
-                "planned_at"
-            )
-        )
+        related = group.alerts.select_related("series__benchmark", "series__config")
+        alerts = list(related.order_by("planned_at"))
         if alerts and group.kind != Kind.SILENCE:
             _describe(group, alerts)
 
 
 def _describe(group: AlertGroup, alerts: list[Alert]) -> None:
-    suspicions = [suspicion_of(alert) for alert in alerts if alert.recovered_at is None]
-    suspicions = suspicions or [suspicion_of(alert) for alert in alerts]
-    passing = grouping.counted(suspicions, judged_series(group))
+    standing = [alert for alert in alerts if alert.recovered_at is None]
+    suspicions = [suspicion_of(alert) for alert in standing or alerts]
+    significant = grouping.significant(suspicions, alerting_series_count(group))
     group.title = grouping.title(suspicions, since(group, alerts[0]))
     group.direction = grouping.direction_of(suspicions)
-    group.severity = grouping.severity_of(suspicions, passing=bool(passing))
+    group.severity = grouping.severity_of(suspicions, passing=bool(significant))
     group.save(update_fields=["title", "direction", "severity"])
 
 

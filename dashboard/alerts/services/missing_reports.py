@@ -1,5 +1,5 @@
-"""Tells what fell silent, once each, and closes it by itself when it speaks again
-(selectors/silence.py finds it).
+"""Opens an alert for what stopped reporting, once each, and closes it by itself when it reports
+again (selectors/missing_reports.py finds it).
 """
 
 from collections.abc import Mapping
@@ -7,10 +7,9 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
-from dashboard.alerts.selectors import missing_reports
-from dashboard.alerts.selectors.missing_reports import Silence
+from dashboard.alerts.selectors.missing_reports import MissingReport, find_missing_reports
 from dashboard.alerts.services import triage
-from dashboard.models import AlertEvent, AlertGroup, AlertState, Kind, Severity
+from dashboard.models import AlertGroup, AlertState, Kind, Severity
 
 FACT = "silence"
 # Kinds of subjects: with these, nothing or much is missing
@@ -18,24 +17,34 @@ _HIGH = ("worker", "schedule", "pass_rate")
 
 
 def detect_missing_reports(*, now: datetime, up_since: datetime) -> tuple[int, int]:
-    """Open what fell silent and close what speaks again; how many of each. One look at a time."""
+    """Open what stopped reporting and close what reports again; how many of each.
+
+    One call at a time.
+    """
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [__name__])
-        found = {one.subject: one for one in missing_reports.find(now=now, up_since=up_since)}
-        told = _told()
-        opened = [_open(one) for subject, one in found.items() if subject not in told]
+        missing = {
+            report.subject: report for report in find_missing_reports(now=now, up_since=up_since)
+        }
+        groups = _reported_groups()
+        opened = [report for subject, report in missing.items() if subject not in groups]
+        for report in opened:
+            _open_group(report)
+
         closed = [
-            _close(group)
-            for subject, group in told.items()
-            if subject not in found and _is_open(group)
+            group
+            for subject, group in groups.items()
+            if subject not in missing and _can_recover(group)
         ]
+        for group in closed:
+            triage.move(group=group, to=AlertState.RECOVERED, why="It reports again.")
     return len(opened), len(closed)
 
 
-def _told() -> Mapping[str, AlertGroup]:
-    """What has been told and has not spoken since, by subject; a person may have closed it: it is
-    not told again.
+def _reported_groups() -> Mapping[str, AlertGroup]:
+    """Alerts of what has not reported since, by subject; a person may have closed one: it is not
+    opened again.
     """
     groups = (
         AlertGroup.objects.select_for_update()
@@ -45,26 +54,27 @@ def _told() -> Mapping[str, AlertGroup]:
     return {group.evidence[0]["subject"]: group for group in groups.order_by("pk")}
 
 
-def _is_open(group: AlertGroup) -> bool:
+def _can_recover(group: AlertGroup) -> bool:
     return AlertState.RECOVERED in triage.possible(group=group, person=False)
 
 
-def _open(one: Silence) -> AlertEvent:
-    """Silence is a fact, not a suspicion: it opens confirmed."""
-    kind = one.subject.partition(":")[0]
+def _open_group(report: MissingReport) -> None:
+    """A missing report is a fact, not a suspicion: it opens confirmed."""
+    kind = report.subject.partition(":")[0]
+    evidence = {
+        "fact": FACT,
+        "says": report.text,
+        "supports": "",
+        "url": "",
+        "subject": report.subject,
+    }
     group = AlertGroup.objects.create(
-        title=one.title[:300],
+        title=report.title[:300],
         kind=Kind.SILENCE,
         state=AlertState.CONFIRMED,
-        machine=one.machine,
-        track=one.track,
+        machine=report.machine,
+        track=report.track,
         severity=Severity.HIGH if kind in _HIGH else Severity.MEDIUM,
-        evidence=[
-            {"fact": FACT, "says": one.text, "supports": "", "url": "", "subject": one.subject}
-        ],
+        evidence=[evidence],
     )
-    return triage.tell_opened(group=group)
-
-
-def _close(group: AlertGroup) -> AlertEvent:
-    return triage.move(group=group, to=AlertState.RECOVERED, why="It reports again.")
+    triage.record_opened(group=group)

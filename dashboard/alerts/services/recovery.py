@@ -1,104 +1,103 @@
 """Closes what went away: a series that is back at the level before an alert is that alert's end.
 
-It is not told as an improvement of its own: nothing got better than it had been. The detector tells
-a change back only when it knows the new level well; what is set right soon after it was seen is
-back before that (`close_recovered`).
+It is not an improvement of its own: nothing got better than it had been. The detector reports a
+change back only when it knows the new level well; what is fixed soon after it was seen is back
+before that (`close_recovered`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from statistics import fmean, median
+from typing import Any
 
 from dashboard.alerts.services import triage
 from dashboard.alerts.services.changes import LevelChange
 from dashboard.alerts.services.descriptions import describe
-from dashboard.detection import Settings, judge
+from dashboard.detection import Settings, compare_levels
 from dashboard.language.metrics import METRICS
 from dashboard.models import Alert, AlertGroup, AlertState, Direction, Kind, Series
-from dashboard.results.core.series_points import LEVEL_POINTS, number, settings_of
+from dashboard.results.core.series_points import LEVEL_POINTS, judged_value, settings_of
 from dashboard.results.selectors import history
 
 BACK = 1 / 3
-"""The new level is back when it is no further from the old one than this share of the alert's
-change.
-"""
+"""The level is back when it is at most this share of the alert's change from the old one."""
 FEWEST, MOST = 4, 12
 """Points since the change was seen, the newest ones, that are compared with the level before it."""
 SURE = 0.995
 
 
 def undoes(*, change: LevelChange) -> bool:
-    """Whether the change undoes what was told of its series; its alert, and maybe its group, then
-    end.
+    """Whether the change undoes the last alert of its series, which then ends.
 
     A regression that gets better again; and what a trade-off had won, if what it had cost is going
     back as well.
     """
-    earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at).order_by(
-        "-planned_at"
-    )
-    alert = earlier.select_related("group").first()
+    earlier = Alert.objects.filter(series=change.series, planned_at__lt=change.first.at)
+    alert = earlier.order_by("-planned_at").select_related("group").first()
     if alert is None or not _may_undo(change, alert) or not _is_back(alert, change):
         return False
     if alert.recovered_at is None:
         alert.recovered_at = change.first.at
-        close(alert=alert)
+        mark_recovered(alert=alert)
     return True
 
 
 def _may_undo(change: LevelChange, alert: Alert) -> bool:
-    if (change.direction, alert.direction) == (Direction.IMPROVEMENT, Direction.REGRESSION):
-        return True
-    lost_again = (change.direction, alert.direction) == (
-        Direction.REGRESSION,
-        Direction.IMPROVEMENT,
+    if alert.direction == Direction.REGRESSION:
+        return change.direction == Direction.IMPROVEMENT
+    is_lost_again = (
+        alert.direction == Direction.IMPROVEMENT and change.direction == Direction.REGRESSION
     )
-    return lost_again and _is_given_back(alert.group, change.before.at)
+    return is_lost_again and _is_given_back(alert.group, change.before.at)
 
 
 def _is_given_back(group: AlertGroup, after: datetime) -> bool:
-    """Whether something got worse in a group, and all that did is after this moment nearer to its
-    old level.
+    """Whether something got worse in a group, and all of it is nearer to its old level after this
+    moment.
     """
-    worse = group.alerts.filter(direction=Direction.REGRESSION).select_related("series")
-    still = [alert for alert in worse if alert.recovered_at is None]
-    return bool(worse) and all(
-        _is_nearer_to_old(one, [v for _, v in _values(one.series, after)]) for one in still
-    )
+    worse = list(group.alerts.filter(direction=Direction.REGRESSION).select_related("series"))
+    still_worse = [alert for alert in worse if alert.recovered_at is None]
+    return bool(worse) and all(_is_nearer_to_old(alert, after) for alert in still_worse)
 
 
-def _is_nearer_to_old(alert: Alert, newest: Sequence[float]) -> bool:
+def _is_nearer_to_old(alert: Alert, after: datetime) -> bool:
+    newest = [value for _, value in _values(alert.series, after)]
     if not newest or "points" not in alert.decision:
         return False
-    old, bad = map(median, levels(alert))
+    old, bad = map(median, _levels(alert.decision))
     return abs(median(newest) - old) < abs(median(newest) - bad)
 
 
 def _values(series: Series, after: datetime) -> list[tuple[datetime, float]]:
     """The data of a series after a moment that have a value, with when they were planned."""
     settings = settings_of(METRICS[series.metric])
-    found = ((one.at, number(one, settings)) for one in history.readings(series, after))
-    return [(at, value) for at, value in found if value is not None]
+    values = []
+    for reading in history.readings(series, after):
+        value = judged_value(reading, settings)
+        if value is not None:
+            values.append((reading.at, value))
+    return values
 
 
 def close_recovered(*, series: Series) -> None:
     """End the alerts of a series whose newest points are back at the level before, without waiting
     for the detector.
     """
-    told = Alert.objects.filter(
-        series=series, recovered_at=None, kind=Kind.STEP, direction=Direction.REGRESSION
+    alerts = Alert.objects.filter(
+        series=series,
+        recovered_at=None,
+        kind=Kind.STEP,
+        direction=Direction.REGRESSION,
+        group__state__in=triage.OPEN,
+        decision__has_key="points",
     )
-    alerts = told.filter(group__state__in=triage.OPEN, decision__has_key="points").select_related(
-        "group"
-    )
-    for alert in alerts:
+    for alert in alerts.select_related("group"):
         since = _values(series, alert.seen_at)
-        count = _points_back(
-            alert, [value for _, value in since], settings_of(METRICS[series.metric])
-        )
+        newest = [value for _, value in since]
+        count = _points_back(alert, newest, settings_of(METRICS[series.metric]))
         if count:
             alert.recovered_at = since[-count][0]
-            close(alert=alert)
+            mark_recovered(alert=alert)
 
 
 def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> int:
@@ -107,39 +106,37 @@ def _points_back(alert: Alert, values: Sequence[float], settings: Settings) -> i
     Their mean is near the old level, and the interval of their difference from it excludes half of
     the change.
     """
-    before, bad = levels(alert)
-    change = median(bad) - median(before)
+    before, bad = _levels(alert.decision)
+    change = abs(median(bad) - median(before))
     for count in range(min(len(values), MOST), FEWEST - 1, -1):
-        newest = values[-count:]
-        found = judge(before, newest, settings, SURE)
-        scale = 1.0 if found.unit == "difference" else 100 / abs(fmean(before))
-        limit = abs(change) * scale
-        if abs(found.effect) <= BACK * limit and max(abs(found.low), abs(found.high)) < limit / 2:
+        difference = compare_levels(before, values[-count:], settings, SURE)
+        scale = 1.0 if difference.unit == "difference" else 100 / abs(fmean(before))
+        limit = change * scale
+        farthest = max(abs(difference.low), abs(difference.high))
+        if abs(difference.effect) <= BACK * limit and farthest < limit / 2:
             return count
     return 0
 
 
-def levels(alert: Alert) -> tuple[list[float], list[float]]:
-    """The values on either side of the change, as they were when it was told."""
-    values, index = (
-        [value for value, *_ in alert.decision["points"]],
-        alert.decision["verdict"]["index"],
-    )
+def _levels(decision: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+    """The values on either side of the change, as they were when it was seen."""
+    values = [value for value, *_ in decision["points"]]
+    index = decision["verdict"]["index"]
     return values[:index][-LEVEL_POINTS:], values[index:]
 
 
 def _is_back(alert: Alert, change: LevelChange) -> bool:
     if alert.kind == Kind.STATUS:
         return change.first.status == "pass"
-    before, after = levels(alert)
-    now = [value for value, *_ in change.decision["points"]][change.decision["verdict"]["index"] :]
-    old, bad, new = median(before), median(after), median(now)
+    old, bad = map(median, _levels(alert.decision))
+    new = median(_levels(change.decision)[1])
     return bool(abs(new - old) <= BACK * abs(bad - old))
 
 
-def close(*, alert: Alert) -> None:
-    """Keep that the alert has recovered. Its group does with the last of its regressions that were
-    there at all.
+def mark_recovered(*, alert: Alert) -> None:
+    """Keep that the alert has recovered; its group recovers with the last of its regressions.
+
+    What did not reproduce does not keep it open.
     """
     alert.save(update_fields=["recovered_at"])
     group = alert.group
@@ -150,8 +147,5 @@ def close(*, alert: Alert) -> None:
         triage.record_event(group=group, text=f"{where} is back at the level before.")
         describe(groups=[group])
         return
-    triage.move(
-        group=group,
-        to=AlertState.RECOVERED,
-        why="Measured: every series is back at the level before.",
-    )
+    why = "Measured: every series is back at the level before."
+    triage.move(group=group, to=AlertState.RECOVERED, why=why)

@@ -1,9 +1,9 @@
 """Has an alert measured again because a person asks for it: a first time, or further than the
 system would have gone.
 
-The bounds of a confirmation hold at every number of pairs, so the new pairs are added to those that
-there are. What is confirmed or acknowledged stays so until the new pairs say otherwise: nobody is
-told the same twice.
+The bounds of a confirmation hold at every number of pairs, so the new pairs are added to the
+earlier ones. What is confirmed or acknowledged stays so until the new pairs say otherwise: nobody
+is notified twice of the same.
 """
 
 from datetime import datetime
@@ -17,16 +17,16 @@ from dashboard.models import AlertGroup, Confirmation, Kind, Machine
 
 
 def measure_again(*, group: AlertGroup, by: Person, why: str = "", now: datetime) -> Confirmation:
-    """Plan its pairs at once; the day's limit does not count for a person. Raises ActionNotAllowed: why
-    it cannot be.
+    """Plan its pairs at once; the day's limit does not count for a person.
+
+    Raises ActionNotAllowed with the reason.
     """
     with transaction.atomic():
         if group.kind == Kind.SILENCE or group.machine_id is None:
-            raise ActionNotAllowed(
-                "Nothing can be measured again here: this alert is no measurement."
-            )
+            why_not = "Nothing can be measured again here: this alert is not a measurement."
+            raise ActionNotAllowed(why_not)
         machine = Machine.objects.select_for_update(no_key=True).get(pk=group.machine_id)
         triage.measure_on(group=group, by=by, text=why.strip())
-        if reason := confirmations.why_not(machine=machine, now=now, limited=False):
+        if reason := confirmations.reason_to_wait(machine=machine, now=now, limited=False):
             raise ActionNotAllowed(f"It cannot be measured again now. {reason}")
         return confirmations.plan(group=group, now=now)

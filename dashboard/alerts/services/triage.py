@@ -1,8 +1,8 @@
 """What people and the system do with alert groups: docs/architecture.md draws the states.
 
 Every call is one transaction on the locked group and leaves one AlertEvent: who, when, why.
-`by=None` is the system. What is not possible raises ActionNotAllowed with a text for the person who
-asked. Every event passes through `_note_event`.
+`by=None` is the system. What is not possible raises ActionNotAllowed with a text for the person.
+Every event passes through `_add_event`.
 """
 
 from collections.abc import Collection, Iterable
@@ -80,57 +80,59 @@ AGAIN = (*STAYS, AlertState.INCONCLUSIVE, AlertState.NOT_REPRODUCED)
 
 
 def possible(*, group: AlertGroup, person: bool = True) -> tuple[AlertState, ...]:
-    """The states that a person (or the system) can move the group to now, in the order of the
-    states.
-    """
-    found = (BY_PERSON if person else BY_SYSTEM).get(AlertState(group.state), ())
-    return tuple(state for state in AlertState if state in found)
+    """The states that a person (or the system) can move the group to now, in their order."""
+    moves = BY_PERSON if person else BY_SYSTEM
+    allowed = moves.get(AlertState(group.state), ())
+    return tuple(state for state in AlertState if state in allowed)
 
 
 def move(*, group: AlertGroup, to: AlertState, by: Person = None, why: str = "") -> AlertEvent:
     """Move the group to another state. Raises ActionNotAllowed. `group` is brought up to date."""
     with transaction.atomic():
         _lock(group)
-        if to not in possible(group=group, person=by is not None):
-            can = ", ".join(possible(group=group, person=by is not None)) or "nothing"
+        allowed = possible(group=group, person=by is not None)
+        if to not in allowed:
+            can = ", ".join(allowed) or "nothing"
             raise ActionNotAllowed(
                 f"Alert {group.pk} is {group.state} and cannot become {to}; it can become: {can}."
             )
         group.state = to
         group.closed_at = None if to in OPEN else timezone.now()
         group.save(update_fields=["state", "closed_at"])
-        return _note_event(group, "state", by, why)
+        return _add_event(group, "state", by, why)
 
 
 def measure_on(*, group: AlertGroup, by: Person, text: str) -> AlertEvent:
-    """Say that a person has it measured again; what is confirmed or acknowledged stays so. Raises
-    ActionNotAllowed.
+    """Record that a person has it measured again; what is confirmed or acknowledged stays so.
+
+    Raises ActionNotAllowed.
     """
     with transaction.atomic():
         _lock(group)
         if group.state not in AGAIN:
+            states = _listed(AGAIN)
             raise ActionNotAllowed(
-                f"Alert {group.pk} is {group.state}: only what is {_or(AGAIN)} is measured again."
+                f"Alert {group.pk} is {group.state}: only what is {states} is measured again."
             )
         if group.state not in STAYS:
             group.state, group.closed_at = AlertState.CONFIRMING, None
             group.save(update_fields=["state", "closed_at"])
-        return _note_event(group, "measured again", by, text)
+        return _add_event(group, "measured again", by, text)
 
 
-def tell_opened(*, group: AlertGroup) -> AlertEvent:
-    """Say that the system opened a group, once it is described."""
-    return _note_event(group, "opened", None, group.title)
+def record_opened(*, group: AlertGroup) -> AlertEvent:
+    """Record that the system opened a group, once it is described."""
+    return _add_event(group, "opened", None, group.title)
 
 
-def tell_cause(*, group: AlertGroup) -> AlertEvent:
-    """Say that the likely cause is another one now."""
-    return _note_event(group, "cause", None, group.get_cause_display())
+def record_cause(*, group: AlertGroup) -> AlertEvent:
+    """Record that the likely cause is another one now."""
+    return _add_event(group, "cause", None, group.get_cause_display())
 
 
 def record_event(*, group: AlertGroup, text: str) -> AlertEvent:
-    """Say what the system saw without moving the group."""
-    return _note_event(group, "note", None, text)
+    """Record what the system saw, without moving the group."""
+    return _add_event(group, "note", None, text)
 
 
 def assign(
@@ -139,10 +141,10 @@ def assign(
     """Give the group to a person, or to nobody."""
     with transaction.atomic():
         _lock(group)
-        group.assignee_id = to.pk if to else None
+        group.assignee_id = _key(to)
         group.save(update_fields=["assignee"])
         name = to.get_username() if to else "nobody"
-        return _note_event(group, "assigned", by, f"to {name}{_because(why)}")
+        return _add_event(group, "assigned", by, f"to {name}{_because(why)}")
 
 
 def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
@@ -151,48 +153,45 @@ def note(*, group: AlertGroup, text: str, by: Person) -> AlertEvent:
         raise ActionNotAllowed("The note is empty: write what others should know.")
     with transaction.atomic():
         _lock(group)
-        return _note_event(group, "note", by, text.strip())
+        return _add_event(group, "note", by, text.strip())
 
 
 def link_issue(*, group: AlertGroup, url: str, by: Person, title: str = "") -> IssueLink:
-    """Link an issue or pull request. Raises ActionNotAllowed for what is no http(s) address."""
+    """Link an issue or pull request. Raises ActionNotAllowed for what is not an http(s) address."""
     try:
         URLValidator(schemes=["http", "https"])(url)
     except ValidationError:
-        raise ActionNotAllowed(
-            f"{url!r} is no address: paste the issue's whole link, as https://…"
-        ) from None
+        message = f"{url!r} is not an address: paste the issue's whole link, as https://…"
+        raise ActionNotAllowed(message) from None
     with transaction.atomic():
         _lock(group)
         link, made = IssueLink.objects.get_or_create(
             group=group, url=url, defaults={"title": title}
         )
         if made:
-            _note_event(group, "linked", by, f"{title} {url}".strip())
+            _add_event(group, "linked", by, f"{title} {url}".strip())
         return link
 
 
 def move_change_point(
     *, group: AlertGroup, to: TorchBuild, by: Person, why: str = ""
 ) -> AlertEvent:
-    """Say that the change began with another build of the track; base becomes the build measured
-    before it.
+    """Record that the change began with another build of the track.
 
-    Raises ActionNotAllowed where the track has not measured that build on the machine.
+    Its base becomes the build that was measured before it. Raises ActionNotAllowed where the track
+    has not measured that build on the machine.
     """
     with transaction.atomic():
         _lock(group)
         base = evidence.build_before(group=group, build=to)
         if base is None:
-            raise ActionNotAllowed(
-                f"{to} is not among the builds that track {group.track} measured on "
-                f"{group.machine}."
-            )
+            measured = f"the builds that track {group.track} measured on {group.machine}"
+            raise ActionNotAllowed(f"{to} is not among {measured}.")
         before = f"{group.base} → {group.new}"
         group.base, group.new = base, to
         group.save(update_fields=["base", "new"])
         group.alerts.update(base=base, new=to)
-        return _note_event(group, "nudged", by, f"from {before} to {base} → {to}{_because(why)}")
+        return _add_event(group, "nudged", by, f"from {before} to {base} → {to}{_because(why)}")
 
 
 def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
@@ -202,9 +201,8 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
     """
     ids = [alert.pk for alert in alerts]
     with transaction.atomic():
-        groups = _locked(
-            {group for (group,) in Alert.objects.filter(pk__in=ids).values_list("group")}
-        )
+        group_ids = Alert.objects.filter(pk__in=ids).values_list("group", flat=True)
+        groups = _locked(set(group_ids))
         if len(groups) != 1:
             raise ActionNotAllowed("Choose some alerts of one group to split them off.")
         old = groups[0]
@@ -215,37 +213,36 @@ def split(*, alerts: Iterable[Alert], by: Person, why: str = "") -> AlertGroup:
         new.save(force_insert=True)
         Alert.objects.filter(pk__in=ids).update(group=new)
         describe(groups=[old, new])
-        _note_event(old, "split", by, f"{len(ids)} into alert {new.pk}{_because(why)}")
-        _note_event(new, "split", by, f"off alert {old.pk}{_because(why)}")
+        _add_event(old, "split", by, f"{len(ids)} into alert {new.pk}{_because(why)}")
+        _add_event(new, "split", by, f"off alert {old.pk}{_because(why)}")
         return new
 
 
 def merge(*, group: AlertGroup, into: AlertGroup, by: Person, why: str = "") -> AlertGroup:
-    """Move all alerts of a group into another one; the emptied group is closed as invalid and says
-    where they are.
+    """Move all alerts of a group into another one, and close the emptied one as invalid.
 
-    Raises ActionNotAllowed for a group into itself.
+    Its history says where they are. Raises ActionNotAllowed for a group into itself.
     """
     if group.pk == into.pk:
         raise ActionNotAllowed("A group cannot be merged into itself: choose another one.")
     with transaction.atomic():
-        locked = {one.pk: one for one in _locked([group.pk, into.pk])}
+        _locked([group.pk, into.pk])
         group.refresh_from_db()
         into.refresh_from_db()
-        moved = Alert.objects.filter(group=locked[group.pk]).update(group=into)
+        moved = Alert.objects.filter(group=group).update(group=into)
         group.state, group.closed_at = AlertState.INVALID, timezone.now()
         group.save(update_fields=["state", "closed_at"])
         describe(groups=[into])
-        _note_event(group, "merged", by, f"into alert {into.pk}{_because(why)}")
-        _note_event(into, "merged", by, f"{moved} from alert {group.pk}{_because(why)}")
+        _add_event(group, "merged", by, f"into alert {into.pk}{_because(why)}")
+        _add_event(into, "merged", by, f"{moved} from alert {group.pk}{_because(why)}")
         return into
 
 
 def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> InvalidPoint:
-    """Take a job's datum out of a series' detection; the series is judged anew. Raises ActionNotAllowed.
+    """Take a job's datum out of a series' detection, which reads the series again.
 
-    Deleting is `bring_back`. Alerts that no longer stand without the point close as invalid, by the
-    system.
+    Alerts that no longer stand without the point close as invalid, by the system. `bring_back`
+    undoes it. Raises ActionNotAllowed.
     """
     if not reason.strip():
         raise ActionNotAllowed("Say why the point is invalid: others will ask.")
@@ -256,43 +253,36 @@ def mark_invalid(*, series: Series, job: Job, reason: str, by: Person) -> Invali
         point, _ = InvalidPoint.objects.get_or_create(
             series=series,
             job=job,
-            defaults={"reason": reason.strip(), "by_id": by.pk if by else None},
+            defaults={"reason": reason.strip(), "by_id": _key(by)},
         )
         levels.roll_up(series=[series.pk], builds=[job.run.build_id])
         enqueue(series_ids=[series.pk])
-        days.roll_up(series=[series.pk], since=job.planned_at.astimezone(UTC).date())
+        day = job.planned_at.astimezone(UTC).date()
+        days.roll_up(series=[series.pk], since=day)
         return point
 
 
 def lock_series(pk: int) -> None:
-    """Keep landings out until the transaction ends: they add to the levels that it makes anew."""
+    """Keep new results out until the transaction ends: they change the levels that it computes."""
     Series.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
 
 
 def bring_back(*, point: InvalidPoint) -> None:
-    """Undo `mark_invalid`; the series is judged anew."""
+    """Undo `mark_invalid`; the detector reads the series again."""
+    series_id, job = point.series_id, point.job
     with transaction.atomic():
-        series, build, day = (
-            point.series_id,
-            point.job.run.build_id,
-            point.job.planned_at.astimezone(UTC).date(),
-        )
-        lock_series(series)
+        lock_series(series_id)
         point.delete()
-        levels.roll_up(series=[series], builds=[build])
-        enqueue(series_ids=[series])
-        days.roll_up(series=[series], since=day)
+        levels.roll_up(series=[series_id], builds=[job.run.build_id])
+        enqueue(series_ids=[series_id])
+        days.roll_up(series=[series_id], since=job.planned_at.astimezone(UTC).date())
 
 
 def mute(*, series: Series, until: datetime, by: Person, reason: str = "") -> Mute:
-    """Let a series raise no alert until a moment. Raises ActionNotAllowed for a moment that has
-    passed.
-    """
+    """Let a series raise no alert until a moment, which must not have passed (ActionNotAllowed)."""
     if until <= timezone.now():
         raise ActionNotAllowed("That moment has passed: choose a later one.")
-    return Mute.objects.create(
-        series=series, until=until, reason=reason, by_id=by.pk if by else None
-    )
+    return Mute.objects.create(series=series, until=until, reason=reason, by_id=_key(by))
 
 
 def unmute(*, series: Series) -> int:
@@ -312,13 +302,17 @@ def _locked(ids: Collection[int]) -> list[AlertGroup]:
     )
 
 
-def _note_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertEvent:
+def _add_event(group: AlertGroup, action: str, by: Person, text: str) -> AlertEvent:
     return AlertEvent.objects.create(
-        group=group, action=action, by_id=by.pk if by else None, state=group.state, text=text
+        group=group, action=action, by_id=_key(by), state=group.state, text=text
     )
 
 
-def _or(states: Collection[AlertState]) -> str:
+def _key(person: Person) -> int | None:
+    return person.pk if person else None
+
+
+def _listed(states: Collection[AlertState]) -> str:
     *most, last = (state.value.replace("_", " ") for state in states)
     return f"{', '.join(most)} or {last}"
 

@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from dashboard.catalog.core.plan import budget
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.services.bisections import start_bisection, why_not
-from dashboard.comparisons.services.comparisons import MOST_REPEATS, REPEATS, start_comparison
+from dashboard.comparisons.services.comparisons import MAX_REPEATS, REPEATS, start_comparison
 from dashboard.language.metrics import METRICS
 from dashboard.models import Benchmark, Bisection, Comparison, Config, Machine, TorchBuild
 from dashboard.runs.forms import (
@@ -45,8 +45,8 @@ class CompareForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("base") and cleaned.get("base") == cleaned.get("new"):
             self.add_error("new", f"Both sides are {cleaned['base']}: choose two builds.")
-        if not 1 <= (cleaned.get("repeats") or 0) <= MOST_REPEATS:
-            self.add_error("repeats", f"Choose 1 to {MOST_REPEATS}.")
+        if not 1 <= (cleaned.get("repeats") or 0) <= MAX_REPEATS:
+            self.add_error("repeats", f"Choose 1 to {MAX_REPEATS}.")
         if cleaned.get("machine"):
             self.cases = plan_or_error(cleaned["machine"], cleaned)
         return cleaned
@@ -65,15 +65,14 @@ class ComparisonAdmin(BeginningAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The two newest versions and the first machine, unless the address names them."""
-        newest = sorted(
-            TorchBuild.objects.filter(base=None), key=lambda build: version_order(build.version)
-        )[-2:]
-        asked: dict[str, Any] = super().get_changeform_initial_data(request)
+        builds = TorchBuild.objects.filter(base=None)
+        newest = sorted(builds, key=lambda build: version_order(build.version))[-2:]
         sides = dict(zip(("base", "new"), newest, strict=False))
-        return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **asked}
+        named: dict[str, Any] = super().get_changeform_initial_data(request)
+        return {**sides, "machine": Machine.objects.first(), "repeats": REPEATS, **named}
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False  # what was measured stays as it was asked for
+        return False  # what was measured stays as it was requested
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -81,17 +80,17 @@ class ComparisonAdmin(BeginningAdmin):
     def save_model(
         self, request: HttpRequest, obj: Comparison, form: CompareForm, change: bool
     ) -> None:
-        asked = form.cleaned_data
-        started = start_comparison(
-            base=asked["base"].label,
-            new=asked["new"].label,
-            machine=asked["machine"].key,
-            selection=selection_of(asked),
-            repeats=asked["repeats"],
+        cleaned = form.cleaned_data
+        comparison = start_comparison(
+            base=cleaned["base"].label,
+            new=cleaned["new"].label,
+            machine=cleaned["machine"].key,
+            selection=selection_of(cleaned),
+            repeats=cleaned["repeats"],
             user=cast(User, request.user),
-            label=asked["label"],
+            label=cleaned["label"],
         )
-        obj.pk = started.pk
+        obj.pk = comparison.pk
         obj.refresh_from_db()
         cost = budget(form.cases, {}).expected_s * 2 * obj.repeats
         messages.success(
@@ -118,8 +117,9 @@ class BisectForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argument
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if not self.errors:
-            asked = {name: cleaned[name] for name in self.Meta.fields}
-            if problem := why_not(Bisection(low=cleaned["base"], high=cleaned["new"], **asked)):
+            fields = {name: cleaned[name] for name in self.Meta.fields}
+            search = Bisection(low=cleaned["base"], high=cleaned["new"], **fields)
+            if problem := why_not(search):
                 raise forms.ValidationError(problem)
         return cleaned
 
@@ -155,12 +155,12 @@ class BisectionAdmin(BeginningAdmin):
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Links of other pages name the benchmark and the config."""
-        asked: dict[str, Any] = super().get_changeform_initial_data(request)
-        case = {
-            "benchmark": Benchmark.objects.filter(name=asked.get("benchmark", "")).first(),
-            "config": Config.objects.filter(name=asked.get("config", "")).first(),
-        }
-        return {**asked, **{name: found for name, found in case.items() if found}}
+        named: dict[str, Any] = super().get_changeform_initial_data(request)
+        if benchmark := Benchmark.objects.filter(name=named.get("benchmark", "")).first():
+            named["benchmark"] = benchmark
+        if config := Config.objects.filter(name=named.get("config", "")).first():
+            named["config"] = config
+        return named
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
@@ -171,17 +171,17 @@ class BisectionAdmin(BeginningAdmin):
     def save_model(
         self, request: HttpRequest, obj: Bisection, form: BisectForm, change: bool
     ) -> None:
-        asked = form.cleaned_data
-        started = start_bisection(
-            base=asked["base"].label,
-            new=asked["new"].label,
-            machine=asked["machine"].key,
-            benchmark=asked["benchmark"].name,
-            config=asked["config"].name,
-            metric=asked["metric"],
+        cleaned = form.cleaned_data
+        bisection = start_bisection(
+            base=cleaned["base"].label,
+            new=cleaned["new"].label,
+            machine=cleaned["machine"].key,
+            benchmark=cleaned["benchmark"].name,
+            config=cleaned["config"].name,
+            metric=cleaned["metric"],
             user=cast(User, request.user),
         )
-        obj.pk = started.pk
+        obj.pk = bisection.pk
         obj.refresh_from_db()
 
     def response_add(

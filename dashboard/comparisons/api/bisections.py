@@ -65,16 +65,16 @@ class BisectionProgress(BisectionOut):
     builds_left: int = Field(alias="progress.builds_left")
 
     @staticmethod
-    def resolve_label(found: Bisection) -> str:
-        return str(found)
+    def resolve_label(bisection: Bisection) -> str:
+        return str(bisection)
 
     @staticmethod
-    def resolve_is_active(found: Bisection) -> bool:
-        return found.state == Bisection.State.RUNNING
+    def resolve_is_active(bisection: Bisection) -> bool:
+        return bisection.state == Bisection.State.RUNNING
 
     @staticmethod
-    def resolve_commit_range(found: Bisection) -> str:
-        return bisections_read.commit_range(found)
+    def resolve_commit_range(bisection: Bisection) -> str:
+        return bisections_read.commit_range(bisection)
 
 
 class Search(Schema):
@@ -96,13 +96,12 @@ def listing(request: HttpRequest, chosen: Query[BisectionFilter]) -> QuerySet[Bi
 
 
 @router.post("bisections", response={201: BisectionProgress}, auth=ADD_RUN)
-def start(request: HttpRequest, asked: Search) -> Any:
+def start(request: HttpRequest, search: Search) -> Any:
     """Begin a search; follow it at `GET bisections/{id}`."""
-    named = asked.model_dump(exclude={"machine"})
-    made = start_bisection(
-        **named, machine=only_machine(asked.machine).key, user=caller_of(request)
-    )
-    return Status(201, _progress(made.pk))
+    case = search.model_dump(exclude={"machine"})
+    machine = only_machine(search.machine)
+    bisection = start_bisection(**case, machine=machine.key, user=caller_of(request))
+    return Status(201, _progress(bisection.pk))
 
 
 @router.get("bisections/{int:pk}", response=BisectionProgress)
@@ -114,17 +113,19 @@ def show(request: HttpRequest, pk: int) -> Bisection:
 @router.post("bisections/{int:pk}/cancel", response=BisectionProgress, auth=CHANGE_RUN)
 def cancel(request: HttpRequest, pk: int) -> Bisection:
     """Stop a search that runs; what was measured stays."""
-    found = _one(pk)
-    if found.state == Bisection.State.RUNNING:
-        cancel_bisection(bisection=found)
+    bisection = _bisection(pk)
+    if bisection.state == Bisection.State.RUNNING:
+        cancel_bisection(bisection=bisection)
     return _progress(pk)
 
 
-def _one(pk: int) -> Bisection:
+def _bisection(pk: int) -> Bisection:
     return one(bisections_read.listing(), "bisection", pk=pk)
 
 
 def _progress(pk: int) -> Bisection:
-    found = _one(pk)
-    found.progress = bisections_read.progress(found, timezone.now())  # type: ignore[attr-defined]  # BisectionProgress
-    return found
+    """The search, with the attribute that BisectionProgress reads."""
+    bisection = _bisection(pk)
+    progress = bisections_read.progress(bisection, timezone.now())
+    bisection.progress = progress  # type: ignore[attr-defined]
+    return bisection

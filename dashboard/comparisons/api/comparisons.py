@@ -16,11 +16,9 @@ from dashboard.catalog.selectors import lookups
 from dashboard.catalog.selectors.lookups import named_build, only_machine
 from dashboard.comparisons.core import gate as gating
 from dashboard.comparisons.core import upgrade_report
-from dashboard.comparisons.core.upgrade_answer import READ as OF_REPORT
-from dashboard.comparisons.core.upgrade_answer import report
 from dashboard.comparisons.selectors import comparisons as comparisons_read
 from dashboard.comparisons.services.comparisons import (
-    MOST_REPEATS,
+    MAX_REPEATS,
     REPEATS,
     cancel_comparison,
     measure_more,
@@ -76,22 +74,22 @@ class Start(Schema):
     families: Names = []
     benchmarks: Names = []
     configs: Names = []
-    repeats: int = Field(REPEATS, ge=1, le=MOST_REPEATS)
+    repeats: int = Field(REPEATS, ge=1, le=MAX_REPEATS)
     label: Text = Field("", max_length=200)
 
 
 class More(Schema):
-    repeats: int = Field(ge=1, le=MOST_REPEATS)
+    repeats: int = Field(ge=1, le=MAX_REPEATS)
 
 
 class Gated(Schema):
-    metric: Names = list(gating.METRICS_OF_A_GATE)
+    metric: Names = list(gating.GATED_METRICS)
 
 
 class GateOut(Schema):
     """exit_code: 0 passed, 1 a regression, 3 not known yet. advice: what would make it known."""
 
-    state: gating.State
+    state: gating.GateState
     exit_code: int
     sentence: str
     advice: str
@@ -125,43 +123,49 @@ def listing(request: HttpRequest, chosen: Query[ComparisonFilter]) -> QuerySet[C
 
 
 @router.post("comparisons", response={201: ComparisonProgress}, auth=ADD_RUN)
-def start(request: HttpRequest, asked: Start) -> Any:
+def start(request: HttpRequest, body: Start) -> Any:
     """Measure two builds in turn; follow it at `GET comparisons/{id}`."""
-    machine = only_machine(asked.machine)
-    benchmarks = [*asked.benchmarks, *lookups.of_models(asked.models, machine)]
-    made = start_comparison(
-        base=named_build(asked.base, machine).label,
-        new=named_build(asked.new, machine).label,
+    machine = only_machine(body.machine)
+    benchmarks = [*body.benchmarks, *lookups.of_models(body.models, machine)]
+    comparison = start_comparison(
+        base=named_build(body.base, machine).label,
+        new=named_build(body.new, machine).label,
         machine=machine.key,
-        selection=Selection(tuple(asked.families), tuple(benchmarks), tuple(asked.configs)),
-        repeats=asked.repeats,
-        label=asked.label,
+        selection=Selection(tuple(body.families), tuple(benchmarks), tuple(body.configs)),
+        repeats=body.repeats,
+        label=body.label,
         user=caller_of(request),
     )
-    return Status(201, _progress(made))
+    return Status(201, _with_progress(comparison))
 
 
 @router.get("comparisons/{uuid:uuid}", response=ComparisonProgress)
 def show(request: HttpRequest, uuid: UUID) -> Comparison:
     """One comparison and how far it is."""
-    return _progress(_one(uuid))
+    return _with_progress(_comparison(uuid))
 
 
 @router.get("comparisons/{uuid:uuid}/report", response=Answered)
 def full_report(request: HttpRequest, uuid: UUID) -> dict[str, Any]:
     """Should we upgrade, and what will it cost? From what has been measured so far."""
-    found = _one(uuid)
+    comparison = _comparison(uuid)
     return upgrade_report.document(
-        report(*comparisons_read.sides(found, OF_REPORT)), **_titled(found)
+        comparisons_read.report(comparison),
+        question=comparison.question,
+        address=absolute(comparison.get_absolute_url()),
     )
 
 
 @router.get("comparisons/{uuid:uuid}/report.md")
 def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The same as Markdown, for a pull request or a mail."""
-    found = _one(uuid)
-    answered = report(*comparisons_read.sides(found, OF_REPORT))
-    text = upgrade_report.markdown(answered, notes=upgrade_report.METHOD, **_titled(found))
+    comparison = _comparison(uuid)
+    text = upgrade_report.markdown(
+        comparisons_read.report(comparison),
+        question=comparison.question,
+        address=absolute(comparison.get_absolute_url()),
+        notes=upgrade_report.METHOD,
+    )
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 
 
@@ -169,44 +173,41 @@ def markdown(request: HttpRequest, uuid: UUID) -> HttpResponse:
 def gate(request: HttpRequest, uuid: UUID, chosen: Query[Gated]) -> dict[str, Any]:
     """May this change go in? From what has been measured so far; `metric` may be given again."""
     require_known("metric", chosen.metric, list(METRICS))
-    found = _one(uuid)
-    answered = gating.decide(
-        *comparisons_read.sides(found, {*gating.NEEDED, *chosen.metric}), chosen.metric
-    )
-    address = absolute(found.get_absolute_url())
+    comparison = _comparison(uuid)
+    metrics = {*gating.REQUIRED_METRICS, *chosen.metric}
+    base, new = comparisons_read.sides(comparison, metrics)
+    decision = gating.decide(base, new, chosen.metric)
+    address = absolute(comparison.get_absolute_url())
     text = gating.markdown(
-        answered,
-        base=str(found.base),
-        new=str(found.new),
-        machine=found.machine.key,
+        decision,
+        base=str(comparison.base),
+        new=str(comparison.new),
+        machine=comparison.machine.key,
         address=address,
     )
-    return {**gating.document(answered), "markdown": text, "url": address}
+    return {**gating.document(decision), "markdown": text, "url": address}
 
 
 @router.post("comparisons/{uuid:uuid}/cancel", response=Stopped, auth=CHANGE_RUN)
 def cancel(request: HttpRequest, uuid: UUID) -> dict[str, int]:
     """Cancel what has not ended."""
-    return {"jobs": cancel_comparison(comparison=_one(uuid))}
+    return {"jobs": cancel_comparison(comparison=_comparison(uuid))}
 
 
 @router.post("comparisons/{uuid:uuid}/more", response=ComparisonProgress, auth=ADD_RUN)
-def more(request: HttpRequest, uuid: UUID, asked: More) -> Comparison:
+def more(request: HttpRequest, uuid: UUID, body: More) -> Comparison:
     """Measure every case again on both builds, so that what is not known yet becomes known."""
-    found = _one(uuid)
-    measure_more(comparison=found, repeats=asked.repeats)
-    return _progress(found)
+    comparison = _comparison(uuid)
+    measure_more(comparison=comparison, repeats=body.repeats)
+    return _with_progress(comparison)
 
 
-def _one(uuid: UUID) -> Comparison:
+def _comparison(uuid: UUID) -> Comparison:
     return one(comparisons_read.listing(), "comparison", uuid=uuid)
 
 
-def _titled(found: Comparison) -> dict[str, str]:
-    return {"question": found.question, "address": absolute(found.get_absolute_url())}
-
-
-def _progress(found: Comparison) -> Comparison:
-    progress = comparisons_read.progress(found, timezone.now())
-    found.progress = progress  # type: ignore[attr-defined]  # ComparisonProgress reads it
-    return found
+def _with_progress(comparison: Comparison) -> Comparison:
+    """With the attribute that ComparisonProgress reads."""
+    progress = comparisons_read.progress(comparison, timezone.now())
+    comparison.progress = progress  # type: ignore[attr-defined]
+    return comparison

@@ -13,16 +13,18 @@ from typing import Literal, TypeVar
 
 from scipy.stats import t as student
 
-from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all
-from dashboard.comparisons.core.ratios import Level
+from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects
 from dashboard.language.metrics import Metric
 
-Verdict = Literal["like_base", "like_new", "unknown"]
+Likeness = Literal["like_base", "like_new", "unknown"]
 Build = TypeVar("Build")
 
-# Of one decision: a search has several, and each may look again after more repeats
+# Of one decision: a search has several, and each may be taken again after more repeats
 CONFIDENCE = 0.995
-LEAST = 0.5  # of the way between the ends: less is like base, more is like new
+HALFWAY = 0.5  # between the ends: less is like base, more is like new
+# Squared, of the contrast candidate − (base + new) / 2
+_SQUARED_WEIGHTS = (0.25, 1.0, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Decision:
     ends are unknown.
     """
 
-    verdict: Verdict
+    verdict: Likeness
     share: float
     low: float
     high: float
@@ -44,12 +46,14 @@ def middle(between: Sequence[Build]) -> Build:
 
 def ends_differ(base: CaseSamples, new: CaseSamples, metric: Metric) -> bool | None:
     """Whether there is a change to search for; None: measure more."""
-    [effect] = judge_all([(base, new)], metric)
+    [effect] = estimate_effects([(base, new)], metric)
     if effect.ratio is None:
         return {"same": False, "unknown": None}.get(effect.verdict, True)
-    if not effect.is_within and effect.ratio.p < 1 - CONFIDENCE and abs(effect.ratio.percent) > 0:
+    if effect.is_within:
+        return None
+    if effect.ratio.p < 1 - CONFIDENCE and abs(effect.ratio.percent) > 0:
         return True
-    return False if effect.verdict == "same" and not effect.is_within else None
+    return False if effect.verdict == "same" else None
 
 
 def decide(base: CaseSamples, candidate: CaseSamples, new: CaseSamples) -> Decision:
@@ -58,45 +62,46 @@ def decide(base: CaseSamples, candidate: CaseSamples, new: CaseSamples) -> Decis
     A linear contrast of means with pooled variance (Scheffé 1959, section 3.3), Student's t; on
     logs where values are positive. The variance is at least that within the processes.
     """
-    parts = (base, candidate, new)
-    levels = [part.level for part in parts]
-    if all(levels):
-        return _decided([level for level in levels if level])
-    return _decided([_plain(part) for part in parts])
-
-
-def _plain(part: CaseSamples) -> Level:
-    """Counts and zeros: their own values in place of logs, as if each process had told the same."""
-    spread = (part.most - part.least) ** 2 / 4 * part.n
-    return Level(part.n, part.mean, spread, math.nan)
-
-
-def _decided(levels: Sequence[Level]) -> Decision:
-    base, candidate, new = levels
-    whole = new.mean - base.mean
+    builds = (base, candidate, new)
+    levels = [samples.level for samples in builds if samples.level]
+    if len(levels) < len(builds):
+        levels = [_level_without_logs(samples) for samples in builds]
+    low_end, here, high_end = levels
+    whole = high_end.mean - low_end.mean
     if whole == 0:
         return Decision("unknown", math.nan, -math.inf, math.inf)
-    error, freedom = _error(levels)
-    share = (candidate.mean - base.mean) / whole
-    reach = (
-        float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole)
-        if freedom
-        else math.inf
-    )
+
+    share = (here.mean - low_end.mean) / whole
+    error, freedom = _contrast_error(levels)
+    reach = math.inf
+    if freedom:
+        reach = float(student.ppf(0.5 + CONFIDENCE / 2, freedom)) * error / abs(whole)
     low, high = share - reach, share + reach
-    verdict: Verdict = "like_base" if high < LEAST else "like_new" if low > LEAST else "unknown"
+    verdict: Likeness = "unknown"
+    if high < HALFWAY:
+        verdict = "like_base"
+    elif low > HALFWAY:
+        verdict = "like_new"
     return Decision(verdict, share, low, high)
 
 
-def _error(levels: Sequence[Level]) -> tuple[float, int]:
+def _level_without_logs(samples: CaseSamples) -> Level:
+    """Counts and zeros: their own values in place of logs, all spread by half of their range."""
+    squares = (samples.most - samples.least) ** 2 / 4 * samples.n
+    return Level(samples.n, samples.mean, squares, math.nan)
+
+
+def _contrast_error(levels: Sequence[Level]) -> tuple[float, int]:
     """Standard error of the contrast, and its degrees of freedom."""
-    weights = (0.25, 1.0, 0.25)
     freedom = sum(level.n - 1 for level in levels)
-    pooled = sum(level.m2 for level in levels) / freedom if freedom else 0.0
-    between = sum(weight * pooled / level.n for weight, level in zip(weights, levels, strict=True))
+    variance = 0.0
+    if freedom:
+        variance = sum(level.m2 for level in levels) / freedom
+    weighted = list(zip(_SQUARED_WEIGHTS, levels, strict=True))
+    between = sum(weight * variance / level.n for weight, level in weighted)
     within = sum(
         weight * level.within / level.n
-        for weight, level in zip(weights, levels, strict=True)
+        for weight, level in weighted
         if not math.isnan(level.within)
     )
     return math.sqrt(max(between, within)), freedom

@@ -6,30 +6,31 @@ benchmark and config, under one version of the benchmark and model libraries of 
 everything else is left out, with the reason.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Literal, NamedTuple
 
-from dashboard.comparisons.core.device_effects import between_devices, summed
+from dashboard.comparisons.core.device_effects import device_variance_ratio, sufficient_statistics
+from dashboard.comparisons.core.libraries import Libraries, agree, libraries_text, library_order
 from dashboard.comparisons.core.metric_effects import (
     CHANGED,
     CaseSamples,
     Effect,
-    Libraries,
-    judge_all,
-    judged,
-    pooled,
+    effect_of,
+    estimate_effects,
+    pool_samples,
 )
 from dashboard.language.metrics import EAGER, METRICS, Metric
 
-Why = Literal["missing", "failed", "benchmark", "libraries", "no value"]
-Share = Literal["in eager too", "compiled only", "both", "not known", ""]
+ExclusionReason = Literal["missing", "failed", "benchmark", "libraries", "no value"]
+ChangedPart = Literal["in eager too", "compiled only", "both", "not known", ""]
 
-BUSY = "gpu_utilization_percent"
+GPU_UTILIZATION = "gpu_utilization_percent"
 # Steps that keep the GPU busy repeat within a few percent. Where it waits for the CPU, some
 # processes differ by a half, and some cases not at all: docs/versions.md has the figures.
-BUSY_PERCENT = 90
-STEPS = frozenset(
+BUSY_GPU_PERCENT = 90
+STEP_METRICS = frozenset(
     {
         "latency_ms",
         "latency_p90_ms",
@@ -59,32 +60,49 @@ class ComparedCase:
     mode: str
     place: tuple[int, int] = (0, 0)
 
+    @property
+    def key(self) -> Key:
+        return Key(self.benchmark, self.config)
+
 
 @dataclass(slots=True)
 class CaseMeasurements:
-    """What one side measured of one case: parts by metric, and how many of its jobs ended in which
-    failure.
+    """What one side measured of one case.
+
+    samples: by metric, those of each benchmark version and library set.
+    failures: how many of its jobs ended in which failure.
     """
 
     case: ComparedCase
-    parts: dict[str, list[CaseSamples]] = field(default_factory=dict)
+    samples: dict[str, list[CaseSamples]] = field(default_factory=dict)
     failures: dict[str, int] = field(default_factory=dict)
 
 
 Side = Mapping[Key, CaseMeasurements]
 
 
+class MatchedCase(NamedTuple):
+    """A case that both sides measured under the same benchmark version and libraries."""
+
+    case: ComparedCase
+    base: CaseSamples
+    new: CaseSamples
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """A matched case. eager: how the eager control in the same processes changed; alone: what the
-    compiler adds to it (the inverse of the speedup's change); share: which of the two it was.
+    """A matched case.
+
+    eager: how the eager control in the same processes changed.
+    compiled_only: what the compiler adds to it (the inverse of the speedup's change).
+    changed_part: which of the two it was.
     """
 
     case: ComparedCase
     effect: Effect
     eager: Effect | None = None
-    alone: Effect | None = None
-    share: Share = ""
+    compiled_only: Effect | None = None
+    changed_part: ChangedPart = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,7 @@ class ExcludedCase:
     """A case that is not compared, and why."""
 
     case: ComparedCase
-    why: Why
+    why: ExclusionReason
     text: str
 
 
@@ -104,6 +122,10 @@ class Table:
     rows: list[ComparisonRow]
     left_out: list[ExcludedCase]
 
+    @property
+    def significant(self) -> list[ComparisonRow]:
+        return [row for row in self.rows if row.effect.is_significant]
+
 
 def compare(
     base: Side,
@@ -111,32 +133,41 @@ def compare(
     metric: Metric,
     *,
     any_libraries: bool = False,
-    devices: float | None = None,
+    device_variance: float | None = None,
 ) -> Table:
-    """Match the cases of two sides and judge one metric of each. any_libraries: also across library
-    sets. devices: by how much devices differ (blocks.py), where these cases are not to tell it.
+    """Match the cases of two sides and judge one metric of each.
+
+    any_libraries: also across library sets. device_variance: how much devices differ
+    (device_effects.py), where it is not estimated from these cases.
     """
-    pairs: list[tuple[ComparedCase, CaseSamples, CaseSamples]] = []
-    left_out = []
-    for key in sorted({*base, *new}, key=lambda key: (base.get(key) or new[key]).case.place):
-        found = _match(base.get(key), new.get(key), metric, any_libraries=any_libraries)
-        if isinstance(found, ExcludedCase):
-            left_out.append(found)
+    matched: list[MatchedCase] = []
+    left_out: list[ExcludedCase] = []
+    every = {**new, **base}
+    for key in sorted(every, key=lambda key: every[key].case.place):
+        result = _match(base.get(key), new.get(key), metric, any_libraries=any_libraries)
+        if isinstance(result, ExcludedCase):
+            left_out.append(result)
         else:
-            pairs.append(found)
-    kinds = [_is_busy(case, base, new) for case, *_ in pairs] if metric.key in STEPS else None
-    effects = judge_all([(old, fresh) for _, old, fresh in pairs], metric, kinds, devices)
-    rows = [
-        ComparisonRow(case, effect) for (case, _, _), effect in zip(pairs, effects, strict=True)
-    ]
+            matched.append(result)
+
+    kinds = None
+    if metric.key in STEP_METRICS:
+        kinds = [_is_gpu_busy(each.case.key, base, new) for each in matched]
+    pairs = [(each.base, each.new) for each in matched]
+    effects = estimate_effects(pairs, metric, kinds, device_variance)
+    rows = [ComparisonRow(each.case, effect) for each, effect in zip(matched, effects, strict=True)]
     return Table(metric, sorted(rows, key=lambda row: -row.effect.size), left_out)
 
 
-def _is_busy(case: ComparedCase, *sides: Side) -> bool | None:
-    """Whether the case keeps the GPU busy; None where nothing tells it."""
-    key = Key(case.benchmark, case.config)
-    parts = [part for side in sides if key in side for part in side[key].parts.get(BUSY, ())]
-    return pooled(parts).mean >= BUSY_PERCENT if parts else None
+def _is_gpu_busy(key: Key, *sides: Side) -> bool | None:
+    """Whether the case keeps the GPU busy; None where it was not measured."""
+    utilization: list[CaseSamples] = []
+    for side in sides:
+        if key in side:
+            utilization += side[key].samples.get(GPU_UTILIZATION, ())
+    if not utilization:
+        return None
+    return pool_samples(utilization).mean >= BUSY_GPU_PERCENT
 
 
 def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Table:
@@ -147,25 +178,33 @@ def compare_latency(base: Side, new: Side, *, any_libraries: bool = False) -> Ta
     it.
     """
     table = compare(base, new, METRICS["latency_ms"], any_libraries=any_libraries)
-    devices = _between_devices(table)
-    eager, speedup = (
-        compare(base, new, METRICS[key], any_libraries=any_libraries, devices=devices)
-        for key in ("eager_latency_ms", "speedup")
-    )
-    controls = {row.case: row.effect for row in eager.rows}
-    gains = {row.case: row.effect for row in speedup.rows}
+    device_variance = _device_variance_of(table)
+
+    def effects(metric: str) -> dict[ComparedCase, Effect]:
+        part = compare(
+            base,
+            new,
+            METRICS[metric],
+            any_libraries=any_libraries,
+            device_variance=device_variance,
+        )
+        return {row.case: row.effect for row in part.rows}
+
+    controls, gains = effects("eager_latency_ms"), effects("speedup")
     rows = [_with_control(row, controls.get(row.case), gains.get(row.case)) for row in table.rows]
     return replace(table, rows=rows)
 
 
-def _between_devices(table: Table) -> float:
-    sides = [(row.effect.base.level, row.effect.new.level) for row in table.rows]
-    known = [(old.blocks, fresh.blocks) for old, fresh in sides if old and fresh]
-    return (
-        between_devices(summed([old for old, _ in known], [fresh for _, fresh in known]))
-        if known
-        else 0.0
-    )
+def _device_variance_of(table: Table) -> float:
+    base, new = [], []
+    for row in table.rows:
+        old, fresh = row.effect.base.level, row.effect.new.level
+        if old and fresh:
+            base.append(old.device_groups)
+            new.append(fresh.device_groups)
+    if not base:
+        return 0.0
+    return device_variance_ratio(sufficient_statistics(base, new))
 
 
 def _with_control(
@@ -176,21 +215,22 @@ def _with_control(
     """
     if row.case.config == EAGER or eager is None or speedup is None or speedup.ratio is None:
         return row
-    alone = judged(
+    compiled_only = effect_of(
         speedup.new, speedup.base, speedup.ratio.inverse, speedup.q, METRICS["latency_ms"]
     )
-    return replace(row, eager=eager, alone=alone, share=_share(row.effect, eager, alone))
+    changed_part = _changed_part(row.effect, eager, compiled_only)
+    return replace(row, eager=eager, compiled_only=compiled_only, changed_part=changed_part)
 
 
-def _share(whole: Effect, eager: Effect, alone: Effect) -> Share:
-    """Which part moved as the whole did; empty where the whole did not change."""
+def _changed_part(whole: Effect, eager: Effect, compiled_only: Effect) -> ChangedPart:
+    """Which part changed as the whole did; empty where the whole did not change."""
     if whole.verdict not in CHANGED:
         return ""
-    if eager.verdict == alone.verdict == whole.verdict:
+    if eager.verdict == compiled_only.verdict == whole.verdict:
         return "both"
     if eager.verdict == whole.verdict:
         return "in eager too"
-    return "compiled only" if alone.verdict == whole.verdict else "not known"
+    return "compiled only" if compiled_only.verdict == whole.verdict else "not known"
 
 
 def _match(
@@ -199,126 +239,100 @@ def _match(
     metric: Metric,
     *,
     any_libraries: bool,
-) -> tuple[ComparedCase, CaseSamples, CaseSamples] | ExcludedCase:
-    """The parts of both sides that can be compared, or why there are none."""
+) -> MatchedCase | ExcludedCase:
+    """The samples of both sides that can be compared, or why there are none."""
     either = base or new
     assert either is not None  # the key came from one of them
-    case, olds, news = either.case, _parts(base, metric), _parts(new, metric)
+    case = either.case
+    olds, news = _samples(base, metric), _samples(new, metric)
     if not olds or not news:
-        return _absent(case, base, new, metric, is_base=not olds, is_new=not news)
-    if len(olds) == len(news) == 1 and _is_same(olds[0], news[0]):
-        return case, olds[0], news[0]
-    versions = {part.version for part in olds} & {part.version for part in news}
+        return _not_measured(case, base, new, metric)
+    if len(olds) == len(news) == 1 and _is_same_software(olds[0], news[0]):
+        return MatchedCase(case, olds[0], news[0])
+
+    versions = {each.version for each in olds} & {each.version for each in news}
     if not versions:
-        return ExcludedCase(
-            case,
-            "benchmark",
-            f"version {_versions(olds)} of the benchmark against {_versions(news)}",
-        )
-    version = max(versions)
-    olds, news = ([part for part in parts if part.version == version] for parts in (olds, news))
-    if any_libraries:
-        return case, pooled(olds), pooled(news)
-    shared = [
-        _union(old.libraries, new.libraries)
-        for old in olds
-        for new in news
-        if _agree(old.libraries, new.libraries)
-    ]
-    if not shared:
-        return ExcludedCase(case, "libraries", f"{_newest(olds)} against {_newest(news)}")
-    libraries = max(shared, key=library_order)
-    olds, news = (
-        [part for part in parts if _agree(part.libraries, libraries)] for parts in (olds, news)
-    )
-    return case, pooled(olds), pooled(news)
+        text = f"version {_versions(olds)} of the benchmark against {_versions(news)}"
+        return ExcludedCase(case, "benchmark", text)
+    newest = max(versions)
+    olds, news = _of_version(olds, newest), _of_version(news, newest)
+
+    if not any_libraries:
+        libraries = _newest_shared(olds, news)
+        if libraries is None:
+            text = f"{_newest_libraries(olds)} against {_newest_libraries(news)}"
+            return ExcludedCase(case, "libraries", text)
+        olds, news = _under(olds, libraries), _under(news, libraries)
+    return MatchedCase(case, pool_samples(olds), pool_samples(news))
 
 
-def _agree(one: Libraries, other: Libraries) -> bool:
-    """Whether no library has two versions. One that is not there at all was not needed: the case
-    has passed.
-    """
-    known = dict(other)
-    return all(known.get(name, version) == version for name, version in one)
+def _samples(measured: CaseMeasurements | None, metric: Metric) -> list[CaseSamples]:
+    return measured.samples.get(metric.key, []) if measured else []
 
 
-def _union(one: Libraries, other: Libraries) -> Libraries:
-    return tuple(sorted({*one, *other}))
-
-
-def under(side: Side, libraries: Libraries) -> dict[Key, CaseMeasurements]:
-    """Of a side only what was measured under this set of model libraries."""
-    found = {}
-    for key, one in side.items():
-        kept = {
-            metric: [part for part in parts if part.libraries == libraries]
-            for metric, parts in one.parts.items()
-        }
-        if any(kept.values()):
-            found[key] = CaseMeasurements(
-                one.case, {metric: parts for metric, parts in kept.items() if parts}
-            )
-    return found
-
-
-def _is_same(old: CaseSamples, new: CaseSamples) -> bool:
+def _is_same_software(old: CaseSamples, new: CaseSamples) -> bool:
     return old.version == new.version and old.libraries == new.libraries
 
 
-def _parts(measured: CaseMeasurements | None, metric: Metric) -> list[CaseSamples]:
-    return measured.parts.get(metric.key, []) if measured else []
+def _of_version(samples: Sequence[CaseSamples], version: int) -> list[CaseSamples]:
+    return [each for each in samples if each.version == version]
 
 
-def _absent(
+def _under(samples: Sequence[CaseSamples], libraries: Libraries) -> list[CaseSamples]:
+    return [each for each in samples if agree(each.libraries, libraries)]
+
+
+def _newest_shared(olds: Sequence[CaseSamples], news: Sequence[CaseSamples]) -> Libraries | None:
+    """The newest library set that both sides have, each library of either named; None: there is
+    none.
+    """
+    shared = []
+    for old, new in product(olds, news):
+        if agree(old.libraries, new.libraries):
+            shared.append(tuple(sorted({*old.libraries, *new.libraries})))
+    return max(shared, key=library_order, default=None)
+
+
+def measured_with(side: Side, libraries: Libraries) -> dict[Key, CaseMeasurements]:
+    """Of a side only what was measured under this set of model libraries."""
+    kept_side: dict[Key, CaseMeasurements] = {}
+    for key, measured in side.items():
+        kept: dict[str, list[CaseSamples]] = {}
+        for metric, samples in measured.samples.items():
+            if same := [each for each in samples if each.libraries == libraries]:
+                kept[metric] = same
+        if kept:
+            kept_side[key] = CaseMeasurements(measured.case, kept)
+    return kept_side
+
+
+def _not_measured(
     case: ComparedCase,
     base: CaseMeasurements | None,
     new: CaseMeasurements | None,
     metric: Metric,
-    *,
-    is_base: bool,
-    is_new: bool,
 ) -> ExcludedCase:
-    lacking = [
-        (side, measured)
-        for side, measured, lacks in (("base", base, is_base), ("new", new, is_new))
-        if lacks
-    ]
-    failed = [
-        f"{_failures(measured)} on {side}"
-        for side, measured in lacking
-        if measured and measured.failures
-    ]
+    """Why one side, or both, lack the metric."""
+    lacking, failed, missing = [], [], []
+    for name, measured in (("base", base), ("new", new)):
+        if _samples(measured, metric):
+            continue
+        lacking.append(name)
+        if measured and measured.failures:
+            failed.append(f"{', '.join(sorted(measured.failures))} on {name}")
+        if not measured or not measured.samples:
+            missing.append(name)
     if failed:
         return ExcludedCase(case, "failed", " and ".join(failed))
-    missing = [side for side, measured in lacking if not measured or not measured.parts]
     if missing:
         return ExcludedCase(case, "missing", f"not measured on {' and '.join(missing)}")
-    return ExcludedCase(
-        case,
-        "no value",
-        f"no {metric.label.lower()} on {' and '.join(side for side, _ in lacking)}",
-    )
+    text = f"no {metric.label.lower()} on {' and '.join(lacking)}"
+    return ExcludedCase(case, "no value", text)
 
 
-def _failures(measured: CaseMeasurements) -> str:
-    return ", ".join(sorted(measured.failures))
+def _versions(samples: Sequence[CaseSamples]) -> str:
+    return ", ".join(map(str, sorted({each.version for each in samples})))
 
 
-def _versions(parts: Iterable[CaseSamples]) -> str:
-    return ", ".join(str(version) for version in sorted({part.version for part in parts}))
-
-
-def _newest(parts: Iterable[CaseSamples]) -> str:
-    return libraries_text(max((part.libraries for part in parts), key=library_order))
-
-
-def libraries_text(libraries: Libraries) -> str:
-    return ", ".join(f"{name} {version}" for name, version in libraries) or "no model libraries"
-
-
-def library_order(libraries: Libraries) -> list[tuple[str, list[int]]]:
-    """Sorts sets by their versions, newest last."""
-    return [
-        (name, [int(digits) for digits in version.split(".") if digits.isdigit()])
-        for name, version in libraries
-    ]
+def _newest_libraries(samples: Sequence[CaseSamples]) -> str:
+    return libraries_text(max((each.libraries for each in samples), key=library_order))

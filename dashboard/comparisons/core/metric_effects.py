@@ -8,25 +8,27 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from dashboard.comparisons.core.ratios import Level, Ratio, merged, ratios
-from dashboard.detection.judging import decided
+from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.libraries import Libraries
+from dashboard.comparisons.core.ratios import Ratio, estimate_ratios
+from dashboard.detection.level_comparison import classify_interval
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import Tone, ValueChange
 
-Verdict = Literal["better", "worse", "same", "unknown"]
-Libraries = tuple[tuple[str, str], ...]  # (("transformers", "5.17.0"), ...)
+EffectVerdict = Literal["better", "worse", "same", "unknown"]
 
 CHANGED = ("better", "worse")
-SIGNIFICANT = 0.05  # the false discovery rate over the cases of one table
-_TONES: dict[Verdict, Tone] = {"better": "good", "worse": "bad"}
+FALSE_DISCOVERY_RATE = 0.05  # over the cases of one table
+_TONES: dict[EffectVerdict, Tone] = {"better": "good", "worse": "bad"}
+_LEAST_SHOWN_PERCENT = 0.05  # less is shown as unchanged
 
 
 class CaseSamples(NamedTuple):
     """One metric under one benchmark version and library set: n values, one from each process.
 
-    level: None where a value is not positive, which logs cannot take. least, most, mean: of the
-        plain values.
+    level: None where a value is not positive, which logs cannot take.
+    least, most, mean: of the plain values.
     job: the newest one.
     """
 
@@ -46,27 +48,27 @@ class CaseSamples(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How one metric of one case differs. ratio: None where only the plain difference can be told.
+    """How one metric of one case differs.
 
+    ratio: None where only the plain difference is known.
     q: the smallest false discovery rate at which it is among the changed ones (Benjamini and
-        Hochberg 1995); NaN
-    without repeats. change: in words, toned by the verdict.
+        Hochberg 1995); NaN without repeats.
+    change: in words, toned by the verdict.
     """
 
     base: CaseSamples
     new: CaseSamples
     metric: Metric
     ratio: Ratio | None
-    verdict: Verdict
+    verdict: EffectVerdict
     q: float = math.nan
 
     @property
     def change(self) -> ValueChange:
         if self.ratio:
-            return in_words(self.ratio, self.verdict, self.metric)
-        return _toned(
-            wording.effect(self.metric, self.difference, None, None, "difference"), self.verdict
-        )
+            return describe_change(self.ratio, self.verdict, self.metric)
+        change = wording.effect(self.metric, self.difference, None, None, "difference")
+        return _toned(change, self.verdict)
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -79,21 +81,19 @@ class Effect:
 
     @property
     def devices(self) -> str:
-        """On which devices both sides ran, in words; empty where it was one, which says all."""
+        """On which devices both sides ran, in words; empty where there was only one."""
         if self.ratio is None or not (self.base.level and self.new.level):
             return ""
-        base, new = (
-            {block.device for block in side.blocks} for side in (self.base.level, self.new.level)
-        )
-        if len(base | new) < 2:
+        base = {group.device for group in self.base.level.device_groups}
+        new = {group.device for group in self.new.level.device_groups}
+        every, shared = len(base | new), len(base & new)
+        if every < 2:
             return ""
         if base == new:
-            return f"on the same {len(base)} devices"
-        return (
-            f"{len(base & new)} of {len(base | new)} devices shared"
-            if base & new
-            else "on different devices"
-        )
+            return f"on the same {every} devices"
+        if shared:
+            return f"{shared} of {every} devices shared"
+        return "on different devices"
 
     @property
     def difference(self) -> float:
@@ -101,7 +101,7 @@ class Effect:
 
     @property
     def is_significant(self) -> bool:
-        return self.q <= SIGNIFICANT and self.verdict in CHANGED
+        return self.q <= FALSE_DISCOVERY_RATE and self.verdict in CHANGED
 
     @property
     def is_within(self) -> bool:
@@ -114,64 +114,78 @@ class Effect:
         return abs(self.ratio.log if self.ratio else self.difference)
 
 
-def pooled(parts: Sequence[CaseSamples]) -> CaseSamples:
-    """One part of several of one benchmark version."""
-    if len(parts) == 1:
-        return parts[0]
-    n = sum(part.n for part in parts)
-    levels = [part.level for part in parts if part.level]
+def pool_samples(samples: Sequence[CaseSamples]) -> CaseSamples:
+    """All samples of one benchmark version as one."""
+    if len(samples) == 1:
+        return samples[0]
+    n = sum(each.n for each in samples)
+    level = None
+    levels = [each.level for each in samples if each.level]
+    if len(levels) == len(samples):
+        level = merge_levels(levels)
     return CaseSamples(
-        version=parts[0].version,
-        libraries=parts[0].libraries,
-        level=merged(levels) if len(levels) == len(parts) else None,
+        version=samples[0].version,
+        libraries=samples[0].libraries,
+        level=level,
         n=n,
-        least=min(part.least for part in parts),
-        most=max(part.most for part in parts),
-        mean=math.fsum(part.mean * part.n for part in parts) / n,
-        job=parts[-1].job,
+        least=min(each.least for each in samples),
+        most=max(each.most for each in samples),
+        mean=math.fsum(each.mean * each.n for each in samples) / n,
+        job=samples[-1].job,
     )
 
 
-def judge_all(
+def estimate_effects(
     pairs: Sequence[tuple[CaseSamples, CaseSamples]],
     metric: Metric,
     kinds: Sequence[Hashable] | None = None,
-    devices: float | None = None,
+    device_variance: float | None = None,
 ) -> list[Effect]:
-    """The effects of one metric, in the order of `pairs`; together, because many cases tell how
-    much processes differ (of one of `kinds` more than of another) and devices (unless `devices`
-    does: blocks.py), and how many changes chance alone would show.
+    """The effects of one metric, in the order of `pairs`.
+
+    They are judged together, because many cases show how much processes differ (those of one of
+    `kinds` more than those of another), how much devices do (unless `device_variance` is given:
+    device_effects.py), and how many changes chance alone would show.
     """
-    plain = wording.is_count(metric) or metric.aggregate == "share"
-    levels = [
-        None if plain or not (old.level and new.level) else (old.level, new.level)
-        for old, new in pairs
-    ]
-    known = [both for both in levels if both]
-    alike = [kind for kind, both in zip(kinds, levels, strict=True) if both] if kinds else ()
-    found = ratios([old for old, _ in known], [new for _, new in known], alike, devices)
-    judgements = iter(zip(found, _qs(found), strict=True))
-    return [
-        judged(old, new, *next(judgements), metric) if both else _counted(old, new, metric)
-        for (old, new), both in zip(pairs, levels, strict=True)
-    ]
+    is_plain = wording.is_count(metric) or metric.aggregate == "share"
+    places, base, new = [], [], []  # of the pairs that make a ratio
+    for place, (old, fresh) in enumerate(pairs):
+        if old.level and fresh.level and not is_plain:
+            places.append(place)
+            base.append(old.level)
+            new.append(fresh.level)
+    alike = [kinds[place] for place in places] if kinds else ()
+    ratios = estimate_ratios(base, new, alike, device_variance)
+    judged = dict(zip(places, zip(ratios, _q_values(ratios), strict=True), strict=True))
+
+    effects = []
+    for place, (old, fresh) in enumerate(pairs):
+        if place in judged:
+            effects.append(effect_of(old, fresh, *judged[place], metric))
+        else:
+            effects.append(_effect_of_counts(old, fresh, metric))
+    return effects
 
 
-def judged(old: CaseSamples, new: CaseSamples, ratio: Ratio, q: float, metric: Metric) -> Effect:
+def effect_of(
+    base: CaseSamples, new: CaseSamples, ratio: Ratio, q: float, metric: Metric
+) -> Effect:
     """The effect that a ratio makes by the metric's threshold."""
     if math.isnan(ratio.error) and repeats_exactly(metric):
         ratio = replace(ratio, reach=0.0)
-    return Effect(old, new, metric, ratio, verdict_of(ratio, metric), q)
+    return Effect(base, new, metric, ratio, verdict_of(ratio, metric), q)
 
 
-def verdict_of(ratio: Ratio, metric: Metric) -> Verdict:
+def verdict_of(ratio: Ratio, metric: Metric) -> EffectVerdict:
     """What a ratio says by the metric's threshold."""
-    judgement = decided(ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent")
+    judgement = classify_interval(
+        ratio.percent, ratio.low, ratio.high, metric.threshold_percent, "percent"
+    )
     return _verdict(judgement.state, ratio.log, metric)
 
 
-def in_words(ratio: Ratio, verdict: Verdict, metric: Metric) -> ValueChange:
-    """A ratio with its interval, toned by its verdict."""
+def describe_change(ratio: Ratio, verdict: EffectVerdict, metric: Metric) -> ValueChange:
+    """A ratio with its interval in words, toned by its verdict."""
     return _toned(wording.effect(metric, ratio.percent, ratio.low, ratio.high, "percent"), verdict)
 
 
@@ -185,17 +199,20 @@ def repeats_exactly(metric: Metric) -> bool:
     return metric.unit in {"GB", "MB"} or metric.key.endswith(("drift", "drift_gradients"))
 
 
-def _counted(old: CaseSamples, new: CaseSamples, metric: Metric) -> Effect:
+def _effect_of_counts(base: CaseSamples, new: CaseSamples, metric: Metric) -> Effect:
     """Counts, and values that logs cannot take: changed where the two sides' values do not
     overlap.
     """
-    difference = new.mean - old.mean
-    apart = new.least > old.most or new.most < old.least
-    state = "changed" if apart else "unchanged" if difference == 0 else "unknown"
-    return Effect(old, new, metric, None, _verdict(state, difference, metric))
+    difference = new.mean - base.mean
+    state = "unknown"
+    if new.least > base.most or new.most < base.least:
+        state = "changed"
+    elif difference == 0:
+        state = "unchanged"
+    return Effect(base, new, metric, None, _verdict(state, difference, metric))
 
 
-def _verdict(state: str, effect: float, metric: Metric) -> Verdict:
+def _verdict(state: str, effect: float, metric: Metric) -> EffectVerdict:
     if state == "unchanged":
         return "same"
     if state == "unknown":
@@ -203,18 +220,21 @@ def _verdict(state: str, effect: float, metric: Metric) -> Verdict:
     return "better" if (effect < 0) == metric.lower_is_better else "worse"
 
 
-def _toned(change: ValueChange | None, verdict: Verdict) -> ValueChange:
+def _toned(change: ValueChange | None, verdict: EffectVerdict) -> ValueChange:
     assert change is not None  # every effect has an amount
-    if verdict == "same" and change.percent is not None and abs(change.percent) < 0.05:
-        return ValueChange("unchanged", "none", change.percent)
+    percent = change.percent
+    if verdict == "same" and percent is not None and abs(percent) < _LEAST_SHOWN_PERCENT:
+        return ValueChange("unchanged", "none", percent)
     return replace(change, tone=_TONES.get(verdict, "none"))
 
 
-def _qs(found: Sequence[Ratio]) -> list[float]:
+def _q_values(ratios: Sequence[Ratio]) -> list[float]:
     """The q of each ratio: Benjamini-Hochberg over those that have repeats; NaN for the others."""
-    p = np.array([math.nan if ratio.basis in {"within", "none"} else ratio.p for ratio in found])
-    tested = ~np.isnan(p)
+    p = np.array([ratio.p for ratio in ratios])
+    has_repeats = [ratio.basis not in {"within", "none"} for ratio in ratios]
+    is_tested = np.array(has_repeats, dtype=bool) & ~np.isnan(p)
     q = np.full(len(p), np.nan)
-    if tested.any():
-        q[tested] = false_discovery_control(p[tested])
-    return [float(value) for value in q]
+    if is_tested.any():
+        q[is_tested] = false_discovery_control(p[is_tested])
+    values: list[float] = q.tolist()
+    return values

@@ -13,14 +13,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dashboard.comparisons.core.ratios import Level, errors, merged
+from dashboard.comparisons.core.levels import Level, merge_levels
+from dashboard.comparisons.core.ratios import standard_errors
 from dashboard.language.metrics import EAGER, STARTS, Start
 from dashboard.ui.downsampling import Floats
 
-Basis = Literal["repeats", "within", "assumed"]
+CostBasis = Literal["repeats", "within", "assumed"]
 
 _MEMORY = ("peak_memory_gb", "compile_peak_memory_gb")
-METRICS = (
+COST_METRICS = (
     "speedup",
     "latency_ms",
     "eager_latency_ms",
@@ -28,22 +29,21 @@ METRICS = (
     *_MEMORY,
     "eager_peak_memory_gb",
 )
-# Relative standard errors where one process was measured and tells no interval. Compile times of
-# one case differed by
-# 3 to 10 % from process to process, speedups by 0.5 to 3 %: the upper ends are taken.
+# Relative standard errors where one process was measured, without an interval of its own. Compile
+# times of one case differed by 3 to 10 % from process to process, speedups by 0.5 to 3 %: the upper
+# ends are taken.
 ASSUMED_START_ERROR = 0.10
 ASSUMED_STEP_ERROR = 0.03
 _DRAWS = 4000
 _ROUNDING = 1e-9  # a step that ends on the second is done
-_MOST_LOG = 20.0  # two processes leave one degree of freedom, whose tails would overflow
+_MAX_LOG = 20.0  # two processes leave one degree of freedom, whose tails would overflow
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One config as it was measured on one machine and build.
 
-    position: its place in the registry. levels: metric key -> level. failed: why it has none, in
-        words.
+    position: its place in the registry. levels: by metric. failed: why it has none, in words.
     """
 
     config: str
@@ -62,11 +62,12 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A config that can be used. start_s: until its first step is done; step_s: each further one.
+    """A config that can be used.
 
-    memory_gb: the highest peak of compiling and running; None where it was not measured. starts,
-        steps: the draws of
-    both. bases: where the spread of each comes from.
+    start_s: until its first step is done. step_s: each further one.
+    memory_gb: the highest peak of compiling and running; None where it was not measured.
+    starts, steps: (draws,) in seconds, what start_s and step_s may be.
+    bases: where the spread of each comes from.
     """
 
     config: str
@@ -76,7 +77,7 @@ class Candidate:
     memory_gb: float | None
     starts: Floats
     steps: Floats
-    bases: tuple[Basis, Basis]
+    bases: tuple[CostBasis, CostBasis]
 
     @property
     def start(self) -> Interval:
@@ -95,114 +96,118 @@ class Candidate:
 
     def steps_within(self, seconds: float) -> Interval:
         """How many steps it has done after so many seconds; none before its start is over."""
-        return interval(
-            float(done(seconds, self.start_s, self.step_s)),
-            np.asarray(done(seconds, self.starts, self.steps)),
-        )
+        drawn = np.asarray(steps_done(seconds, self.starts, self.steps))
+        return interval(float(steps_done(seconds, self.start_s, self.step_s)), drawn)
 
 
-class _Drawn(NamedTuple):
+class _Estimate(NamedTuple):
+    """A value, (draws,) of what it may be, and where their spread comes from."""
+
     value: float
     draws: Floats
-    basis: Basis
+    basis: CostBasis
 
 
 def candidates(
     options: Sequence[Option], start: Start, rng: np.random.Generator
 ) -> list[Candidate]:
     """Every option whose start of that kind and whose step are known, eager first."""
-    speedups = _drawn(options, "speedup", ASSUMED_STEP_ERROR, rng)
-    own = _drawn(options, "latency_ms", ASSUMED_STEP_ERROR, rng)
-    starts = _drawn(options, STARTS[start], ASSUMED_START_ERROR, rng)
-    eager = _eager(options, rng)
-    found = []
+    speedups = _estimates(options, "speedup", ASSUMED_STEP_ERROR, rng)
+    own_steps = _estimates(options, "latency_ms", ASSUMED_STEP_ERROR, rng)
+    starts = _estimates(options, STARTS[start], ASSUMED_START_ERROR, rng)
+    eager = _eager_step(options, rng)
+    usable = _eager_candidate(options, eager)
     for option in options:
-        if option.config == EAGER:
-            continue
-        step = own.get(option.config)
-        if eager and option.config in speedups:
-            step = _quotient(eager, speedups[option.config])
-        if step and option.config in starts:
-            memory = max(
-                (option.levels[key].value for key in _MEMORY if key in option.levels), default=None
-            )
-            found.append(_candidate(option, starts[option.config], step, memory))
-    return [*_eager_candidate(options, eager), *found]
+        config = option.config
+        step = own_steps.get(config)
+        if eager and config in speedups:
+            step = _quotient(eager, speedups[config])
+        if step and config in starts and config != EAGER:
+            usable.append(_candidate(option, starts[config], step, _peaks(option, _MEMORY)))
+    return usable
 
 
-def _drawn(
+def _estimates(
     options: Sequence[Option], metric: str, assumed: float, rng: np.random.Generator
-) -> dict[str, _Drawn]:
+) -> dict[str, _Estimate]:
     """Values of one metric by config; the configs share one spread between processes."""
-    known = {option.config: option.levels[metric] for option in options if metric in option.levels}
-    if not known:
+    levels = {option.config: option.levels[metric] for option in options if metric in option.levels}
+    if not levels:
         return {}
-    found, freedom = errors([*known.values()])
-    return {
-        config: _draw(level, float(error), float(df), assumed, rng)
-        for (config, level), error, df in zip(known.items(), found, freedom, strict=True)
-    }
+    errors, freedom = standard_errors([*levels.values()])
+    estimates = {}
+    for (config, level), error, df in zip(levels.items(), errors, freedom, strict=True):
+        estimates[config] = _estimate(level, float(error), float(df), assumed, rng)
+    return estimates
 
 
-def _draw(
+def _estimate(
     level: Level, error: float, freedom: float, assumed: float, rng: np.random.Generator
-) -> _Drawn:
+) -> _Estimate:
     """freedom: of the error; infinite where it comes from within a process."""
-    basis: Basis = (
-        "assumed" if math.isnan(error) else "within" if math.isinf(freedom) else "repeats"
-    )
-    scores = rng.standard_t(freedom, _DRAWS) if basis == "repeats" else rng.standard_normal(_DRAWS)
-    logs = scores * (assumed if basis == "assumed" else error)
-    return _Drawn(level.value, level.value * np.exp(logs.clip(-_MOST_LOG, _MOST_LOG)), basis)
+    if math.isnan(error):
+        basis: CostBasis = "assumed"
+        error, scores = assumed, rng.standard_normal(_DRAWS)
+    elif math.isinf(freedom):
+        basis, scores = "within", rng.standard_normal(_DRAWS)
+    else:
+        basis, scores = "repeats", rng.standard_t(freedom, _DRAWS)
+    logs = (scores * error).clip(-_MAX_LOG, _MAX_LOG)
+    return _Estimate(level.value, level.value * np.exp(logs), basis)
 
 
-def _eager(options: Sequence[Option], rng: np.random.Generator) -> _Drawn | None:
+def _eager_step(options: Sequence[Option], rng: np.random.Generator) -> _Estimate | None:
     """Eager's step in ms, from its own jobs and from the controls of all others; None where neither
     was measured.
     """
-    metric = {
-        option.config: "latency_ms" if option.config == EAGER else "eager_latency_ms"
-        for option in options
-    }
-    levels = [one.levels[metric[one.config]] for one in options if metric[one.config] in one.levels]
+    levels = []
+    for option in options:
+        metric = "latency_ms" if option.config == EAGER else "eager_latency_ms"
+        if metric in option.levels:
+            levels.append(option.levels[metric])
     if not levels:
         return None
-    together = Option(EAGER, 0, {"latency_ms": merged(levels)})
-    return _drawn([together], "latency_ms", ASSUMED_STEP_ERROR, rng)[EAGER]
+    together = Option(EAGER, 0, {"latency_ms": merge_levels(levels)})
+    return _estimates([together], "latency_ms", ASSUMED_STEP_ERROR, rng)[EAGER]
 
 
-def _quotient(eager: _Drawn, speedup: _Drawn) -> _Drawn:
-    return _Drawn(eager.value / speedup.value, eager.draws / speedup.draws, speedup.basis)
+def _quotient(eager: _Estimate, speedup: _Estimate) -> _Estimate:
+    return _Estimate(eager.value / speedup.value, eager.draws / speedup.draws, speedup.basis)
 
 
-def _candidate(option: Option, start: _Drawn, step: _Drawn, memory_gb: float | None) -> Candidate:
+def _peaks(option: Option, metrics: Sequence[str]) -> list[float]:
+    return [option.levels[metric].value for metric in metrics if metric in option.levels]
+
+
+def _candidate(
+    option: Option, start: _Estimate, step: _Estimate, peaks_gb: Sequence[float]
+) -> Candidate:
+    """start: in seconds. step: in ms."""
     return Candidate(
         option.config,
         option.position,
         start.value,
         step.value / 1000,
-        memory_gb,
+        max(peaks_gb, default=None),
         start.draws,
         step.draws / 1000,
         (start.basis, step.basis),
     )
 
 
-def _eager_candidate(options: Sequence[Option], eager: _Drawn | None) -> list[Candidate]:
+def _eager_candidate(options: Sequence[Option], step: _Estimate | None) -> list[Candidate]:
+    """Eager, whose start is one step; empty where it failed or its step is not known."""
     own = next((option for option in options if option.config == EAGER), Option(EAGER, 0, {}))
-    if eager is None or own.failed:
+    if step is None or own.failed:
         return []
-    peaks = [
-        one.levels["eager_peak_memory_gb"].value
-        for one in options
-        if "eager_peak_memory_gb" in one.levels
-    ]
-    peaks += [own.levels["peak_memory_gb"].value] if "peak_memory_gb" in own.levels else []
-    first = _Drawn(eager.value / 1000, eager.draws / 1000, eager.basis)
-    return [_candidate(own, first, eager, max(peaks, default=None))]
+    peaks = _peaks(own, ["peak_memory_gb"])
+    for option in options:
+        peaks += _peaks(option, ["eager_peak_memory_gb"])
+    start = _Estimate(step.value / 1000, step.draws / 1000, step.basis)
+    return [_candidate(own, start, step, peaks)]
 
 
-def done(seconds: float, start: float | Floats, step: float | Floats) -> Floats:
+def steps_done(seconds: float, start: float | Floats, step: float | Floats) -> Floats:
     """Steps that are done after so many seconds."""
     left = seconds - np.asarray(start, dtype=float)
     return np.where(left < 0, 0, 1 + np.floor(left / step + _ROUNDING))

@@ -1,80 +1,103 @@
 """A side of a comparison from result documents themselves, as the database makes it from theirs.
 Pure.
 
-So results that never reached a site are compared by the same statistics: `ratios.py`, `effects.py`,
-`comparing.py`.
+So results that never reached a site are compared by the same statistics: `ratios.py`,
+`metric_effects.py`, `matching.py`.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from dashboard.comparisons.core.levels import Level, level_of, merge_levels
+from dashboard.comparisons.core.libraries import Libraries
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries
-from dashboard.comparisons.core.ratios import Level, level, merged
+from dashboard.comparisons.core.metric_effects import CaseSamples
 from dashboard.results.core.result_format import Measurement, ResultDocument
 
 # Libraries that make a benchmark's model, as in level_sql.py
-OF_A_MODEL = ("diffusers", "transformers")
-WIDTH = 3.919928  # of a 95 % interval, in standard errors
-
-Taken = tuple[str, str, Measurement]  # the job, the device, and what it measured there
+MODEL_LIBRARIES = ("diffusers", "transformers")
+INTERVAL_WIDTH = 3.919928  # of a 95 % interval, in standard errors
 
 
-def side(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasurements]:
+class ProcessMeasurement(NamedTuple):
+    """What one job measured of one metric."""
+
+    job: str
+    device: str
+    measurement: Measurement
+
+
+def side_from_results(results: Iterable[ResultDocument]) -> dict[Key, CaseMeasurements]:
     """What these results of one build say, each from a process of its own, in the order taken."""
-    found: dict[Key, CaseMeasurements] = {}
-    values: dict[tuple[Key, str, int, Libraries], list[Taken]] = {}
+    side: dict[Key, CaseMeasurements] = {}
+    groups: dict[tuple[Key, str, int, Libraries], list[ProcessMeasurement]] = {}
     for result in results:
-        case = _case(result, len(found))
-        key = Key(case.benchmark, case.config)
-        measured = found.setdefault(key, CaseMeasurements(case))
+        case = _case(result, len(side))
+        measured = side.setdefault(case.key, CaseMeasurements(case))
         if result.status != "pass":
             measured.failures[result.status] = measured.failures.get(result.status, 0) + 1
             continue
-        for metric, one in result.metrics.items():
-            place = (key, metric, int(result.benchmark["version"]), libraries(result))
-            values.setdefault(place, []).append((str(result.job["job_id"]), result.device, one))
-    for (key, metric, version, names), measurements in values.items():
-        found[key].parts.setdefault(metric, []).append(part(version, names, measurements))
-    return found
+        job = str(result.job["job_id"])
+        version = int(result.benchmark["version"])
+        libraries = model_libraries(result)
+        for metric, measurement in result.metrics.items():
+            group = groups.setdefault((case.key, metric, version, libraries), [])
+            group.append(ProcessMeasurement(job, result.device, measurement))
+
+    for (key, metric, version, libraries), processes in groups.items():
+        samples = case_samples(version, libraries, processes)
+        side[key].samples.setdefault(metric, []).append(samples)
+    return side
 
 
-def libraries(result: ResultDocument) -> Libraries:
-    known = result.environment["libraries"]
-    return tuple((name, known[name]) for name in OF_A_MODEL if known.get(name))
+def model_libraries(result: ResultDocument) -> Libraries:
+    versions = result.environment["libraries"]
+    return tuple((name, versions[name]) for name in MODEL_LIBRARIES if versions.get(name))
 
 
-def part(version: int, names: Libraries, measurements: Sequence[Taken]) -> CaseSamples:
+def case_samples(
+    version: int, libraries: Libraries, processes: Sequence[ProcessMeasurement]
+) -> CaseSamples:
     """One metric under one benchmark version and library set: a value from each process."""
-    values = [one.value for *_, one in measurements]
+    values = [process.measurement.value for process in processes]
+    level = None
+    if min(values) > 0:
+        level = merge_levels(list(map(_level, processes)))
     return CaseSamples(
         version=version,
-        libraries=names,
-        level=merged([_level(device, one) for _, device, one in measurements])
-        if min(values) > 0
-        else None,
+        libraries=libraries,
+        level=level,
         n=len(values),
         least=min(values),
         most=max(values),
         mean=math.fsum(values) / len(values),
-        job=measurements[-1][0],
+        job=processes[-1].job,
     )
 
 
-def _level(device: str, one: Measurement) -> Level:
-    error = relative_error(one)
-    return level([one.value], [] if error is None else [error], device)
+def _level(process: ProcessMeasurement) -> Level:
+    value, error = process.measurement.value, relative_error(process.measurement)
+    if error is None:
+        return level_of([value], device=process.device)
+    return level_of([value], [error], process.device)
 
 
-def relative_error(one: Measurement) -> float | None:
-    """The standard error within the process, of the logarithm; None where no interval tells it."""
-    if one.low is None or one.high is None or not 0 < one.low < one.high:
+def relative_error(measurement: Measurement) -> float | None:
+    """The standard error within the process, of the logarithm; None where it has no interval."""
+    low, high = measurement.low, measurement.high
+    if low is None or high is None or not 0 < low < high:
         return None
-    return math.log(one.high / one.low) / WIDTH
+    return math.log(high / low) / INTERVAL_WIDTH
 
 
 def _case(result: ResultDocument, place: int) -> ComparedCase:
-    told = result.benchmark
+    benchmark = result.benchmark
     return ComparedCase(
-        told["name"], result.job["config"], told["model"], told["family"], told["mode"], (place, 0)
+        benchmark=benchmark["name"],
+        config=result.job["config"],
+        model=benchmark["model"],
+        family=benchmark["family"],
+        mode=benchmark["mode"],
+        place=(place, 0),
     )

@@ -2,24 +2,22 @@
 Pure.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dashboard.comparisons.core.matching import (
-    ComparedCase,
-    ComparisonRow,
-    Side,
-    Table,
-    compare,
-    compare_latency,
+from dashboard.comparisons.core.metric_effects import (
+    CHANGED,
+    Effect,
+    EffectVerdict,
+    describe_change,
+    verdict_of,
 )
-from dashboard.comparisons.core.metric_effects import CHANGED, Effect, Verdict, in_words, verdict_of
 from dashboard.comparisons.core.ratios import Ratio, geomean
-from dashboard.language.metrics import EAGER, METRICS, Metric
+from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import Tone, ValueChange, plural, span
 
-Word = Literal[
+Recommendation = Literal[
     "Yes",
     "Yes, at a cost",
     "It depends",
@@ -30,11 +28,8 @@ Word = Literal[
     "Not known yet",
 ]
 
-Name = tuple[str, str]  # of a group: a model, or a family and its mode
-
-# Beside the latency, in the order in which they are told
+# Next to the latency, in the order in which they are reported
 COSTS = ("cold_start_s", "peak_memory_gb", "drift")
-READ = ("latency_ms", "eager_latency_ms", "speedup", *COSTS)  # what `report` needs of each side
 _NAMES = {
     "latency_ms": "compiled steps",
     "eager": "eager steps",
@@ -42,29 +37,35 @@ _NAMES = {
     "peak_memory_gb": "peak memory",
     "drift": "drift",
 }
-_WORDS: dict[Word, Tone] = {"Yes": "good", "Yes, at a cost": "good", "No": "bad", "Not yet": "bad"}
-UNKNOWN: Word = "Not known yet"
+_TONES: dict[Recommendation, Tone] = {
+    "Yes": "good",
+    "Yes, at a cost": "good",
+    "No": "bad",
+    "Not yet": "bad",
+}
+UNKNOWN: Recommendation = "Not known yet"
+NOTHING_MEASURED = "No case was measured on both sides."
+# An interval of the compiled steps that lies within this answers the question, though not to a
+# case's threshold
 HARDLY_PERCENT = 5.0
-"""An interval of the compiled steps that lies within this answers the question, though not to a
-case's threshold.
-"""
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSummary:
-    """One metric over several matched cases. key: of _NAMES. ratio: the geomean with its interval;
-    None without cases.
+    """One metric over several matched cases.
 
+    key: of _NAMES.
+    ratio: the geomean with its interval; None without cases.
     counts: how many cases are better, worse, the same, not known.
     """
 
     key: str
     metric: Metric
     ratio: Ratio | None
-    verdict: Verdict
+    verdict: EffectVerdict
     change: ValueChange | None
-    counts: dict[Verdict, int]
+    counts: dict[EffectVerdict, int]
 
     @property
     def name(self) -> str:
@@ -82,11 +83,9 @@ class MetricSummary:
     @property
     def is_narrow(self) -> bool:
         """Whether the interval holds nothing beyond HARDLY_PERCENT."""
-        return (
-            self.ratio is not None
-            and self.ratio.low >= -HARDLY_PERCENT
-            and self.ratio.high <= HARDLY_PERCENT
-        )
+        if self.ratio is None:
+            return False
+        return self.ratio.low >= -HARDLY_PERCENT and self.ratio.high <= HARDLY_PERCENT
 
     @property
     def range(self) -> str:
@@ -99,178 +98,62 @@ class MetricSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A verdict in a word, and the sentence that carries it."""
+class UpgradeAnswer:
+    """A recommendation in a word or two, and the sentence that explains it."""
 
-    word: Word
+    word: Recommendation
     tone: Tone
     sentence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Some of the cases: of one model, or of one family and mode, or all. summaries: in the order
-    of _NAMES.
-    """
-
-    name: str
-    mode: str
-    summaries: list[MetricSummary]
-    breaks: list[str]
-    repairs: list[str]
-    answer: Answer
-
-    @property
-    def is_matched(self) -> bool:
-        """Whether anything of it was measured on both sides, or fails on one of them alone."""
-        return self.answer.sentence != NOTHING
-
-    def of(self, key: str) -> MetricSummary:
-        return next(summary for summary in self.summaries if summary.key == key)
-
-
-@dataclass(frozen=True, slots=True)
-class UpgradeReport:
-    """All of a comparison. breaks, repairs: cases that fail on the new side alone, or on the base
-    side alone.
-    """
-
-    tables: dict[str, Table]
-    overall: Group
-    models: list[Group]
-    families: list[Group]
-    is_within: bool
-
-    @property
-    def latency(self) -> Table:
-        return self.tables["latency_ms"]
-
-
-def report(base: Side, new: Side, *, any_libraries: bool = False) -> UpgradeReport:
-    """The whole answer. Sides must bring the metrics READ."""
-    tables = {"latency_ms": compare_latency(base, new, any_libraries=any_libraries)}
-    tables |= {key: compare(base, new, METRICS[key], any_libraries=any_libraries) for key in COSTS}
-    breaks, repairs = broken(base, new), broken(new, base)
-
-    def groups(name_of: Callable[[ComparedCase], Name]) -> list[Group]:
-        rows = {key: _parted(table.rows, name_of) for key, table in tables.items()}
-        names = dict.fromkeys(name_of(case) for case in _cases(base, new))
-        found = (_of(name, name_of, breaks, repairs) for name in names)
-        return [
-            _group(*name, {key: parts.get(name, []) for key, parts in rows.items()}, *fails)
-            for name, fails in zip(names, found, strict=True)
-        ]
-
-    [overall] = groups(lambda case: ("all", "")) or [
-        _group("all", "", {key: [] for key in tables}, [], [])
-    ]
-    return UpgradeReport(
-        tables,
-        overall,
-        models=groups(lambda case: (case.model, "")),
-        families=groups(lambda case: (case.family, case.mode)),
-        is_within=overall.of("latency_ms").is_within,
-    )
-
-
-def _cases(base: Side, new: Side) -> list[ComparedCase]:
-    """Every case of either side, in registry order."""
-    return sorted(
-        {one.case for side in (base, new) for one in side.values()}, key=lambda case: case.place
-    )
-
-
-def _parted(
-    rows: Sequence[ComparisonRow], name_of: Callable[[ComparedCase], Name]
-) -> dict[Name, list[ComparisonRow]]:
-    parts: dict[Name, list[ComparisonRow]] = {}
-    for row in rows:
-        parts.setdefault(name_of(row.case), []).append(row)
-    return parts
-
-
-def _of(
-    name: Name, name_of: Callable[[ComparedCase], Name], *broken: Sequence[tuple[ComparedCase, str]]
-) -> tuple[list[str], list[str]]:
-    """What of the failures belongs to a group, in words."""
-    breaks, repairs = (
-        [f"{case.benchmark} {case.config} ({how})" for case, how in found if name_of(case) == name]
-        for found in broken
-    )
-    return breaks, repairs
-
-
-def broken(passing: Side, failing: Side) -> list[tuple[ComparedCase, str]]:
-    """Cases that pass on one side and only fail on the other, with how they fail."""
-    return [
-        (other.case, ", ".join(sorted(other.failures)))
-        for key, other in failing.items()
-        if other.failures
-        and "latency_ms" not in other.parts
-        and key in passing
-        and passing[key].parts
-    ]
-
-
-def _group(
-    name: str,
-    mode: str,
-    rows: dict[str, list[ComparisonRow]],
-    breaks: list[str],
-    repairs: list[str],
-) -> Group:
-    compiled = [row for row in rows["latency_ms"] if row.case.config != EAGER]
-    summaries = [
-        summarize("latency_ms", [row.effect for row in compiled]),
-        summarize("eager", _controls(rows["latency_ms"])),
-        *(
-            summarize(key, [row.effect for row in rows[key] if row.case.config != EAGER])
-            for key in COSTS
-        ),
-    ]
-    return Group(name, mode, summaries, breaks, repairs, answer(summaries, breaks, repairs))
-
-
-def _controls(rows: Sequence[ComparisonRow]) -> list[Effect]:
-    """Eager's change, once for each benchmark: of its own job, else of the control beside a
-    compiled case.
-    """
-    found: dict[str, Effect] = {}
-    for row in sorted(rows, key=lambda row: row.case.config != EAGER):
-        effect = row.effect if row.case.config == EAGER else row.eager
-        if effect is not None:
-            found.setdefault(row.case.benchmark, effect)
-    return list(found.values())
-
-
 def summarize(key: str, effects: Sequence[Effect]) -> MetricSummary:
-    """One metric over the cases of `effects`. A mean of several is told from half of a case's
-    threshold on, that of one is the case.
+    """One metric over the cases of `effects`. A mean of several counts as changed from half of a
+    case's threshold on; that of one is the case.
     """
     metric = METRICS["latency_ms" if key == "eager" else key]
-    counts: dict[Verdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
+    counts: dict[EffectVerdict, int] = {"better": 0, "worse": 0, "same": 0, "unknown": 0}
     for effect in effects:
         counts[effect.verdict] += 1
     ratio = geomean([effect.ratio for effect in effects if effect.ratio])
     if ratio is None:
         return MetricSummary(key, metric, None, "unknown", None, counts)
-    finer = (
-        replace(metric, threshold_percent=metric.threshold_percent / 2)
-        if len(effects) > 1
-        else metric
-    )
-    verdict = verdict_of(ratio, finer)
-    return MetricSummary(key, metric, ratio, verdict, in_words(ratio, verdict, metric), counts)
+    judged = metric
+    if len(effects) > 1:
+        judged = replace(metric, threshold_percent=metric.threshold_percent / 2)
+    verdict = verdict_of(ratio, judged)
+    change = describe_change(ratio, verdict, metric)
+    return MetricSummary(key, metric, ratio, verdict, change, counts)
 
 
 def answer(
     summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
-) -> Answer:
-    """What to do, from what is known; the eager steps are told, and decide nothing."""
-    word = _word([s for s in summaries if s.key != "eager" and s.matched], breaks, repairs)
-    return Answer(
-        word, _WORDS.get(word, "none"), " ".join(_sentences(summaries, breaks, repairs)) or NOTHING
-    )
+) -> UpgradeAnswer:
+    """What to do, from what is known; the eager steps are reported, and decide nothing."""
+    deciding = [summary for summary in summaries if summary.key != "eager" and summary.matched]
+    word = _recommendation(deciding, breaks, repairs)
+    sentences = " ".join(_sentences(summaries, breaks, repairs))
+    return UpgradeAnswer(word, _TONES.get(word, "none"), sentences or NOTHING_MEASURED)
+
+
+def _recommendation(
+    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
+) -> Recommendation:
+    """summaries: the compiled steps' first."""
+    if breaks:
+        return "Not yet"
+    verdicts = [summary.verdict for summary in summaries]
+    latency = verdicts[0] if verdicts else "unknown"
+    # Whatever else is known: steps are what an upgrade is for
+    if latency == "unknown" and not repairs:
+        return "Steps hardly change" if summaries and summaries[0].is_narrow else UNKNOWN
+    gains, losses = bool(repairs) or "better" in verdicts, "worse" in verdicts
+    if gains and losses:
+        return "Yes, at a cost" if latency == "better" else "It depends"
+    if gains:
+        return "Yes"
+    if losses:
+        return "No"
+    return "It makes no difference" if latency == "same" else UNKNOWN
 
 
 def _sentences(
@@ -279,65 +162,48 @@ def _sentences(
     """What fails, what changed, what did not, what is undecided: a sentence each, where there is
     something.
     """
-    matched = [s for s in summaries if s.matched]
     if breaks:
-        yield f"{plural(len(breaks), 'case')} that passed now {_does(breaks)}: {_some(breaks)}."
+        fail = "fails" if len(breaks) == 1 else "fail"
+        yield f"{plural(len(breaks), 'case')} that passed now {fail}: {_first_of(breaks)}."
     if repairs:
-        yield (
-            f"{plural(len(repairs), 'case')} that failed before now "
-            f"{'passes' if len(repairs) == 1 else 'pass'}."
-        )
-    if changed := [
-        f"{s.name} {_be(s.name)} {s.change.text}"
-        for s in matched
-        if s.verdict in CHANGED and s.change
-    ]:
-        yield _sentence(changed)
-    if same := [s.name for s in matched if s.verdict == "same"]:
-        yield _sentence([f"{_and(same)} {'are' if len(same) > 1 else _be(same[0])} unchanged"])
-    if unknown := [s.range for s in matched if s.verdict == "unknown"]:
+        passes = "passes" if len(repairs) == 1 else "pass"
+        yield f"{plural(len(repairs), 'case')} that failed before now {passes}."
+
+    changed, same, unknown = [], [], []
+    for summary in summaries:
+        if not summary.matched:
+            continue
+        if summary.verdict in CHANGED and summary.change:
+            changed.append(f"{summary.name} {_be(summary.name)} {summary.change.text}")
+        elif summary.verdict == "same":
+            same.append(summary.name)
+        elif summary.verdict == "unknown":
+            unknown.append(summary.range)
+    if changed:
+        yield _sentence(_and(changed))
+    if same:
+        be = "are" if len(same) > 1 else _be(same[0])
+        yield _sentence(f"{_and(same)} {be} unchanged")
+    if unknown:
         yield f"Undecided: {_and(unknown)}."
 
 
-def _sentence(parts: Sequence[str]) -> str:
-    told = _and(parts)
-    return f"{told[:1].upper()}{told[1:]}."
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _be(name: str) -> str:
     return "are" if name.endswith("s") else "is"
 
 
-NOTHING = "No case was measured on both sides."
-
-
-def _word(
-    summaries: Sequence[MetricSummary], breaks: Sequence[str], repairs: Sequence[str]
-) -> Word:
-    """summaries: the compiled steps' first."""
-    verdicts = [summary.verdict for summary in summaries]
-    latency = verdicts[0] if verdicts else "unknown"
-    gains, losses = "better" in verdicts or bool(repairs), "worse" in verdicts
-    if breaks:
-        return "Not yet"
-    # Whatever else is known: steps are what an upgrade is for
-    if latency == "unknown" and not repairs:
-        return "Steps hardly change" if summaries and summaries[0].is_narrow else UNKNOWN
-    if gains and losses:
-        return "Yes, at a cost" if latency == "better" else "It depends"
-    if gains or losses:
-        return "Yes" if gains else "No"
-    return "It makes no difference" if latency == "same" else UNKNOWN
-
-
 def _and(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _does(breaks: Sequence[str]) -> str:
-    return "fails" if len(breaks) == 1 else "fail"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+def _first_of(names: Sequence[str]) -> str:
+    text = ", ".join(names[:_MAX_NAMED])
+    if len(names) > _MAX_NAMED:
+        text += f" and {len(names) - _MAX_NAMED} more"
+    return text

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dashboard.comparisons.core.matching import ComparisonRow, Table
+from dashboard.comparisons.core.matching import ComparedCase, ComparisonRow
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.upgrade_answer import Group, UpgradeReport
-from dashboard.language.exports import markdown_table
-from dashboard.language.metrics import METRICS
+from dashboard.comparisons.core.upgrade_groups import CaseGroup, UpgradeReport
+from dashboard.language.exports import csv_text, markdown_table
+from dashboard.language.metrics import METRICS, Metric
 from dashboard.language.wording import plural, quantity
 
 FIELDS = (
@@ -35,37 +35,55 @@ FIELDS = (
 )
 METHOD = (
     "Ratios are of geometric means over processes, above all of those on the same device; "
-    "intervals are 95 %, from the "
-    "spread between processes, that of each case moderated by the others'. Significant: false "
-    "discovery rate 5 % over "
-    "the cases of one table.",
+    "intervals are 95 %, from the spread between processes, that of each case moderated by the "
+    "others'. Significant: false discovery rate 5 % over the cases of one table.",
 )
-_MOST_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
+_MAX_ROWS = 40  # of changed cases in Markdown; all of them are in the CSV
 
 
 def rows(report: UpgradeReport) -> Iterator[tuple[Any, ...]]:
     """Every case in every metric as a row of FIELDS; what was left out says why in the last one."""
     for table in report.tables.values():
         for row in table.rows:
-            yield (
-                *_head(table, row),
-                *_numbers(row.effect),
-                _percent(row.eager),
-                _percent(row.alone),
-                "",
-            )
+            case = _case_fields(row.case, table.metric)
+            parts = _percent(row.eager), _percent(row.compiled_only)
+            yield (*case, *row.effect.levels, *_numbers(row.effect), *parts, "")
         for out in table.left_out:
-            case = out.case
-            yield (
-                case.benchmark,
-                case.config,
-                case.family,
-                case.mode,
-                table.metric.key,
-                table.metric.unit,
-                *[None] * 13,
-                f"{out.why}: {out.text}",
-            )
+            case = _case_fields(out.case, table.metric)
+            empty = [None] * (len(FIELDS) - len(case) - 1)
+            yield (*case, *empty, f"{out.why}: {out.text}")
+
+
+def csv(report: UpgradeReport) -> str:
+    """Every case in every metric."""
+    return csv_text(FIELDS, rows(report))
+
+
+def _case_fields(case: ComparedCase, metric: Metric) -> tuple[str, ...]:
+    return case.benchmark, case.config, case.family, case.mode, metric.key, metric.unit
+
+
+def _numbers(effect: Effect) -> tuple[Any, ...]:
+    """change_percent to spread_from of FIELDS."""
+    ratio = effect.ratio
+    low = high = None
+    if ratio and ratio.is_known:
+        low, high = ratio.low, ratio.high
+    return (
+        _percent(effect),
+        low,
+        high,
+        effect.verdict,
+        effect.is_significant,
+        None if math.isnan(effect.q) else effect.q,
+        effect.base.n,
+        effect.new.n,
+        ratio.basis if ratio else "values",
+    )
+
+
+def _percent(effect: Effect | None) -> float | None:
+    return effect.ratio.percent if effect and effect.ratio else None
 
 
 def document(report: UpgradeReport, *, question: str, address: str) -> dict[str, Any]:
@@ -73,92 +91,55 @@ def document(report: UpgradeReport, *, question: str, address: str) -> dict[str,
     metric.
     """
     answer = report.overall.answer
+    models = {}
+    for group in report.models:
+        models[group.name] = {"answer": group.answer.word, "sentence": group.answer.sentence}
     return {
         "question": question,
         "answer": answer.word,
         "sentence": answer.sentence,
         "address": address,
-        "models": {
-            group.name: {"answer": group.answer.word, "sentence": group.answer.sentence}
-            for group in report.models
-        },
+        "models": models,
         "cases": [dict(zip(FIELDS, row, strict=True)) for row in rows(report)],
     }
-
-
-def _head(table: Table, row: ComparisonRow) -> tuple[Any, ...]:
-    case, metric = row.case, table.metric
-    return (
-        case.benchmark,
-        case.config,
-        case.family,
-        case.mode,
-        metric.key,
-        metric.unit,
-        *row.effect.levels,
-    )
-
-
-def _numbers(effect: Effect) -> tuple[Any, ...]:
-    ratio = effect.ratio
-    ends = (ratio.low, ratio.high) if ratio and ratio.is_known else (None, None)
-    q = None if math.isnan(effect.q) else effect.q
-    known = (effect.verdict, effect.is_significant, q, effect.base.n, effect.new.n)
-    return (_percent(effect), *ends, *known, ratio.basis if ratio else "values")
-
-
-def _percent(effect: Effect | None) -> float | None:
-    return effect.ratio.percent if effect and effect.ratio else None
 
 
 def markdown(report: UpgradeReport, *, question: str, address: str, notes: Sequence[str]) -> str:
     """The report for a pull request or a mail. question: its title. notes: what the numbers rest
     on.
     """
-    changed = [row for row in report.latency.rows if row.effect.is_significant]
+    answer, latency = report.overall.answer, report.latency
+    models = [(group.name, group.answer.word, group.answer.sentence) for group in report.models]
+    names = [summary.name.capitalize() for summary in report.overall.summaries]
+    changed = latency.significant
+    matched = plural(len(latency.rows), "matched case")
     parts = [
         f"# {question}",
-        f"**{report.overall.answer.word}.** {report.overall.answer.sentence}",
-        markdown_table(("Model", "Answer", "Why"), (_model(group) for group in report.models)),
+        f"**{answer.word}.** {answer.sentence}",
+        markdown_table(("Model", "Answer", "Why"), models),
         "## By family and mode",
-        markdown_table(
-            ("Family", "Mode", "Cases", *_names(report.overall)),
-            (_family(group) for group in report.families),
-        ),
-        (
-            f"## Latency: {len(changed)} of {plural(len(report.latency.rows), 'matched case')} "
-            "changed significantly"
-        ),
+        markdown_table(("Family", "Mode", "Cases", *names), map(_family_cells, report.families)),
+        f"## Latency: {len(changed)} of {matched} changed significantly",
         markdown_table(
             ("Benchmark", "Config", "Base", "New", "Change", "Which part"),
-            (_case(row) for row in changed[:_MOST_ROWS]),
+            map(_case_cells, changed[:_MAX_ROWS]),
         ),
     ]
-    if report.latency.left_out:
-        out = report.latency.left_out
-        parts += [
-            f"## Left out: {plural(len(out), 'case')}",
-            markdown_table(
-                ("Benchmark", "Config", "Why"),
-                ((o.case.benchmark, o.case.config, o.text) for o in out),
-            ),
-        ]
+    if latency.left_out:
+        left_out = [(out.case.benchmark, out.case.config, out.text) for out in latency.left_out]
+        parts.append(f"## Left out: {plural(len(left_out), 'case')}")
+        parts.append(markdown_table(("Benchmark", "Config", "Why"), left_out))
     return "\n\n".join([*parts, *notes, f"From {address}"]) + "\n"
 
 
-def _names(group: Group) -> list[str]:
-    return [summary.name.capitalize() for summary in group.summaries]
+def _family_cells(group: CaseGroup) -> tuple[str, ...]:
+    cells = [group.name, group.mode, str(group.of("latency_ms").matched)]
+    for summary in group.summaries:
+        cells.append(summary.change.text if summary.change else "–")
+    return tuple(cells)
 
 
-def _model(group: Group) -> tuple[str, str, str]:
-    return group.name, group.answer.word, group.answer.sentence
-
-
-def _family(group: Group) -> tuple[str, ...]:
-    told = (summary.change.text if summary.change else "–" for summary in group.summaries)
-    return group.name, group.mode, str(group.of("latency_ms").matched), *told
-
-
-def _case(row: ComparisonRow) -> tuple[str, ...]:
-    sides = (quantity(METRICS["latency_ms"], level) for level in row.effect.levels)
-    return row.case.benchmark, row.case.config, *sides, row.effect.change.text, row.share
+def _case_cells(row: ComparisonRow) -> tuple[str, ...]:
+    base, new = (quantity(METRICS["latency_ms"], level) for level in row.effect.levels)
+    change = row.effect.change.text
+    return row.case.benchmark, row.case.config, base, new, change, row.changed_part

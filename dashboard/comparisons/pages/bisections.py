@@ -30,16 +30,16 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     """The page; htmx asks for it again every few seconds and takes its live part until the search
     has ended.
     """
-    found = get_object_or_404(bisections.listing(), pk=pk)
-    rows = bisections.rows(found)
+    bisection = get_object_or_404(bisections.listing(), pk=pk)
+    rows = bisections.rows(bisection)
     context: dict[str, Any] = {
-        "bisection": found,
-        "metric": METRICS[found.metric],
+        "bisection": bisection,
+        "metric": METRICS[bisection.metric],
         "rows": rows,
         "has_commits": any(row.build.git_sha for row in rows),
-        "range": bisections.commit_range(found),
-        "progress": bisections.progress(found, timezone.now()),
-        "is_active": found.state == Bisection.State.RUNNING,
+        "range": bisections.commit_range(bisection),
+        "progress": bisections.progress(bisection, timezone.now()),
+        "is_active": bisection.state == Bisection.State.RUNNING,
     }
     return render(request, "comparisons/bisection.html", context)
 
@@ -47,8 +47,8 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(Bisection, pk=pk)
-    if found.state == Bisection.State.RUNNING:
-        cancel_bisection(bisection=found)
+    bisection = get_object_or_404(Bisection, pk=pk)
+    if bisection.state == Bisection.State.RUNNING:
+        cancel_bisection(bisection=bisection)
         messages.success(request, "The search is cancelled. A job that runs stops within seconds.")
     return redirect("bisection", pk=pk)

@@ -14,13 +14,9 @@ from django.views.decorators.http import require_POST
 
 from dashboard.catalog.core import commits
 from dashboard.catalog.core.plan import PlanError
-from dashboard.comparisons.core.matching import compare
-from dashboard.comparisons.core.metric_effects import Libraries
-from dashboard.comparisons.core.upgrade_answer import READ, report
 from dashboard.comparisons.pages import report_pages
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import cancel_comparison, measure_more
-from dashboard.language.metrics import METRICS
 from dashboard.language.wording import plural
 from dashboard.models import Comparison
 from dashboard.ui.pages import parameters
@@ -39,46 +35,39 @@ def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The page; htmx asks for it again every few seconds and takes its live part until the runs
     have ended.
     """
-    found = _or_404(uuid)
-    metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
-    base, new = comparisons.sides(found, {*READ, metric.key})
-    answered = report(base, new)
-    table = answered.tables.get(metric.key) or compare(base, new, metric)
-    progress = comparisons.progress(found, timezone.now())
-    bridge = comparisons.bridge(found, new)
-    context: dict[str, Any] = {
-        "comparison": found,
-        "progress": progress,
-        "commits": commits.between(found.base.git_sha, found.new.git_sha),
-        "has_data": bool(base or new),
-        "search": f"base={found.base_id}&new={found.new_id}&machine={found.machine_id}",
-        "libraries": ", ".join(f"{name} {version}" for name, version in _sorted(found.libraries)),
-        "bridge": report(*bridge[:2], any_libraries=True) if bridge else None,
-        "own_libraries": bridge[2] if bridge else "",
-        **report_pages.context(request, answered, table),
-    }
-    if (
-        request.headers.get("HX-Request")
-        and request.headers.get("HX-Target") == "live"
-        and not progress.is_active
-    ):
+    comparison = _or_404(uuid)
+    results = comparisons.results(comparison, report_pages.chosen_metric(request))
+    progress = comparisons.progress(comparison, timezone.now())
+    is_live_part = request.headers.get("HX-Request") and request.headers.get("HX-Target") == "live"
+    if is_live_part and not progress.is_active:
         # It ended: the page has more to show than its live part
         return HttpResponse(headers={"HX-Refresh": "true"})
+    libraries = sorted(comparison.libraries.items())
+    context: dict[str, Any] = {
+        "comparison": comparison,
+        "progress": progress,
+        "commits": commits.between(comparison.base.git_sha, comparison.new.git_sha),
+        "has_data": results.has_data,
+        "search": (
+            f"base={comparison.base_id}&new={comparison.new_id}&machine={comparison.machine_id}"
+        ),
+        "libraries": ", ".join(f"{name} {version}" for name, version in libraries),
+        "bridge": results.bridge,
+        "own_libraries": results.own_libraries,
+        **report_pages.context(request, results.shown),
+    }
     return render(request, "comparisons/comparison.html", context)
-
-
-def _sorted(libraries: dict[str, str]) -> Libraries:
-    return tuple(sorted(libraries.items()))
 
 
 def export(request: HttpRequest, uuid: UUID, form: str) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown."""
-    found = _or_404(uuid)
-    base, new = comparisons.sides(found, READ)
-    address = request.build_absolute_uri(found.get_absolute_url())
-    name = f"{found.base}-to-{found.new}"
+    comparison = _or_404(uuid)
     return report_pages.export(
-        report(base, new), form, name=name, question=found.question, address=address
+        comparisons.report(comparison),
+        form,
+        name=f"{comparison.base}-to-{comparison.new}",
+        question=comparison.question,
+        address=request.build_absolute_uri(comparison.get_absolute_url()),
     )
 
 
@@ -92,11 +81,10 @@ def _or_404(uuid: UUID) -> Comparison:
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    stopped = cancel_comparison(comparison=_or_404(uuid))
+    stopped = plural(cancel_comparison(comparison=_or_404(uuid)), "job")
     messages.success(
         request,
-        f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within "
-        "seconds.",
+        f"Cancelled: {stopped} will not be measured. One that runs stops within seconds.",
     )
     return redirect("comparison", uuid=uuid)
 
@@ -105,17 +93,13 @@ def cancel(request: HttpRequest, uuid: UUID) -> HttpResponse:
 @may_add_runs
 def more(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """Measure every case again on both builds."""
-    found = _or_404(uuid)
-    asked = request.POST.get("repeats", "")
-    repeats = int(asked) if asked.isdecimal() else 0
+    text = request.POST.get("repeats", "")
+    repeats = int(text) if text.isdecimal() else 0
     try:
-        measure_more(comparison=found, repeats=repeats)
+        measure_more(comparison=_or_404(uuid), repeats=repeats)
     except PlanError as error:
         messages.error(request, str(error))
     else:
-        messages.success(
-            request,
-            f"Queued {plural(repeats, 'more process', 'more processes')} of every case on both "
-            "builds.",
-        )
+        processes = plural(repeats, "more process", "more processes")
+        messages.success(request, f"Queued {processes} of every case on both builds.")
     return redirect("comparison", uuid=uuid)

@@ -8,114 +8,90 @@ from typing import Any
 import orjson
 from django.http import HttpRequest, HttpResponse
 
-from dashboard.comparisons.core.matching import ComparisonRow, Table
-from dashboard.comparisons.core.metric_effects import Verdict
-from dashboard.comparisons.core.ratios import Ratio
-from dashboard.comparisons.core.upgrade_answer import UNKNOWN, UpgradeReport
-from dashboard.comparisons.core.upgrade_report import FIELDS, METHOD, document, markdown, rows
-from dashboard.language.exports import csv_text
-from dashboard.language.metrics import METRICS
+from dashboard.comparisons.core import upgrade_report
+from dashboard.comparisons.core.case_table import (
+    ORDERS,
+    SHOWS,
+    CaseFilter,
+    ReportWithTable,
+    axis_reach,
+    family_reach,
+    filter_choices,
+    shown_rows,
+)
+from dashboard.comparisons.core.upgrade_answer import UNKNOWN
+from dashboard.comparisons.core.upgrade_groups import UpgradeReport
+from dashboard.language.metrics import METRICS, Metric
 from dashboard.ui.pages import parameters
 
-SORTS = {"effect": "largest effect", "better": "best first", "worse": "worst first", "name": "name"}
-SHOWS = {
-    "significant": "only what is significant",
-    "better": "better",
-    "worse": "worse",
-    "same": "the same",
-    "unknown": "not known yet",
+_MAX_ROWS = 100
+_CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "json": "application/json",
 }
-FILTERS = ("family", "mode", "model", "config")
-_MOST_ROWS = 100
-_LEAST_REACH, _MOST_REACH = 5.0, 60.0
 
 
-def context(request: HttpRequest, report: UpgradeReport, table: Table) -> dict[str, Any]:
-    """The part of the context that `_report.html` reads."""
-    choices = {name: sorted({getattr(row.case, name) for row in table.rows}) for name in FILTERS}
-    chosen = {name: parameters.one_of(request, name, choices[name]) for name in FILTERS}
-    if request.resolver_match and request.resolver_match.url_name == "compare":
-        choices.pop("config"), chosen.pop("config")  # there it names the sides
-    show = parameters.one_of(request, "show", list(SHOWS))
-    order = parameters.one_of(request, "sort", list(SORTS)) or "effect"
-    found = [row for row in table.rows if _is_shown(row, chosen, show)]
-    found.sort(key=lambda row: _rank(row, order))
+def chosen_metric(request: HttpRequest) -> Metric:
+    return METRICS[parameters.one_of(request, "metric", list(METRICS)) or "latency_ms"]
+
+
+def context(
+    request: HttpRequest, shown: ReportWithTable, *, filters_config: bool = True
+) -> dict[str, Any]:
+    """The part of the context that `_report.html` reads.
+
+    filters_config: whether `config` in the address is a filter; else it names the sides.
+    """
+    report, table = shown.report, shown.table
+    choices = filter_choices(table)
+    if not filters_config:
+        del choices["config"]
+    case_filter = CaseFilter(
+        parameters.filters(request, choices),
+        parameters.one_of(request, "show", list(SHOWS)),
+        parameters.one_of(request, "sort", list(ORDERS)) or "effect",
+    )
+    rows = shown_rows(table, case_filter)
+    models = [group for group in report.models if group.is_matched]
     return {
         "report": report,
-        "models": sorted(  # what is known first
-            (group for group in report.models if group.is_matched),
-            key=lambda group: group.answer.word == UNKNOWN,
-        ),
-        "certain": [row for row in report.latency.rows if row.effect.is_significant],
+        # What is known comes first
+        "models": sorted(models, key=lambda group: group.answer.word == UNKNOWN),
         "unmatched": [group.name for group in report.models if not group.is_matched],
+        "certain": report.latency.significant,
         "table": table,
         "metrics": [metric for metric in METRICS.values() if metric.key != "passed"],
-        "rows": found if "all" in request.GET else found[:_MOST_ROWS],
-        "shown": len(found),
-        "significant": sum(row.effect.is_significant for row in table.rows),
-        "filters": [(name, choices[name], chosen[name]) for name in choices],
-        "show": show,
+        "rows": rows if "all" in request.GET else rows[:_MAX_ROWS],
+        "shown": len(rows),
+        "significant": len(table.significant),
+        "filters": [(name, choices[name], value) for name, value in case_filter.values.items()],
+        "show": case_filter.show,
         "shows": SHOWS,
-        "sort": order,
-        "sorts": SORTS,
-        "is_filtered": bool(show or any(chosen.values())),
-        "reach": reach(table.rows),
-        "family_reach": _widest(
-            [one.ratio for group in report.families for one in group.summaries]
-        ),
+        "sort": case_filter.order,
+        "sorts": ORDERS,
+        "is_filtered": case_filter.is_set,
+        "reach": axis_reach(table.rows),
+        "family_reach": family_reach(report),
         "any_libraries": request.GET.get("libraries") == "any",
         "has_other_libraries": any(out.why == "libraries" for out in table.left_out),
     }
-
-
-def _is_shown(row: ComparisonRow, chosen: dict[str, str], show: str) -> bool:
-    if any(value and getattr(row.case, name) != value for name, value in chosen.items()):
-        return False
-    return not show or (
-        row.effect.is_significant if show == "significant" else row.effect.verdict == show
-    )
-
-
-def _rank(row: ComparisonRow, order: str) -> Any:
-    if order == "name":
-        return row.case.place
-    badness: dict[Verdict, int] = {"worse": 1, "better": -1}
-    signed = badness.get(row.effect.verdict, 0) * row.effect.size
-    return {"effect": -row.effect.size, "worse": -signed, "better": signed}[order]
-
-
-def reach(rows: list[ComparisonRow]) -> float:
-    """Percent at the ends of the drawn axis: nearly all intervals fit."""
-    extents = sorted(_extent(row.effect.ratio) for row in rows)
-    return extents[int(0.97 * (len(extents) - 1))] if extents else _LEAST_REACH
-
-
-def _widest(ratios: list[Ratio | None]) -> float:
-    return max(map(_extent, ratios), default=_LEAST_REACH)
-
-
-def _extent(ratio: Ratio | None) -> float:
-    if ratio is None:
-        return _LEAST_REACH
-    ends = (ratio.low, ratio.high) if ratio.is_known else (ratio.percent,)
-    return min(max(_LEAST_REACH, *map(abs, ends)), _MOST_REACH)
 
 
 def export(
     report: UpgradeReport, form: str, *, name: str, question: str, address: str
 ) -> HttpResponse:
     """All cases of all metrics as CSV or JSON; the report as Markdown. name: of the file."""
+    content: str | bytes
+    if form == "csv":
+        content = upgrade_report.csv(report)
+    elif form == "md":
+        content = upgrade_report.markdown(
+            report, question=question, address=address, notes=upgrade_report.METHOD
+        )
+    else:
+        document = upgrade_report.document(report, question=question, address=address)
+        content = orjson.dumps(document)
     file = re.sub(r"[^A-Za-z0-9.+_-]+", "-", name)
     headers = {"Content-Disposition": f'attachment; filename="{file}.{form}"'}
-    if form == "csv":
-        return HttpResponse(
-            csv_text(FIELDS, rows(report)), content_type="text/csv; charset=utf-8", headers=headers
-        )
-    if form == "md":
-        text = markdown(report, question=question, address=address, notes=METHOD)
-        return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
-    return HttpResponse(
-        orjson.dumps(document(report, question=question, address=address)),
-        content_type="application/json",
-        headers=headers,
-    )
+    return HttpResponse(content, content_type=_CONTENT_TYPES[form], headers=headers)

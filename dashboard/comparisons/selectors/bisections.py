@@ -18,8 +18,8 @@ from dashboard.runs.selectors.runs import JobCounts
 
 @dataclass(frozen=True, slots=True)
 class BisectionBuild:
-    """One build of the search. place: base, new, or empty. is_open: it may be measured yet;
-    is_measured: it is now.
+    """One build of the search. place: base, new, or empty. is_open: it may be measured yet.
+    is_measured: it is being measured now. is_edge: the search stands between it and another one.
     """
 
     build: TorchBuild
@@ -31,7 +31,7 @@ class BisectionBuild:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SearchProgress:
     """Jobs of all rounds so far, and how many more builds are measured at most."""
 
     counts: JobCounts
@@ -48,35 +48,39 @@ def listing() -> QuerySet[Bisection]:
 
 def rows(of: Bisection) -> list[BisectionBuild]:
     """The ends, and every build between that was measured or may be, oldest first. Two queries."""
+    active_runs = of.runs.filter(state__in=runs.ACTIVE_RUNS)
+    at_work = set(active_runs.values_list("build_id", flat=True))
+    low, high = version_order(of.low.version), version_order(of.high.version)
     steps = {step["build"]: step for step in of.steps}
-    ends, edges = {of.base_id: "base", of.new_id: "new"}, {of.low_id, of.high_id}
-    first, last, low, high = (
-        version_order(one.version) for one in (of.base, of.new, of.low, of.high)
-    )
-    flavours = {of.base.label.partition("+")[2], of.new.label.partition("+")[2], ""}
-    at_work = set(of.runs.filter(state__in=runs.ACTIVE_RUNS).values_list("build_id", flat=True))
-    found = TorchBuild.objects.filter(base=None, channel__in={of.base.channel, of.new.channel})
-    inside = [
-        build
-        for build in found
-        if build.pk in ends
-        or (
-            first < version_order(build.version) < last
-            and build.label.partition("+")[2] in flavours
+    builds = []
+    for build in _builds_of(of):
+        step = steps.get(build.label)
+        is_inside = low < version_order(build.version) < high
+        builds.append(
+            BisectionBuild(
+                build,
+                {of.base_id: "base", of.new_id: "new"}.get(build.pk, ""),
+                step,
+                is_open=is_inside and not (step and step.get("given_up")),
+                is_measured=build.pk in at_work,
+                is_edge=build.pk in {of.low_id, of.high_id},
+            )
         )
-    ]
-    return [
-        BisectionBuild(
-            build,
-            ends.get(build.pk, ""),
-            steps.get(build.label),
-            is_open=low < version_order(build.version) < high
-            and not (steps.get(build.label) or {}).get("given_up"),
-            is_measured=build.pk in at_work,
-            is_edge=build.pk in edges,
-        )
-        for build in sorted(inside, key=lambda build: version_order(build.version))
-    ]
+    return builds
+
+
+def _builds_of(bisection: Bisection) -> list[TorchBuild]:
+    """The ends, and the builds of their flavour between them, oldest first."""
+    ends = (bisection.base, bisection.new)
+    first, last = (version_order(build.version) for build in ends)
+    flavours = {build.label.partition("+")[2] for build in ends} | {""}
+    builds = []
+    for build in TorchBuild.objects.filter(base=None, channel__in={end.channel for end in ends}):
+        is_between = first < version_order(build.version) < last
+        has_flavour = build.label.partition("+")[2] in flavours
+        if build in ends or (is_between and has_flavour):
+            builds.append(build)
+    return sorted(builds, key=lambda build: version_order(build.version))
 
 
 def commit_range(of: Bisection) -> str:
@@ -84,12 +88,12 @@ def commit_range(of: Bisection) -> str:
     return commits.between(of.low.git_sha, of.high.git_sha)
 
 
-def progress(of: Bisection, now: datetime) -> Progress:
+def progress(of: Bisection, now: datetime) -> SearchProgress:
     """How far the search is. Five queries."""
     jobs = list(Job.objects.filter(run__bisection=of).defer("spec", "log_tail"))
     newest = of.runs.order_by("-pk").first()
     workers = runs.workers_alive(of.machine_id, now)
-    left = runs.seconds_left(jobs, runs.expected_seconds(newest) if newest else {}, workers, now)
-    return Progress(
-        runs.count_jobs(jobs), left, workers, most_steps(sum(row.is_open for row in rows(of)))
-    )
+    expected = runs.expected_seconds(newest) if newest else {}
+    left = runs.seconds_left(jobs, expected, workers, now)
+    builds_left = most_steps(sum(row.is_open for row in rows(of)))
+    return SearchProgress(runs.count_jobs(jobs), left, workers, builds_left)

@@ -18,15 +18,18 @@ _CASE = """benchmark.name, benchmark.family, benchmark.mode, benchmark.dtype, be
 # Of several benchmark versions the newest, of several library sets the one with the most processes;
 # of all devices.
 _LEVELS = f"""
-    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name, level.metric)
+    SELECT DISTINCT ON (benchmark.position, benchmark.name, config.position, config.name,
+                        level.metric)
            {_CASE}, level.metric, level.value, level.count, level.job
     FROM (
         SELECT benchmark_id, config_id, metric, benchmark_version, libraries,
                sum(count) AS count, max(job::text) AS job,
-               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL) THEN exp(sum(log_mean * count) / sum(count)) END,
+               coalesce(CASE WHEN bool_and(log_mean IS NOT NULL)
+                             THEN exp(sum(log_mean * count) / sum(count)) END,
                         sum(mean * count) / sum(count)) AS value
         FROM dashboard_buildlevel
-        WHERE machine_id = %(machine)s AND build_id = %(build)s AND metric = ANY(%(metrics)s) AND track_id = %(track)s
+        WHERE machine_id = %(machine)s AND build_id = %(build)s AND track_id = %(track)s
+              AND metric = ANY(%(metrics)s)
         GROUP BY benchmark_id, config_id, metric, benchmark_version, libraries
     ) AS level
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = level.benchmark_id
@@ -57,42 +60,40 @@ def read(place: SeriesLocation, build: int, metrics: Iterable[str]) -> list[Case
         "build": build,
         "metrics": [*metrics],
     }
-    found: dict[tuple[str, str], CaseRollup] = {}
+    cases: dict[tuple[str, str], CaseRollup] = {}
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS, given)
         for *named, metric, value, _, job in cursor.fetchall():
-            case = _case(found, named)
+            case = _case(cases, named)
             case.newest[metric] = Newest(value, None, None, None, "pass", job, None)
             case.latest = case.newest[metric]
         cursor.execute(_FAILED, given)
         for *named, status, job in cursor.fetchall():
-            case = _case(found, named)
+            case = _case(cases, named)
             case.latest = case.latest or Newest(None, None, None, None, status, job, None)
-    return list(found.values())
+    return list(cases.values())
 
 
-def _case(found: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> CaseRollup:
+def _case(cases: dict[tuple[str, str], CaseRollup], named: Sequence[Any]) -> CaseRollup:
     benchmark, family, mode, dtype, size, config, position = named
-    made = CaseRollup(benchmark, family, mode, dtype, size, config, position)
-    return found.setdefault((benchmark, config), made)
+    new = CaseRollup(benchmark, family, mode, dtype, size, config, position)
+    return cases.setdefault((benchmark, config), new)
 
 
 def builds(place: SeriesLocation) -> list[MeasuredBuild]:
     """What was measured at the place, the newest version first. One query."""
-    here = [
-        one
-        for one in measured_builds()
-        if (one.machine, one.track) == (place.machine.pk, place.track.pk)
-    ]
-    return sorted(here, key=lambda one: (version_order(one.version), one.at), reverse=True)
+    where = place.machine.pk, place.track.pk
+    here = [tested for tested in measured_builds() if (tested.machine, tested.track) == where]
+    return sorted(here, key=lambda tested: (version_order(tested.version), tested.at), reverse=True)
 
 
-# Asked metric by metric, each by the index: a place has thousands of series.
+# Looked up metric by metric, each by the index: a place has thousands of series.
 _METRICS = """
-    SELECT metric FROM unnest(%(metrics)s::text[]) AS known (metric)
+    SELECT metric FROM unnest(%(metrics)s::text[]) AS named (metric)
     WHERE EXISTS (
         SELECT FROM dashboard_series AS series
-        WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s AND series.metric = known.metric
+        WHERE series.machine_id = %(machine)s AND series.track_id = %(track)s
+              AND series.metric = named.metric
     )
 """
 

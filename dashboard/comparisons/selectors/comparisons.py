@@ -7,17 +7,20 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from dashboard.comparisons.core.matching import Side, libraries_text, under
-from dashboard.comparisons.core.metric_effects import Libraries
-from dashboard.comparisons.core.sides import OF_A_MODEL
+from dashboard.comparisons.core.case_table import ReportWithTable, report_with_table
+from dashboard.comparisons.core.libraries import Libraries, libraries_text
+from dashboard.comparisons.core.matching import Side, measured_with
+from dashboard.comparisons.core.sides import MODEL_LIBRARIES
+from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import versions
+from dashboard.language.metrics import Metric
 from dashboard.models import Comparison, Job, Run, RunState
 from dashboard.runs.selectors import runs as runs_read
 from dashboard.runs.selectors.runs import ACTIVE_RUNS, JobCounts
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PairProgress:
     """The jobs of both sides together. workers: how many of the machine take jobs."""
 
     runs: list[Run]
@@ -35,12 +38,25 @@ class Progress:
         """As a run's."""
         states = {run.state for run in self.runs}
         if self.is_active:
-            return RunState.RUNNING if self.counts.ended or self.counts.running else RunState.QUEUED
-        return (
-            RunState.CANCELLED
-            if RunState.CANCELLED in states
-            else max(states, default=RunState.PLANNED)
-        )
+            has_begun = self.counts.ended or self.counts.running
+            return RunState.RUNNING if has_begun else RunState.QUEUED
+        if RunState.CANCELLED in states:
+            return RunState.CANCELLED
+        return max(states, default=RunState.PLANNED)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResults:
+    """What has been measured for a comparison so far.
+
+    bridge: the new build under its own libraries against those of the comparison; None where none
+        was measured. own_libraries: those, in words.
+    """
+
+    shown: ReportWithTable
+    has_data: bool
+    bridge: UpgradeReport | None
+    own_libraries: str
 
 
 def listing() -> QuerySet[Comparison]:
@@ -53,30 +69,45 @@ def comparison(uuid: UUID) -> Comparison:
     return listing().get(uuid=uuid)
 
 
-def progress(of: Comparison, now: datetime) -> Progress:
+def progress(of: Comparison, now: datetime) -> PairProgress:
     """How far it is. Five queries."""
-    found = list(of.runs.select_related("build", "machine").order_by("pk"))
-    jobs = Job.objects.filter(run__comparison=of).select_related(
-        "benchmark", "config", "run__build"
+    runs = list(of.runs.select_related("build", "machine").order_by("pk"))
+    related = Job.objects.select_related("benchmark", "config", "run__build")
+    jobs = list(
+        related.filter(run__comparison=of).defer("spec", "log_tail").order_by("-finished_at")
     )
-    ended = list(jobs.defer("spec", "log_tail").order_by("-finished_at"))
     workers = runs_read.workers_alive(of.machine_id, now)
-    expected = runs_read.expected_seconds(found[0]) if found else {}
-    left = runs_read.seconds_left(ended, expected, workers, now)
-    return Progress(
-        found,
-        runs_read.count_jobs(ended),
-        left,
+    expected = runs_read.expected_seconds(runs[0]) if runs else {}
+    return PairProgress(
+        runs,
+        runs_read.count_jobs(jobs),
+        runs_read.seconds_left(jobs, expected, workers, now),
         workers,
-        [job for job in ended if runs_read.failed(job)],
+        [job for job in jobs if runs_read.failed(job)],
     )
 
 
 def sides(of: Comparison, metrics: Iterable[str]) -> tuple[Side, Side]:
     """What was measured for this comparison, base first."""
     source = versions.SideSource(of.machine_id, comparison=of.pk)
-    found = versions.by_build(source, [of.base_id, of.new_id], metrics)
-    return found[of.base_id], found[of.new_id]
+    by_build = versions.by_build(source, [of.base_id, of.new_id], metrics)
+    return by_build[of.base_id], by_build[of.new_id]
+
+
+def report(of: Comparison) -> UpgradeReport:
+    return build_report(*sides(of, REPORT_METRICS))
+
+
+def results(of: Comparison, metric: Metric) -> ComparisonResults:
+    """All that its page shows. metric: of the table of cases."""
+    base, new = sides(of, {*REPORT_METRICS, metric.key})
+    bridged, own_libraries = None, ""
+    if own := bridge(of, new):
+        shared_side, own_side, own_libraries = own
+        bridged = build_report(shared_side, own_side, any_libraries=True)
+    return ComparisonResults(
+        report_with_table(base, new, metric), bool(base or new), bridged, own_libraries
+    )
 
 
 def bridge(of: Comparison, new: Side) -> tuple[Side, Side, str] | None:
@@ -85,15 +116,13 @@ def bridge(of: Comparison, new: Side) -> tuple[Side, Side, str] | None:
 
     Third, its own in words. new: the new build's side, which has both.
     """
-    own = next(
-        (run.libraries for run in of.runs.order_by("pk") if run.libraries != of.libraries), None
-    )
-    if own is None:
-        return None
-    before, after = (_of_models(libraries) for libraries in (of.libraries, own))
-    return under(new, before), under(new, after), libraries_text(after)
+    for run in of.runs.order_by("pk"):
+        if run.libraries != of.libraries:
+            shared, own = _of_models(of.libraries), _of_models(run.libraries)
+            return measured_with(new, shared), measured_with(new, own), libraries_text(own)
+    return None
 
 
 def _of_models(libraries: Mapping[str, str]) -> Libraries:
     """As levels name them: those that make a benchmark's model."""
-    return tuple((name, libraries[name]) for name in sorted(libraries) if name in OF_A_MODEL)
+    return tuple((name, libraries[name]) for name in sorted(libraries) if name in MODEL_LIBRARIES)

@@ -14,9 +14,16 @@ from django.db.models import Max
 
 from dashboard.catalog.core.versions import version_order
 from dashboard.comparisons.core.device_effects import DeviceGroup
-from dashboard.comparisons.core.matching import BUSY, CaseMeasurements, ComparedCase, Key, Side
-from dashboard.comparisons.core.metric_effects import CaseSamples, Libraries, pooled
-from dashboard.comparisons.core.ratios import Level
+from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.libraries import Libraries
+from dashboard.comparisons.core.matching import (
+    GPU_UTILIZATION,
+    CaseMeasurements,
+    ComparedCase,
+    Key,
+    Side,
+)
+from dashboard.comparisons.core.metric_effects import CaseSamples, pool_samples
 from dashboard.models import Benchmark, Config, Run, RunState
 from dashboard.results.core.level_sql import COUNTED, LEVEL, OF_PLACE
 
@@ -60,10 +67,11 @@ _FAILED = f"""
     GROUP BY 1, 2, 3, 4
 """
 
-# Equal for equal data: a landed result, an invalid point and a removed run all change it.
-_STAMP = f"""
+# Equal for equal data: a stored result, an invalid point and a removed run all change it.
+_FINGERPRINT = f"""
     SELECT count(*), coalesce(bit_xor(hashtextextended(
-               concat_ws(' ', series_id, build_id, benchmark_version, libraries, count, job, log_mean, mean), 0)), 0),
+               concat_ws(' ', series_id, build_id, benchmark_version, libraries, count, job,
+                         log_mean, mean), 0)), 0),
            (SELECT bit_xor(hashtextextended(failed::text, 0)) FROM ({_FAILED}) AS failed)
     FROM dashboard_buildlevel
     WHERE machine_id = %(machine)s AND build_id = ANY(%(builds)s) AND metric = ANY(%(metrics)s)
@@ -89,130 +97,136 @@ class SideSource:
         return self.comparison is None and self.bisection is None
 
 
-def sides(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> list[Side]:
+def sides(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> list[Side]:
     """What was measured of each (source, build). Four queries where both sources are the same."""
-    builds: dict[SideSource, list[int]] = {}
-    for source, build in wanted:
-        builds.setdefault(source, []).append(build)
-    read, case = [*metrics], _cases()
-    found = {source: _read(source, ids, read, case) for source, ids in builds.items()}
-    return [found[source][build] for source, build in wanted]
+    every_metric, case_of = [*metrics], _cases_by_id()
+    by_source = {}
+    for source, builds in _builds_by_source(sources).items():
+        by_source[source] = _read(source, builds, every_metric, case_of)
+    return [by_source[source][build] for source, build in sources]
 
 
-def stamp(wanted: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
+def data_fingerprint(sources: Sequence[tuple[SideSource, int]], metrics: Iterable[str]) -> str:
     """What these builds' data of any runs are now, in a few characters. One query where both
     sources are the same.
     """
-    builds: dict[SideSource, list[int]] = {}
-    for source, build in wanted:
-        builds.setdefault(source, []).append(build)
-    told, read = [], [*metrics]
+    rows, every_metric = [], [*metrics]
     with connection.cursor() as cursor:
-        for source, ids in builds.items():
-            cursor.execute(_STAMP, _given(source) | {"builds": ids, "metrics": read})
-            told.append(cursor.fetchone())
-    return str(told)
+        for source, builds in _builds_by_source(sources).items():
+            cursor.execute(_FINGERPRINT, _sql_parameters(source, builds, every_metric))
+            rows.append(cursor.fetchone())
+    return str(rows)
 
 
-def _given(source: SideSource) -> dict[str, Any]:
-    return {name: getattr(source, name) for name in SideSource.__slots__}
+def _builds_by_source(sources: Sequence[tuple[SideSource, int]]) -> dict[SideSource, list[int]]:
+    builds: dict[SideSource, list[int]] = {}
+    for source, build in sources:
+        builds.setdefault(source, []).append(build)
+    return builds
+
+
+def _sql_parameters(
+    source: SideSource, builds: Sequence[int], metrics: Sequence[str]
+) -> dict[str, Any]:
+    of_source = {name: getattr(source, name) for name in SideSource.__slots__}
+    return {**of_source, "builds": builds, "metrics": metrics}
 
 
 def by_build(
     source: SideSource, builds: Iterable[int], metrics: Iterable[str]
 ) -> dict[int, dict[Key, CaseMeasurements]]:
     """What was measured of each of these builds, and how its failures ended. Four queries."""
-    return _read(source, builds, metrics, _cases())
+    return _read(source, builds, metrics, _cases_by_id())
 
 
 def _read(
     source: SideSource,
     builds: Iterable[int],
     metrics: Iterable[str],
-    case: Callable[[int, int], ComparedCase],
+    case_of: Callable[[int, int], ComparedCase],
 ) -> dict[int, dict[Key, CaseMeasurements]]:
-    found: dict[int, dict[tuple[int, int], CaseMeasurements]] = {build: {} for build in builds}
-    given = _given(source) | {"builds": [*found], "metrics": [*metrics, BUSY]}
+    by_ids: dict[int, dict[tuple[int, int], CaseMeasurements]] = {build: {} for build in builds}
+    given = _sql_parameters(source, [*by_ids], [*metrics, GPU_UTILIZATION])
 
     def measured(build: int, benchmark: int, config: int) -> CaseMeasurements:
-        if (benchmark, config) not in found[build]:
-            found[build][benchmark, config] = CaseMeasurements(case(benchmark, config))
-        return found[build][benchmark, config]
+        cases = by_ids[build]
+        if (benchmark, config) not in cases:
+            cases[benchmark, config] = CaseMeasurements(case_of(benchmark, config))
+        return cases[benchmark, config]
 
     with connection.cursor() as cursor:
         cursor.execute(_LEVELS if source.is_any else _MEASURED, given)
-        for build, benchmark, config, metric, *part in cursor.fetchall():
-            _add(measured(build, benchmark, config).parts.setdefault(metric, []), _part(*part))
+        for build, benchmark, config, metric, *columns in cursor.fetchall():
+            samples = measured(build, benchmark, config).samples.setdefault(metric, [])
+            _add(samples, _samples_of_device(*columns))
         cursor.execute(_FAILED, given)
         for build, benchmark, config, status, count in cursor.fetchall():
             measured(build, benchmark, config).failures[status] = count
-    return {
-        build: {Key(one.case.benchmark, one.case.config): one for one in cases.values()}
-        for build, cases in found.items()
-    }
+    by_key = {}
+    for build, cases in by_ids.items():
+        by_key[build] = {each.case.key: each for each in cases.values()}
+    return by_key
 
 
-def _cases() -> Callable[[int, int], ComparedCase]:
+def _cases_by_id() -> Callable[[int, int], ComparedCase]:
     """(benchmark, config) by id -> the case, placed in registry order."""
-    benchmarks = {
-        row[0]: row[1:]
-        for row in Benchmark.objects.values_list("pk", "name", "model", "family", "mode")
-    }
-    place = {pk: number for number, pk in enumerate(benchmarks)}
-    configs = {
-        pk: (name, number)
-        for number, (pk, name) in enumerate(Config.objects.values_list("pk", "name"))
-    }
+    benchmarks, configs = {}, {}
+    fields = Benchmark.objects.values_list("pk", "name", "model", "family", "mode")
+    for place, (pk, *names) in enumerate(fields):
+        benchmarks[pk] = place, names
+    for place, (pk, name) in enumerate(Config.objects.values_list("pk", "name")):
+        configs[pk] = place, name
 
-    def case(benchmark: int, config: int) -> ComparedCase:
-        name, model, family, mode = benchmarks[benchmark]
-        return ComparedCase(
-            name, configs[config][0], model, family, mode, (place[benchmark], configs[config][1])
-        )
+    def case_of(benchmark: int, config: int) -> ComparedCase:
+        benchmark_place, (name, model, family, mode) = benchmarks[benchmark]
+        config_place, config_name = configs[config]
+        place = benchmark_place, config_place
+        return ComparedCase(name, config_name, model, family, mode, place)
 
-    return case
+    return case_of
 
 
-def _add(parts: list[CaseSamples], one: CaseSamples) -> None:
-    """One part for each version and library set, of all devices."""
-    for place, other in enumerate(parts):
-        if (other.version, other.libraries) == (one.version, one.libraries):
-            parts[place] = pooled([other, one])
+def _add(pools: list[CaseSamples], samples: CaseSamples) -> None:
+    """One pool for each version and library set, of all devices."""
+    for place, pool in enumerate(pools):
+        if (pool.version, pool.libraries) == (samples.version, samples.libraries):
+            pools[place] = pool_samples([pool, samples])
             return
-    parts.append(one)
+    pools.append(samples)
 
 
-def _part(  # noqa: PLR0913, PLR0917 - the columns of both statements
+def _samples_of_device(  # noqa: PLR0913, PLR0917 - the columns of both statements
     version: int,
     libraries: str,
     device: str,
     n: int,
-    mean: float | None,
-    m2: float | None,
+    log_mean: float | None,
+    log_m2: float | None,
     within: float | None,
     least: float,
     most: float,
-    plain: float,
+    mean: float,
     job: str,
 ) -> CaseSamples:
     level = None
-    if mean is not None and m2 is not None:
-        block = DeviceGroup(device, n, mean, max(m2, 0.0))
-        level = Level(*block[1:], math.nan if within is None else within, (block,))
-    return CaseSamples(version, _libraries(libraries), level, n, least, most, plain, job)
+    if log_mean is not None and log_m2 is not None:
+        group = DeviceGroup(device, n, log_mean, max(log_m2, 0.0))
+        error = math.nan if within is None else within
+        level = Level(n, group.mean, group.m2, error, (group,))
+    return CaseSamples(version, _parse_libraries(libraries), level, n, least, most, mean, job)
 
 
 @cache
-def _libraries(names: str) -> Libraries:
-    """As ``BuildLevel.libraries`` tells them: "diffusers 0.42.1, transformers 5.17.0"."""
-    split = (name.partition(" ") for name in names.split(", ") if name)
-    return tuple((library, version) for library, _, version in split)
+def _parse_libraries(text: str) -> Libraries:
+    """As ``BuildLevel.libraries`` has them: "diffusers 0.42.1, transformers 5.17.0"."""
+    parts = (name.partition(" ") for name in text.split(", ") if name)
+    return tuple((library, version) for library, _, version in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBuild:
     """A build that was measured on a machine for a track. base: of a variant the build that it
-    varies. at: when that was last asked for.
+    varies. at: when that was last requested.
     """
 
     build: int
@@ -230,8 +244,7 @@ class MeasuredBuild:
 
 def measured_builds() -> list[MeasuredBuild]:
     """Every build × machine × track that has runs which began, the newest first. One query."""
-    began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
-    build = (
+    build_fields = (
         "build",
         "build__label",
         "build__base",
@@ -239,29 +252,39 @@ def measured_builds() -> list[MeasuredBuild]:
         "build__git_sha",
         "build__released_on",
     )
-    rows = began.values_list(*build, "machine", "machine__key", "track", "track__key").annotate(
-        at=Max("created_at")
-    )
-    return [MeasuredBuild(*row) for row in rows.order_by("-at")]
+    began = Run.objects.exclude(state__in=[RunState.PLANNED, RunState.QUEUED])
+    places = began.values_list(*build_fields, "machine", "machine__key", "track", "track__key")
+    rows = places.annotate(at=Max("created_at")).order_by("-at")
+    return [MeasuredBuild(*row) for row in rows]
 
 
-def likely_machine(known: Sequence[MeasuredBuild]) -> str:
+def default_machine(measured: Sequence[MeasuredBuild]) -> str:
     """The machine that was measured last, of those that have two builds."""
-    for measured in known:
-        if len({other.build for other in known if other.machine == measured.machine}) > 1:
-            return measured.machine_key
-    return known[0].machine_key
+    builds: dict[str, set[int]] = {}
+    for tested in measured:
+        builds.setdefault(tested.machine_key, set()).add(tested.build)
+    for tested in measured:
+        if len(builds[tested.machine_key]) > 1:
+            return tested.machine_key
+    return measured[0].machine_key
 
 
-def by_version(known: Sequence[MeasuredBuild], machine: str, track: str) -> list[MeasuredBuild]:
-    """What was measured there, one for each build, the newest version first."""
-    there = {
-        measured.build: measured
-        for measured in reversed(known)
-        if measured.machine_key == machine and track in {"", measured.track_key}
-    }
+def builds_by_version(
+    measured: Sequence[MeasuredBuild], machine: str, track: str
+) -> list[MeasuredBuild]:
+    """What was measured there, one for each build, the newest version first. track: empty for
+    all.
+    """
+    there = {}
+    for tested in reversed(measured):
+        if tested.machine_key == machine and track in {"", tested.track_key}:
+            there[tested.build] = tested
     return sorted(
-        there.values(),
-        key=lambda row: (version_order(row.version), row.at),
-        reverse=True,
+        there.values(), key=lambda tested: (version_order(tested.version), tested.at), reverse=True
     )
+
+
+def labels_newest_first(measured: Sequence[MeasuredBuild]) -> list[str]:
+    """The builds by version."""
+    versions = {tested.label: tested.version for tested in measured}
+    return sorted(versions, key=lambda label: version_order(versions[label]), reverse=True)

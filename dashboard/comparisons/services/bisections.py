@@ -5,6 +5,8 @@ docs/versions.md draws it. Everything that decides is in the database, so that a
 advance a search: the beat task every half minute, or a command that follows it.
 """
 
+from typing import Any
+
 import structlog
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -15,7 +17,7 @@ from dashboard.catalog.core.versions import version_order
 from dashboard.catalog.selectors.lookups import find_machine, find_named, named_build
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
 from dashboard.comparisons.core.matching import CaseMeasurements, Key
-from dashboard.comparisons.core.metric_effects import CaseSamples, judge_all, pooled
+from dashboard.comparisons.core.metric_effects import CaseSamples, estimate_effects, pool_samples
 from dashboard.comparisons.selectors.versions import SideSource, by_build
 from dashboard.comparisons.services.comparisons import (
     common_libraries,
@@ -28,13 +30,9 @@ from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import cancel_run
 
 REPEATS = 2  # processes of each of the three builds in one round
-MOST_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
+MAX_ROUNDS = 5  # for one build, before it is left as not known and its neighbour is tried
 PASSED = "passed"  # the metric of a search for where a case began to fail
-FOUND, INCONCLUSIVE, FAILED = (
-    Bisection.State.FOUND,
-    Bisection.State.INCONCLUSIVE,
-    Bisection.State.FAILED,
-)
+State = Bisection.State
 
 logger = structlog.get_logger(__name__)
 
@@ -89,22 +87,14 @@ def between(bisection: Bisection) -> list[TorchBuild]:
     """The builds that may be measured next, oldest first: of the ends' own flavour, without
     variants, and without those that could not be decided.
     """
-    given_up = {
-        step["build"]
-        for step in bisection.steps
-        if step["verdict"] == "unknown" and step.get("given_up")
-    }
+    given_up = {step["build"] for step in bisection.steps if step.get("given_up")}
     flavours = {_flavour(bisection.base), _flavour(bisection.new), ""}
     channels = {bisection.base.channel, bisection.new.channel}
-    low, high = version_order(bisection.low.version), version_order(bisection.high.version)
-    found = TorchBuild.objects.filter(base=None, channel__in=channels)
-    inside = [
-        build
-        for build in found
-        if low < version_order(build.version) < high
-        and _flavour(build) in flavours
-        and build.label not in given_up
-    ]
+    inside = []
+    for build in TorchBuild.objects.filter(base=None, channel__in=channels):
+        is_candidate = _flavour(build) in flavours and build.label not in given_up
+        if is_candidate and _lies_inside(bisection, build.version):
+            inside.append(build)
     return sorted(inside, key=lambda build: version_order(build.version))
 
 
@@ -112,11 +102,14 @@ def _flavour(build: TorchBuild) -> str:
     return build.label.partition("+")[2]
 
 
+def _lies_inside(bisection: Bisection, version: str) -> bool:
+    low, high = version_order(bisection.low.version), version_order(bisection.high.version)
+    return low < version_order(version) < high
+
+
 def advance_all() -> int:
     """Advance every search whose last round has ended; how many there are."""
-    running = list(
-        Bisection.objects.filter(state=Bisection.State.RUNNING).values_list("pk", flat=True)
-    )
+    running = list(Bisection.objects.filter(state=State.RUNNING).values_list("pk", flat=True))
     for bisection_id in running:
         advance(bisection_id=bisection_id)
     return len(running)
@@ -130,7 +123,7 @@ def advance(*, bisection_id: int) -> Bisection | None:
         locked = Bisection.objects.select_for_update(skip_locked=True, of=("self",))
         related = ("base", "new", "low", "high", "machine", "benchmark", "config")
         bisection = locked.select_related(*related).filter(pk=bisection_id).first()
-        if bisection is None or bisection.state != Bisection.State.RUNNING:
+        if bisection is None or bisection.state != State.RUNNING:
             return bisection
         if all(is_over(state) for state in bisection.runs.values_list("state", flat=True)):
             _step(bisection)
@@ -141,7 +134,7 @@ def advance(*, bisection_id: int) -> Bisection | None:
 def cancel_bisection(*, bisection: Bisection) -> None:
     """Stop the search; what was measured stays."""
     with transaction.atomic():
-        _end(bisection, Bisection.State.CANCELLED, "Cancelled by a person.")
+        _end(bisection, State.CANCELLED, "Cancelled by a person.")
         bisection.save()
         for run in bisection.runs.all():
             cancel_run(run=run)
@@ -151,30 +144,26 @@ def _step(bisection: Bisection) -> None:
     """1. Is there a change to search for? 2. Which end is the middle build like? 3. What is
     left?
     """
-    candidates = between(bisection)
-    candidate = middle(candidates)
+    candidate = middle(between(bisection))
     measured = _measured(bisection, [bisection.base, candidate, bisection.new])
-    base, here, new = (measured[build.pk] for build in (bisection.base, candidate, bisection.new))
+    base, new = measured[bisection.base_id], measured[bisection.new_id]
     if base is None or new is None:
-        _end(
-            bisection,
-            FAILED,
-            f"{_missing(bisection, base)} brought no {bisection.metric}: its run says why.",
-        )
+        end = bisection.base if base is None else bisection.new
+        _end(bisection, State.FAILED, f"{end} brought no {bisection.metric}: its run says why.")
         return
+
     differ = ends_differ(base, new, METRICS[bisection.metric])
+    if differ:
+        _narrow(bisection, candidate, base, measured[candidate.pk], new)
+        return
+    change = _change(base, new, bisection)
     if differ is False:
-        _end(bisection, INCONCLUSIVE, f"The ends do not differ: {_change(base, new, bisection)}.")
-    elif differ is None and _rounds(bisection, candidate) >= MOST_ROUNDS:
-        _end(
-            bisection,
-            INCONCLUSIVE,
-            f"Whether the ends differ is not known: {_change(base, new, bisection)}.",
-        )
-    elif differ is None:
-        _measure(bisection)
+        _end(bisection, State.INCONCLUSIVE, f"The ends do not differ: {change}.")
+    elif _rounds(bisection, candidate) >= MAX_ROUNDS:
+        why = f"Whether the ends differ is not known: {change}."
+        _end(bisection, State.INCONCLUSIVE, why)
     else:
-        _narrow(bisection, candidate, base, here, new)
+        _measure(bisection)
 
 
 def _narrow(
@@ -184,28 +173,13 @@ def _narrow(
     here: CaseSamples | None,
     new: CaseSamples,
 ) -> None:
-    """Note what the candidate is like, move an end to it, and go on with what is left."""
-    decision = decide(base, here, new) if here else None
-    verdict = decision.verdict if decision else "unknown"
-    given_up = verdict == "unknown" and (
-        here is None or _rounds(bisection, candidate) >= MOST_ROUNDS
-    )
-    effect = judge_all([(base, here)], METRICS[bisection.metric])[0] if here else None
-    ratio = effect.ratio if effect and effect.ratio and effect.ratio.is_known else None
-    step = {
-        "build": candidate.label,
-        "verdict": verdict,
-        "given_up": given_up,
-        "repeats": here.n if here else 0,
-        "share": decision.share if decision else None,
-        "effect": ratio.percent if ratio else None,
-        "low": ratio.low if ratio else None,
-        "high": ratio.high if ratio else None,
-    }
-    bisection.steps = [*(one for one in bisection.steps if one["build"] != candidate.label), step]
-    if verdict == "like_base":
+    """Record what the candidate is like, move an end to it, and go on with what is left."""
+    step = _step_of(bisection, candidate, base, here, new)
+    others = [other for other in bisection.steps if other["build"] != candidate.label]
+    bisection.steps = [*others, step]
+    if step["verdict"] == "like_base":
         bisection.low = candidate
-    elif verdict == "like_new":
+    elif step["verdict"] == "like_new":
         bisection.high = candidate
     if between(bisection):
         _measure(bisection)
@@ -213,37 +187,56 @@ def _narrow(
         _conclude(bisection, base, new)
 
 
+def _step_of(
+    bisection: Bisection,
+    candidate: TorchBuild,
+    base: CaseSamples,
+    here: CaseSamples | None,
+    new: CaseSamples,
+) -> dict[str, Any]:
+    """What is stored of one build: which end it is like, and how it differs from base."""
+    step: dict[str, Any] = {
+        "build": candidate.label,
+        "verdict": "unknown",
+        "given_up": here is None,
+        "repeats": 0,
+        "share": None,
+        "effect": None,
+        "low": None,
+        "high": None,
+    }
+    if here is None:
+        return step
+    decision = decide(base, here, new)
+    step |= {"verdict": decision.verdict, "repeats": here.n, "share": decision.share}
+    if decision.verdict == "unknown":
+        step["given_up"] = _rounds(bisection, candidate) >= MAX_ROUNDS
+    [effect] = estimate_effects([(base, here)], METRICS[bisection.metric])
+    if effect.ratio and effect.ratio.is_known:
+        ratio = effect.ratio
+        step |= {"effect": ratio.percent, "low": ratio.low, "high": ratio.high}
+    return step
+
+
 def _conclude(bisection: Bisection, base: CaseSamples, new: CaseSamples) -> None:
-    skipped = [
-        step["build"]
-        for step in bisection.steps
-        if step.get("given_up") and _lies_inside(bisection, step["build"])
-    ]
-    gap = f" {', '.join(skipped)} between them could not be decided." if skipped else ""
-    change = _change(base, new, bisection)
-    _end(
-        bisection,
-        FOUND,
-        f"It changed between {bisection.low} and {bisection.high}: {change} from end to end.{gap}",
-    )
-
-
-def _lies_inside(bisection: Bisection, label: str) -> bool:
-    version = version_order(label)
-    return version_order(bisection.low.version) < version < version_order(bisection.high.version)
+    ends = f"{bisection.low} and {bisection.high}"
+    message = f"It changed between {ends}: {_change(base, new, bisection)} from end to end."
+    given_up = [step["build"] for step in bisection.steps if step.get("given_up")]
+    skipped = [label for label in given_up if _lies_inside(bisection, label)]
+    if skipped:
+        message += f" {', '.join(skipped)} between them could not be decided."
+    _end(bisection, State.FOUND, message)
 
 
 def _change(base: CaseSamples, new: CaseSamples, bisection: Bisection) -> str:
-    [effect] = judge_all([(base, new)], METRICS[bisection.metric])
+    [effect] = estimate_effects([(base, new)], METRICS[bisection.metric])
     return effect.change.text
 
 
-def _missing(bisection: Bisection, base: CaseSamples | None) -> str:
-    return str(bisection.base if base is None else bisection.new)
-
-
-def _end(bisection: Bisection, state: Bisection.State, message: str) -> None:
-    bisection.state, bisection.message, bisection.finished_at = state, message, timezone.now()
+def _end(bisection: Bisection, state: State, message: str) -> None:
+    bisection.state = state
+    bisection.message = message
+    bisection.finished_at = timezone.now()
     logger.info("bisection ended", bisection=bisection.pk, state=str(state), why=message)
 
 
@@ -261,21 +254,28 @@ def _measured(bisection: Bisection, builds: list[TorchBuild]) -> dict[int, CaseS
     )
     sides = by_build(source, [build.pk for build in builds], [bisection.metric])
     key = Key(bisection.benchmark.name, bisection.config.name)
-    return {build: _part(side.get(key), bisection.metric) for build, side in sides.items()}
+    return {build: _samples(side.get(key), bisection.metric) for build, side in sides.items()}
 
 
-def _part(measured: CaseMeasurements | None, metric: str) -> CaseSamples | None:
+def _samples(measured: CaseMeasurements | None, metric: str) -> CaseSamples | None:
     """How often it passed and failed, where that is what is searched; else its values."""
     if measured is None:
         return None
-    parts = measured.parts.get(metric, [])
-    if metric == PASSED:
-        passes, failures = sum(part.n for part in parts), sum(measured.failures.values())
-        share = passes / (passes + failures)
-        return CaseSamples(
-            1, (), None, passes + failures, float(not failures), float(bool(passes)), share
-        )
-    return pooled(parts) if parts else None
+    samples = measured.samples.get(metric, [])
+    if metric != PASSED:
+        return pool_samples(samples) if samples else None
+    passes = sum(each.n for each in samples)
+    failures = sum(measured.failures.values())
+    jobs = passes + failures
+    return CaseSamples(
+        version=1,
+        libraries=(),
+        level=None,
+        n=jobs,
+        least=float(failures == 0),
+        most=float(passes > 0),
+        mean=passes / jobs,
+    )
 
 
 def _measure(bisection: Bisection) -> None:
@@ -291,8 +291,9 @@ def _measure(bisection: Bisection) -> None:
         "configs": [bisection.config.name],
         "measure": {},
     }
-    runs = [
-        Run(
+    runs = []
+    for build in builds:
+        run = Run(
             label=f"Bisection of {bisection.benchmark} {bisection.config}: {build}",
             purpose=Purpose.BISECTION,
             build=build,
@@ -303,8 +304,7 @@ def _measure(bisection: Bisection) -> None:
             libraries=libraries,
             created_by_id=bisection.created_by_id,
         )
-        for build in builds
-    ]
+        runs.append(run)
     case = Case(bisection.benchmark.name, bisection.config.name)
     seed = bisection.pk * 1000 + bisection.runs.count()
     measure_in_turn(runs, [case], REPEATS, now=timezone.now(), seed=seed, measure={})

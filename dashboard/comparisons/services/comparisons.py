@@ -29,8 +29,8 @@ from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.runs import cancel_run, plan_job, plan_run
 
 TRACK = "versions"
-REPEATS = 3  # processes per case and build, unless told otherwise
-MOST_REPEATS = 20
+REPEATS = 3  # processes per case and build, unless given
+MAX_REPEATS = 20
 # Between two jobs' planned times, which order them (services/dispatch.py)
 STEP = timedelta(microseconds=1)
 
@@ -48,7 +48,7 @@ def start_comparison(
 ) -> Comparison:
     """Plan both builds' runs and send their jobs once the transaction is through.
 
-    base, new: labels of builds; a version is enough where one build has it. libraries: None: the
+    base, new: labels of builds; a version is enough where one build has it. libraries: None for the
     newest set that both builds take. Raises PlanError: unknown names, one build twice, nothing to
     measure.
     """
@@ -56,8 +56,7 @@ def start_comparison(
     old, fresh = named_build(base, on), named_build(new, on)
     if old == fresh:
         raise PlanError(f"Both sides are {old}: choose two builds.")
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
+    _require_repeats(repeats)
     cases = plan_run(machine=machine, selection=selection)
     comparison = Comparison(
         label=label,
@@ -84,16 +83,23 @@ def measure_more(*, comparison: Comparison, repeats: int) -> None:
     """Measure every case again on both builds, so that what is not known yet becomes known. Raises
     PlanError.
     """
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise PlanError(f"{repeats} repeats: choose 1 to {MOST_REPEATS}.")
-    asked = comparison.request
+    _require_repeats(repeats)
+    request = comparison.request
     selection = Selection(
-        *(tuple(asked.get(key, ())) for key in ("families", "benchmarks", "configs"))
+        families=tuple(request.get("families", ())),
+        benchmarks=tuple(request.get("benchmarks", ())),
+        configs=tuple(request.get("configs", ())),
     )
     with transaction.atomic():
-        _measure(comparison, plan_run(machine=comparison.machine.key, selection=selection), repeats)
+        cases = plan_run(machine=comparison.machine.key, selection=selection)
+        _measure(comparison, cases, repeats)
         comparison.repeats += repeats
         comparison.save(update_fields=["repeats"])
+
+
+def _require_repeats(repeats: int) -> None:
+    if not 1 <= repeats <= MAX_REPEATS:
+        raise PlanError(f"{repeats} repeats: choose 1 to {MAX_REPEATS}.")
 
 
 def cancel_comparison(*, comparison: Comparison) -> int:
@@ -116,12 +122,13 @@ def common_libraries(builds: Sequence[TorchBuild], machine: Machine) -> dict[str
     adopted = InstalledEnvironment.objects.filter(
         build__in=bases, worker__machine=machine, adopted=True
     )
-    sets = [
-        {name: has[name] for name in ALWAYS if name in has}
-        for has in adopted.values_list("libraries", flat=True)
-    ]
+    sets = []
+    for installed in adopted.values_list("libraries", flat=True):
+        sets.append({name: installed[name] for name in ALWAYS if name in installed})
+    if any(libraries != sets[0] for libraries in sets):
+        return {}
     if sets:
-        return sets[0] if all(one == sets[0] for one in sets) else {}
+        return sets[0]
     try:
         return shared_set(*(build.version for build in builds))
     except PinError:
@@ -135,12 +142,13 @@ def own_libraries(comparison: Comparison) -> dict[str, str]:
     Empty where there is nothing to bridge: they are the same, or an adopted environment is what it
     is.
     """
+    if not comparison.libraries:
+        return {}
     new = comparison.new.base or comparison.new
-    on_machine = {"worker__machine": comparison.machine, "adopted": True}
-    if (
-        not comparison.libraries
-        or InstalledEnvironment.objects.filter(build=new, **on_machine).exists()
-    ):
+    adopted = InstalledEnvironment.objects.filter(
+        build=new, worker__machine=comparison.machine, adopted=True
+    )
+    if adopted.exists():
         return {}
     try:
         own = newest_set(new.version)
@@ -159,26 +167,35 @@ def _measure(comparison: Comparison, cases: Sequence[Case], repeats: int) -> Non
     """A run for each build, their jobs in turn; a third one bridges a change of libraries
     (`own_libraries`).
     """
-    sides = [(comparison.base, comparison.libraries), (comparison.new, comparison.libraries)]
-    if own := own_libraries(comparison):
-        sides.append((comparison.new, own))
-    made = [
-        Run(
-            label=f"{comparison}: {build}{', its own libraries' if libraries == own else ''}"[:200],
-            purpose=Purpose.MANUAL,
-            build=build,
-            machine=comparison.machine,
-            track=ensure_versions_track(),
-            comparison=comparison,
-            request=comparison.request,
-            libraries=libraries,
-            created_by_id=comparison.created_by_id,
-        )
-        for build, libraries in sides
+    runs = [
+        _run(comparison, comparison.base, comparison.libraries),
+        _run(comparison, comparison.new, comparison.libraries),
     ]
-    measure = comparison.request["measure"]
+    if own := own_libraries(comparison):
+        runs.append(_run(comparison, comparison.new, own, ", its own libraries"))
     measure_in_turn(
-        made, cases, repeats, now=timezone.now(), seed=comparison.uuid.int, measure=measure
+        runs,
+        cases,
+        repeats,
+        now=timezone.now(),
+        seed=comparison.uuid.int,
+        measure=comparison.request["measure"],
+    )
+
+
+def _run(
+    comparison: Comparison, build: TorchBuild, libraries: dict[str, str], remark: str = ""
+) -> Run:
+    return Run(
+        label=f"{comparison}: {build}{remark}"[:200],
+        purpose=Purpose.MANUAL,
+        build=build,
+        machine=comparison.machine,
+        track=ensure_versions_track(),
+        comparison=comparison,
+        request=comparison.request,
+        libraries=libraries,
+        created_by_id=comparison.created_by_id,
     )
 
 
@@ -194,25 +211,17 @@ def measure_in_turn(
     """Save `runs` with their jobs, each case's in turn, and send them on commit. Call it within a
     transaction.
     """
-    benchmarks = {
-        b.name: b for b in Benchmark.objects.filter(name__in={case.benchmark for case in cases})
-    }
-    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
+    benchmarks = Benchmark.objects.in_bulk({case.benchmark for case in cases}, field_name="name")
+    configs = Config.objects.in_bulk({case.config for case in cases}, field_name="name")
     for run in runs:
         run.save()
     ensure_partitions(moments=[now])
+    jobs = []
     order = in_turn(cases, len(runs), repeats, random.Random(seed))  # noqa: S311 - no secret
-    jobs = [
-        plan_job(
-            runs[side],
-            place,
-            benchmarks[case.benchmark],
-            configs[case.config],
-            now + place * STEP,
-            measure,
-        )
-        for place, (case, side) in enumerate(order)
-    ]
+    for place, (case, side) in enumerate(order):
+        benchmark, config = benchmarks[case.benchmark], configs[case.config]
+        planned_at = now + place * STEP
+        jobs.append(plan_job(runs[side], place, benchmark, config, planned_at, measure))
     Job.objects.bulk_create(assign_queue_order(jobs), batch_size=500)
     transaction.on_commit(dispatch)
 

@@ -10,7 +10,6 @@ from django.utils.safestring import SafeString
 
 from dashboard.comparisons.core.matching import ComparisonRow
 from dashboard.comparisons.core.metric_effects import Effect
-from dashboard.comparisons.core.ratios import Ratio
 from dashboard.comparisons.core.upgrade_answer import MetricSummary
 from dashboard.language import wording
 from dashboard.language.metrics import Metric
@@ -26,52 +25,59 @@ _BOTH_WAYS = 2  # percentages of an interval that says by itself that better and
 @register.simple_tag
 def whisker(of: Effect | MetricSummary | None, reach: float) -> SafeString | str:
     """An interval as a small drawing: −reach … reach percent, the middle is no change. The text
-    beside it says it.
+    next to it says it.
     """
-    ratio: Ratio | None = of.ratio if of else None
-    if of is None or ratio is None:
+    if of is None or of.ratio is None:
         return ""
     scale = 100 / reach
-    low, high = (max(-100.0, min(100.0, end * scale)) for end in (ratio.low, ratio.high))
-    middle = max(-100.0, min(100.0, ratio.percent * scale))
+    low, middle, high = (
+        max(-100.0, min(100.0, percent * scale))
+        for percent in (of.ratio.low, of.ratio.percent, of.ratio.high)
+    )
     return format_html(
         '<svg class="whisker {}" viewBox="-104 0 208 14" preserveAspectRatio="none" '
-        'aria-hidden="true"'
-        ' focusable="false"><line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
+        'aria-hidden="true" focusable="false">'
+        '<line class="zero" x1="0" y1="0" x2="0" y2="14"/>'
         '<rect class="reach" x="{}" y="5" width="{}" height="4"/>'
         '<rect class="middle" x="{}" y="1" width="4" height="12"/></svg>',
         of.verdict,
-        *(f"{number:.1f}" for number in (low, max(high - low, 0.5), middle - 2)),
+        f"{low:.1f}",
+        f"{max(high - low, 0.5):.1f}",
+        f"{middle - 2:.1f}",
     )
 
 
 @register.simple_tag
 def effect(of: Effect | MetricSummary | None) -> SafeString | str:
-    """A change with its interval and a sign for its verdict: the second cue beside colour."""
+    """A change with its interval and a sign for its verdict: the second cue next to colour."""
     if of is None or of.change is None:
         return "–"
     change, _, interval = of.change.text.partition(" (")
     if of.verdict == "same":
-        change, interval = "the same", f"{change}, {interval}" if interval else ""
-    more = format_html(" <small>({}</small>", interval) if interval else ""
-    is_said = of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS
-    said = format_html(" <small>{}</small>", _NOT_KNOWN) if is_said else ""
+        interval = f"{change}, {interval}" if interval else ""
+        change = "the same"
+    remarks = SafeString()
+    if interval:
+        remarks += format_html(" <small>({}</small>", interval)
+    if of.verdict == "unknown" and interval.count("%") < _BOTH_WAYS:
+        remarks += format_html(" <small>{}</small>", _NOT_KNOWN)
     return format_html(
         '<span class="effect"><span class="change {}"><span aria-hidden="true">{}</span> '
-        "{}</span>{}{}</span>",
+        "{}</span>{}</span>",
         of.change.tone,
         _SIGNS[of.verdict],
         change,
-        more,
-        said,
+        remarks,
     )
 
 
 @register.simple_tag
 def move(base: object, new: object) -> SafeString:
-    """What a comparison asks, as a heading in which the two sides stand out."""
-    words = [format_html('<span class="sides">{}</span>', one) for one in wording.MOVE]
-    return format_html("{} {} {} {}{}", words[0], base, words[1], new, words[2])
+    """The question of a comparison, as a heading in which the two sides stand out."""
+    before, between, after = (
+        format_html('<span class="sides">{}</span>', words) for words in wording.MOVE
+    )
+    return format_html("{} {} {} {}{}", before, base, between, new, after)
 
 
 @register.simple_tag
@@ -98,9 +104,7 @@ def step_change(metric: Metric, step: dict[str, Any] | None) -> str:
     """How the build of one step of a bisection differs from base, with its interval; empty before
     its first step.
     """
-    told = (
-        wording.effect(metric, step["effect"], step["low"], step["high"], "percent")
-        if step
-        else None
-    )
-    return told.text if told else ""
+    if not step:
+        return ""
+    change = wording.effect(metric, step["effect"], step["low"], step["high"], "percent")
+    return change.text if change else ""

@@ -1,7 +1,7 @@
 """Alerts for the made-up history of services/generated.py: what the detector finds in it, in every
 state of triage.
 
-The change points are real finds of dashboard/detection; states, causes, confirmations and remarks
+The changes are what dashboard/detection reports of it, point by point; states, causes, confirmations and remarks
 are made up.
 """
 
@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
-from typing import Any
 
 import numpy as np
 
 from dashboard.alerts.services.descriptions import describe
-from dashboard.detection import VERSION, ChangePoint, Point, Settings, find_change_points
+from dashboard.detection import VERSION, OnlineDetector, Point, Settings, Verdict
 from dashboard.language.metrics import METRICS
 from dashboard.models import (
     Alert,
@@ -41,7 +40,7 @@ from dashboard.results.selectors.trend import TrendSeries
 from dashboard.ui.charts import ChartLine
 
 JUDGED = ("latency_ms", "cold_start_s", "peak_memory_gb")
-MOST_SERIES = 600  # a larger history is for speed, not for more alerts
+MOST_SERIES = 200  # a larger history is for speed, not for more alerts
 MOST_GROUPS = 24
 PAIRS = 6
 # The states that a group has gone through; the newest group first
@@ -83,11 +82,17 @@ class Found:
 
     series: Series
     line: ChartLine
-    change: ChangePoint
+    verdict: Verdict
+    index: int  # of the first point of the new level, among all data of the line
+    seen_at: int  # of the point with which the detector reported it
 
     @property
     def at(self) -> datetime:
-        return datetime.fromtimestamp(self.line.at_ms[self.change.index] / 1000, UTC)
+        return datetime.fromtimestamp(self.line.at_ms[self.index] / 1000, UTC)
+
+    @property
+    def effect(self) -> float:
+        return self.verdict.effect or 0.0
 
     @property
     def eager(self) -> bool:
@@ -95,15 +100,15 @@ class Found:
 
     @property
     def base(self) -> str:
-        return self.line.build[max(self.change.index - 1, 0)]
+        return self.line.build[max(self.index - 1, 0)]
 
     @property
     def new(self) -> str:
-        return self.line.build[self.change.index]
+        return self.line.build[self.index]
 
     @property
     def direction(self) -> Direction:
-        worse = (self.change.effect > 0) == METRICS[self.series.metric].lower_is_better
+        worse = (self.effect > 0) == METRICS[self.series.metric].lower_is_better
         return Direction.REGRESSION if worse else Direction.IMPROVEMENT
 
 
@@ -139,15 +144,22 @@ def _judged(machine: str) -> list[Found]:
         :MOST_SERIES
     ]:
         for line in TrendSeries([series]).lines([series]):
-            good = np.flatnonzero(~np.isnan(line.value))
-            changes = find_change_points(
-                [_point(line, int(index)) for index in good], _settings(series.metric)
-            )
-            # Two that were refined to one point are one
-            by_index = {change.index: change for change in changes}
-            told = [Found(series, line, _placed(change, good)) for change in by_index.values()]
-            found += [one for one in told if one.base != one.new]
+            changes = _changes(series, line)
+            found += [change for change in changes if change.base != change.new]
     return found
+
+
+def _changes(series: Series, line: ChartLine) -> list[Found]:
+    """What the detector reports of a line, of changes that begin at one point the last."""
+    detector = OnlineDetector(_settings(series.metric))
+    measured = np.flatnonzero(~np.isnan(line.value)).tolist()
+    by_index = {}
+    for seen_at in measured:
+        verdict = detector.update(_point(line, seen_at))
+        if verdict.state == "changed" and verdict.index is not None:
+            index = measured[verdict.index]
+            by_index[index] = Found(series, line, verdict, index, seen_at)
+    return list(by_index.values())
 
 
 def _settings(metric: str) -> Settings:
@@ -161,19 +173,10 @@ def _point(line: ChartLine, index: int) -> Point:
     return Point(float(line.value[index]), low, high, index)
 
 
-def _placed(change: ChangePoint, good: np.ndarray[Any, Any]) -> ChangePoint:
-    """The change with its indices counted among all data of the line, failures included."""
-    return ChangePoint(
-        **{**asdict(change), "index": int(good[change.index]), "seen_at": int(good[change.seen_at])}
-    )
-
-
 def _write_group(
     changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]
 ) -> None:
-    first = max(
-        changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.change.effect))
-    )
+    first = max(changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.effect)))
     group = AlertGroup.objects.create(
         state=life[-1],
         cause=Cause.EAGER
@@ -229,29 +232,29 @@ def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
 
 
 def _alert(one: Found, group: AlertGroup) -> Alert:
-    change, line = one.change, one.line
+    verdict, line = one.verdict, one.line
     metric = METRICS[one.series.metric]
-    values = line.value[max(change.index - 40, 0) : change.seen_at + 1]
+    values = line.value[max(one.index - 40, 0) : one.seen_at + 1]
     decision = {
         "settings": asdict(_settings(metric.key)),
-        "verdict": asdict(change),
+        "verdict": {**asdict(verdict), "index": one.index},
         "points": values[~np.isnan(values)].tolist(),
     }
     return Alert(
         group=group,
         series=one.series,
-        kind=Kind.DRIFT if change.cause == "drift" else Kind.STEP,
+        kind=Kind.DRIFT if verdict.cause == "drift" else Kind.STEP,
         direction=one.direction,
-        job_id=line.job[change.index],
+        job_id=line.job[one.index],
         planned_at=one.at,
-        seen_at=datetime.fromtimestamp(line.at_ms[change.seen_at] / 1000, UTC),
+        seen_at=datetime.fromtimestamp(line.at_ms[one.seen_at] / 1000, UTC),
         base=group.base,
         new=group.new,
-        effect=change.effect,
-        low=change.effect_low,
-        high=change.effect_high,
-        unit=change.unit,
-        false_alarm_share=1 - change.sure,
+        effect=verdict.effect,
+        low=verdict.effect_low,
+        high=verdict.effect_high,
+        unit=verdict.unit or "",
+        false_alarm_share=1 - (verdict.sure or 0.0),
         detector_version=str(VERSION),
         decision=decision,
     )
@@ -287,7 +290,7 @@ def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, To
     )
     confirmation.alerts.add(alert)
     share = 0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
-    before = found.line.value[: found.change.index]
+    before = found.line.value[: found.index]
     level = float(np.median(before[~np.isnan(before)]))
     for number, arm in enumerate(order[: PAIRS if running else None]):
         value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from dashboard.catalog.core.plan import PlanError, Selection
 from dashboard.catalog.selectors.lookups import only_machine
 from dashboard.catalog.services.builds import ensure_build
-from dashboard.comparisons.core.upgrade_answer import READ, UpgradeReport, report
+from dashboard.comparisons.core.upgrade_groups import REPORT_METRICS, UpgradeReport, build_report
 from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import REPEATS, expected_s, start_comparison
 from dashboard.language.wording import duration, plural
@@ -92,10 +92,10 @@ class Command(BaseCommand):
                 break
             told = line
             time.sleep(LOOK_EVERY_S)
-        base, new = comparisons.sides(comparison, READ)
-        self.answer(report(base, new))
+        base, new = comparisons.sides(comparison, REPORT_METRICS)
+        self.answer(build_report(base, new))
         if bridge := comparisons.bridge(comparison, new):
-            sentence = report(*bridge[:2], any_libraries=True).overall.answer.sentence
+            sentence = build_report(*bridge[:2], any_libraries=True).overall.answer.sentence
             self.stdout.write(
                 f"  with its own libraries, {bridge[2]}, {comparison.new} against the above: "
                 f"{sentence}"

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.language.wording import plural
-from dashboard.results.formats import OURS, Hints, named
+from dashboard.results.formats import OURS, Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
@@ -79,15 +79,15 @@ class Command(BaseCommand):
             self.stderr.write(f"{name}: refused: {reason}")
         verb = "would be added" if options["dry_run"] else "added"
         self.stdout.write(
-            f"{report.added} {verb}, {report.known} here already, {len(report.refused)} refused"
+            f"{report.added} {verb}, {report.existing} here already, {len(report.refused)} refused"
         )
-        if report.refused and not report.added and not report.known:
-            raise CommandError("Nothing could be taken in: the reasons are above.")
+        if report.refused and not report.added and not report.existing:
+            raise CommandError("Nothing could be imported: the reasons are above.")
 
 
 def in_words(report: ImportReport) -> Iterator[str]:
     """What was understood of other tools' files."""
-    for name, count in sorted(report.understood.items()):
+    for name, count in sorted(report.read.items()):
         if name != OURS:
             yield f"{plural(count, 'result')} of {name}"
     if report.left_out:
@@ -97,7 +97,7 @@ def in_words(report: ImportReport) -> Iterator[str]:
 
 def metric(text: str) -> tuple[str, tuple[str, float]]:
     try:
-        return named(text)
+        return parse_metric_mapping(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None
 

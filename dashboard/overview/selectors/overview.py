@@ -149,7 +149,7 @@ def open_alerts() -> OpenAlerts:
     )
     groups = sorted(found, key=lambda group: alerts.RANK[group.severity])
     counts = Counter((group.severity, group.cause) for group in groups)
-    return OpenAlerts(alerts.tallied(counts), groups[:NEWEST_ALERTS])
+    return OpenAlerts(alerts.tally_of_counts(counts), groups[:NEWEST_ALERTS])
 
 
 # --- Work

@@ -1,6 +1,4 @@
-"""Result files that come by hand, as an upload: what `manage.py import_results` does, without a
-shell.
-"""
+"""Result files as an upload: what `manage.py import_results` does, without a shell."""
 
 import shutil
 import tempfile
@@ -24,11 +22,11 @@ from unfold.widgets import (
 
 from dashboard.models import Machine, Run
 from dashboard.models.catalog import TRACK_KEY
-from dashboard.results.formats import Hints, named
+from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.import_files import UnreadableFile, sources_in
 from dashboard.results.services.imports import ImportReport, import_results
 
-_MOST_TOLD = 10  # refusals that are told one by one
+_MOST_LISTED = 10  # refusals that are listed one by one
 
 
 class ImportForm(forms.Form):
@@ -37,8 +35,7 @@ class ImportForm(forms.Form):
     file = forms.FileField(
         widget=UnfoldAdminFileFieldWidget(),
         help_text="As the suite wrote it: .json, .jsonl.gz or .tar.gz; also the files of other "
-        "tools. What is here "
-        "already is left out.",
+        "tools. What is here already is left out.",
     )
     machine = forms.ModelChoiceField(
         Machine.objects.all(),
@@ -82,10 +79,9 @@ class ImportForm(forms.Form):
     )
 
     def clean_metrics(self) -> dict[str, tuple[str, float]]:
+        lines = self.cleaned_data["metrics"].splitlines()
         try:
-            return dict(
-                named(line) for line in self.cleaned_data["metrics"].splitlines() if line.strip()
-            )
+            return dict(parse_metric_mapping(line) for line in lines if line.strip())
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
@@ -96,7 +92,9 @@ def import_page(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None)
     if form.is_valid():
         try:
-            tell(request, take_in(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"])
+            show_report(
+                request, import_upload(**form.cleaned_data), dry_run=form.cleaned_data["dry_run"]
+            )
             return redirect("admin:dashboard_run_changelist")
         except UnreadableFile as problem:
             form.add_error("file", str(problem))
@@ -109,33 +107,39 @@ def import_page(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/import_results.html", context)
 
 
-def take_in(*, file: "UploadedFile[bytes]", machine: Machine | None, **how: Any) -> ImportReport:
-    """The results of an upload, under its own name: what it is, its ending tells. Raises
-    Unreadable.
+def import_upload(
+    *, file: "UploadedFile[bytes]", machine: Machine | None, **options: Any
+) -> ImportReport:
+    """The results of an upload, under its own name: its ending says what it is.
+
+    Raises UnreadableFile.
     """
+    hints = Hints(
+        options.pop("build"),
+        options.pop("at"),
+        config=options.pop("config"),
+        metrics=options.pop("metrics"),
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(file.name or "results.json").name
         with path.open("wb") as copy:
             shutil.copyfileobj(file, copy)
-        hints = Hints(
-            how.pop("build"), how.pop("at"), config=how.pop("config"), metrics=how.pop("metrics")
-        )
         return import_results(
-            sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **how
+            sources=sources_in(path), machine=machine.key if machine else "", hints=hints, **options
         )
 
 
-def tell(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
+def show_report(request: HttpRequest, report: ImportReport, *, dry_run: bool) -> None:
     verb = "would be added" if dry_run else "added"
     refused = len(report.refused)
     messages.success(
-        request, f"{report.added} {verb}, {report.known} here already, {refused} refused."
+        request, f"{report.added} {verb}, {report.existing} here already, {refused} refused."
     )
     if report.left_out:
+        names = ", ".join(report.left_out)
         messages.warning(
             request,
-            "Left out, because it is not known which metric of this site it is: "
-            f"{', '.join(report.left_out)}.",
+            f"Left out, because it is not known which metric of this site it is: {names}.",
         )
-    for name, reason in report.refused[:_MOST_TOLD]:
+    for name, reason in report.refused[:_MOST_LISTED]:
         messages.error(request, f"{Path(name).name}: {reason}")

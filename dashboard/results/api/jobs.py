@@ -1,4 +1,4 @@
-"""Jobs: how each ended, everything that it told, and its raw samples."""
+"""Jobs: how each ended, everything that it reported, and its raw samples."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -53,9 +53,7 @@ class JobOut(Paged):
 
 
 class JobDetail(JobOut):
-    """result: the result document (result.v1) without its samples; null where the job brought
-    none.
-    """
+    """result: the document (result.v1) without its samples; null where the job brought none."""
 
     log_tail: str
     reproduce: str
@@ -63,12 +61,13 @@ class JobDetail(JobOut):
 
     @staticmethod
     def resolve_result(job: Job) -> dict[str, Any] | None:
-        found = getattr(job, "result", None)
-        return found.document if found else None
+        result = getattr(job, "result", None)
+        return result.document if result else None
 
     @staticmethod
     def resolve_reproduce(job: Job) -> str:
-        return command(job.spec, (JobDetail.resolve_result(job) or {}).get("reproduce", ""))
+        document = JobDetail.resolve_result(job) or {}
+        return command(job.spec, document.get("reproduce", ""))
 
 
 @router.get("jobs", response=list[JobOut])
@@ -88,9 +87,7 @@ def show(request: HttpRequest, uuid: UUID) -> Job:
 
 @router.get("jobs/{uuid:uuid}/samples", response=list[schemas.Arm])
 def samples(request: HttpRequest, uuid: UUID) -> Iterable[Any]:
-    """The raw samples of each arm, eager first; none where they were not brought, or their
-    retention has ended.
-    """
+    """The raw samples of each arm, eager first; none where their retention has ended."""
     one(Job.objects.all(), "job", pk=uuid)
     return [
         {

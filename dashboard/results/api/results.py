@@ -1,4 +1,4 @@
-"""Results from machines that no worker of this site runs on: posted, taken in as files are."""
+"""Results from machines that no worker of this site runs on: posted, imported as files are."""
 
 from typing import Annotated, Any
 
@@ -10,20 +10,20 @@ from pydantic import AfterValidator
 
 from dashboard.accounts.access import POST_RESULTS
 from dashboard.results.api.worker import read_body
-from dashboard.results.formats import Hints, named
+from dashboard.results.formats import Hints, parse_metric_mapping
 from dashboard.results.services.imports import ImportSource, import_results
 from dashboard.ui.api.parameters import Moment, Name, Text
 
 router = Router(tags=["results"])
 
 
-def _understood(text: str) -> str:
-    named(text)
+def _checked(text: str) -> str:
+    parse_metric_mapping(text)
     return text
 
 
-class Where(Schema):
-    """Where results belong, and, of other tools' files, what they do not say themselves."""
+class ImportTarget(Schema):
+    """Where results belong, and what the files of other tools do not say themselves."""
 
     file: Text = Field(
         "", description="Its name, which says how the CSV files of PyTorch's runners were made."
@@ -41,7 +41,7 @@ class Where(Schema):
         None, description="Of another tool's file that does not say: when it was measured."
     )
     config: Text = Field("", description="Of another tool's file that names none: the config.")
-    metric: list[Annotated[Name, AfterValidator(_understood)]] = Field(
+    metric: list[Annotated[Name, AfterValidator(_checked)]] = Field(
         [],
         max_length=100,
         description="Which of our metrics one of theirs is: `Fwd Time (us)=latency_ms*0.001`.",
@@ -54,9 +54,7 @@ class Refusal(Schema):
 
 
 class Taken(Schema):
-    """known: were here already. left_out: metrics of other tools that are not known here, and how
-    often they came.
-    """
+    """known: results that were here already. left_out: unknown metrics, and how often."""
 
     added: int
     known: int
@@ -65,24 +63,24 @@ class Taken(Schema):
 
 
 @router.post("results", response=Taken, auth=POST_RESULTS)
-def post(request: HttpRequest, where: Query[Where]) -> dict[str, Any]:
-    """Take in a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
+def post(request: HttpRequest, where: Query[ImportTarget]) -> dict[str, Any]:
+    """Import a file: result.v1 documents, one or one a line, or another tool's; plain or gzip."""
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
-    hints = Hints(
-        where.build,
-        where.at,
-        config=where.config,
-        metrics=dict(named(text) for text in where.metric),
+    metrics = dict(parse_metric_mapping(text) for text in where.metric)
+    report = import_results(
+        sources=[ImportSource(where.file or "body", body)],
+        machine=where.machine,
+        track=where.track,
+        label=where.label,
+        dry_run=where.dry_run,
+        hints=Hints(where.build, where.at, config=where.config, metrics=metrics),
     )
-    how = where.model_dump(include={"machine", "track", "label", "dry_run"})
-    found = import_results(sources=[ImportSource(where.file or "body", body)], hints=hints, **how)
-    if found.refused and not found.added and not found.known:
-        told = "; ".join(f"{source}: {reason}" for source, reason in found.refused[:5])
-        raise HttpError(422, f"Nothing could be taken in. {told}")
-    refused = [{"source": source, "reason": reason} for source, reason in found.refused]
+    if report.refused and not report.added and not report.existing:
+        reasons = "; ".join(f"{source}: {reason}" for source, reason in report.refused[:5])
+        raise HttpError(422, f"Nothing could be imported. {reasons}")
     return {
-        "added": found.added,
-        "known": found.known,
-        "refused": refused,
-        "left_out": found.left_out,
+        "added": report.added,
+        "known": report.existing,
+        "refused": [{"source": source, "reason": reason} for source, reason in report.refused],
+        "left_out": report.left_out,
     }

@@ -1,6 +1,4 @@
-"""The worker API (docs/architecture.md): a thin skin over the services. Each worker signs in with
-its own token.
-"""
+"""The worker API (docs/architecture.md). Each worker signs in with its own token."""
 
 from datetime import datetime
 from typing import Any, Literal, cast
@@ -23,12 +21,12 @@ class WorkerToken(HttpBearer):
         return fleet.worker_of_token(token)
 
 
-class Catalog(Schema):
+class WorkerCatalog(Schema):
     benchmarks: list[dict[str, Any]] = Field(max_length=10_000)
     configs: list[dict[str, Any]] = Field(max_length=1_000)
 
 
-class Environment(Schema):
+class ReportedEnvironment(Schema):
     key: str = Field(min_length=1, max_length=64)
     build: str = Field(max_length=200)
     state: Literal["building", "ready", "failed", "damaged", "evicted"]
@@ -40,17 +38,17 @@ class Environment(Schema):
     facts: dict[str, Any] = {}
 
 
-class Environments(Schema):
-    environments: list[Environment] = Field(max_length=1_000)
+class ReportedEnvironments(Schema):
+    environments: list[ReportedEnvironment] = Field(max_length=1_000)
 
 
 class Hello(Schema):
     boot_id: str = Field(min_length=1, max_length=64)
     device: str = Field(max_length=40)
     facts: dict[str, Any] = {}
-    catalog: Catalog
+    catalog: WorkerCatalog
     builds: list[dict[str, Any]] = Field([], max_length=1_000)
-    environments: list[Environment] = Field([], max_length=1_000)
+    environments: list[ReportedEnvironment] = Field([], max_length=1_000)
 
 
 class Greeting(Schema):
@@ -121,7 +119,7 @@ class Cancel(Schema):
     cancel: bool
 
 
-class State(Schema):
+class ReportedState(Schema):
     state: str
 
 
@@ -135,9 +133,7 @@ LOG_TAIL_CHARACTERS = 16 * 1024
 
 @router.post("hello", response=Greeting)
 def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
-    """A worker has started: its facts, catalog and builds. A new boot_id voids its running
-    claims.
-    """
+    """A worker has started. A new boot_id voids its running claims."""
     worker = worker_of(request)
     fleet.hello(
         worker=worker,
@@ -166,13 +162,13 @@ def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
 
 
 @router.post("repositories", response=Noted)
-def tell_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
+def report_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
     """What a repository offers at a revision, as this worker read it."""
     return {"noted": own_models.take_repository(worker=worker_of(request), **body.model_dump())}
 
 
 @router.post("environments", response=Noted)
-def tell_environments(request: HttpRequest, body: Environments) -> dict[str, int]:
+def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dict[str, int]:
     """Environments whose state has changed."""
     environments.report(
         worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
@@ -197,9 +193,7 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
 
 @router.post("jobs/{uuid:job_id}/requirements", response=Text)
 def requirements(request: HttpRequest, job_id: UUID, body: Pinned) -> dict[str, str]:
-    """What the job's environment is made from: the answer counts, which is the set that was kept
-    first.
-    """
+    """What the job's environment is made from. The answer counts: the set that was kept first."""
     worker = worker_of(request)
     text = environments.keep_requirements(
         job_id=job_id, attempt=body.attempt, worker=worker, platform=body.platform, text=body.text
@@ -220,11 +214,10 @@ def heartbeat(request: HttpRequest, job_id: UUID, body: Heartbeat) -> dict[str, 
     return {"cancel": cancel}
 
 
-@router.post("jobs/{uuid:job_id}/result", response=State)
+@router.post("jobs/{uuid:job_id}/result", response=ReportedState)
 def result(request: HttpRequest, job_id: UUID) -> dict[str, str]:
-    """How the job ended. The body, gzip or plain, is read here: Django's limit for forms is far
-    below ours.
-    """
+    """How the job ended; the body is gzip or plain JSON."""
+    # Read here, because Django's limit for forms is far below ours
     body = read_body(request, settings.RESULT_LIMIT_BYTES)
     return {"state": ingest.ingest(job_id=job_id, worker=worker_of(request), body=body)}
 
@@ -244,7 +237,5 @@ def worker_of(request: HttpRequest) -> Worker:
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
-    """The body, of which one byte more than `limit` is read at most: services refuse that as too
-    large.
-    """
+    """The body, at most one byte more than `limit`: services refuse that as too large."""
     return request.read(limit + 1)

@@ -1,5 +1,6 @@
-"""Where the files lie that jobs leave: in a folder, or in a bucket of S3 or of anything that speaks
-its protocol.
+"""Where the files that jobs leave are stored: in a folder, or in a bucket of S3.
+
+A bucket may also be of anything that speaks S3's protocol.
 """
 
 from typing import Any
@@ -13,22 +14,19 @@ OPTIONS = {"endpoint_url", "region_name"}
 
 
 class StoreUnavailable(OSError):
-    """The store did not take or give a file. The text says why, in words for whoever looks at the
-    page.
-    """
+    """The store did not take or give a file. The text says why, in words for a page."""
 
 
 def description(address: str) -> dict[str, Any]:
-    """Django's description (an entry of STORAGES) of the store at `address`; without one, of the
-    folder MEDIA_ROOT.
+    """Django's description (an entry of STORAGES) of the store at `address`.
 
-    Raises ValueError, which names what is wrong.
+    Without an address, of the folder MEDIA_ROOT. Raises ValueError, which names what is wrong.
     """
     if not address:
         return {"BACKEND": "django.core.files.storage.FileSystemStorage"}
     parts = urlsplit(address)
     if parts.scheme != "s3" or not parts.hostname or parts.netloc != parts.hostname:
-        raise ValueError(f"is {_without_secrets(address)!r}, which is no bucket of S3: {HOW}")
+        raise ValueError(f"is {_without_secrets(address)!r}, which is not a bucket of S3: {HOW}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     if unknown := sorted(options.keys() - OPTIONS):
         raise ValueError(f"has the unknown option {unknown[0]!r}: {HOW}")
@@ -40,4 +38,6 @@ def description(address: str) -> dict[str, Any]:
 
 def _without_secrets(address: str) -> str:
     """Whoever wrote a password into the address does not find it again in a log."""
-    return f"{address.partition('://')[0]}://…" if "@" in address else address
+    if "@" not in address:
+        return address
+    return f"{address.partition('://')[0]}://…"

@@ -1,8 +1,8 @@
 """How the generated code of two jobs differs, for people to read. Pure: archives in, lines out.
 
 The suite packs what the compiler wrote as `kind/number.suffix`, numbered by content: names say
-nothing. So files that are the same once comments, paths and hashes are out are dropped, and of the
-rest each new one is set against the old one that it is most like.
+nothing. So files that are the same without comments, paths and hashes are dropped, and of the rest
+each new one is compared with the old one that it is most like.
 """
 
 import difflib
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 ARCHIVE = "generated-code.tar.xz"
 MOST_BYTES = 32 * 2**20  # unpacked, of each side
-_MOST_FILES = 24  # of each kind and side that are set against each other
+_MOST_FILES = 24  # of each kind and side that are compared
 _MOST_LINES = 400  # of one file's difference
 _MOST_COMPARED = 5000  # lines of one file: the time that a comparison takes grows with their square
 _CONTEXT = 3
@@ -36,8 +36,9 @@ class UnreadableArchive(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """One file that differs, is new or is gone. lines: a unified difference; left_out: how many
-    more there are.
+    """One file that differs, is new or is gone.
+
+    lines: a unified difference; left_out: how many more lines it has.
     """
 
     kind: str
@@ -46,27 +47,22 @@ class FileDiff:
     left_out: int
 
 
-def unpacked(archive: bytes) -> dict[str, str]:
-    """File name -> text of an archive of generated code, comments, paths and hashes left out.
-    Raises Unreadable.
-    """
-    return {name: normal(text) for name, text in written(archive).items()}
+def normalized_files(archive: bytes) -> dict[str, str]:
+    """As `archived_files`, without comments, paths and hashes. Raises UnreadableArchive."""
+    return {name: normalized(text) for name, text in archived_files(archive).items()}
 
 
-def written(archive: bytes) -> dict[str, str]:
-    """File name -> text of an archive of generated code, as the compiler wrote it. Raises
-    Unreadable.
-    """
+def archived_files(archive: bytes) -> dict[str, str]:
+    """File name -> text of an archive of generated code. Raises UnreadableArchive."""
     texts: dict[str, str] = {}
     room = MOST_BYTES
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:xz") as files:
             for entry in files:
-                room -= entry.size + tarfile.BLOCKSIZE  # so that many empty files end, too
+                room -= entry.size + tarfile.BLOCKSIZE  # the block, so that many empty files end
                 if room < 0:
-                    raise UnreadableArchive(
-                        f"The generated code is larger than {MOST_BYTES // 2**20} MiB."
-                    )
+                    limit = MOST_BYTES // 2**20
+                    raise UnreadableArchive(f"The generated code is larger than {limit} MiB.")
                 body = files.extractfile(entry) if entry.isfile() else None
                 if body is not None:
                     texts[entry.name] = body.read().decode(errors="replace")
@@ -75,55 +71,53 @@ def written(archive: bytes) -> dict[str, str]:
     return texts
 
 
-def normal(text: str) -> str:
+def normalized(text: str) -> str:
     """The text without what differs between two compilations of the same thing."""
     for pattern, replacement in _NOISE:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
-def differences(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
+def file_diffs(old: dict[str, str], new: dict[str, str]) -> list[FileDiff]:
     """What differs between two sides, changed files first, wrappers before kernels."""
-    found: list[FileDiff] = []
-    for kind in sorted(
-        {name.partition("/")[0] for name in [*old, *new]},
-        key=lambda kind: (kind != "wrapper", kind),
-    ):
-        before, after = _of_kind(old, kind), _of_kind(new, kind)
-        same = Counter(before) & Counter(after)
-        found += _kind_diff(
-            kind,
-            list((Counter(before) - same).elements()),
-            list((Counter(after) - same).elements()),
-        )
-    return sorted(found, key=lambda one: one.what != "changed")
+    kinds = {name.partition("/")[0] for name in [*old, *new]}
+    diffs: list[FileDiff] = []
+    for kind in sorted(kinds, key=lambda kind: (kind != "wrapper", kind)):
+        before, after = Counter(_of_kind(old, kind)), Counter(_of_kind(new, kind))
+        same = before & after
+        removed, added = [*(before - same).elements()], [*(after - same).elements()]
+        diffs += _kind_diffs(kind, removed, added)
+    return sorted(diffs, key=lambda diff: diff.what != "changed")
 
 
 def _of_kind(texts: dict[str, str], kind: str) -> list[str]:
     return [text for name, text in texts.items() if name.partition("/")[0] == kind]
 
 
-def _kind_diff(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:
-    found = []
-    left = old[:_MOST_FILES]
+def _kind_diffs(kind: str, old: list[str], new: list[str]) -> list[FileDiff]:
+    """Each new file against the remaining old one that it is most like."""
+    diffs: list[FileDiff] = []
+    remaining = old[:_MOST_FILES]
     for text in new[:_MOST_FILES]:
-        nearest = max(left, key=lambda other: _likeness(other, text), default=None)
+        nearest = max(remaining, key=lambda other: _likeness(other, text), default=None)
         if nearest is None:
-            found.append(_file_diff(kind, "new", "", text))
+            diffs.append(_file_diff(kind, "new", "", text))
         else:
-            left.remove(nearest)
-            found.append(_file_diff(kind, "changed", nearest, text))
-    return [*found, *(_file_diff(kind, "gone", text, "") for text in left)]
+            remaining.remove(nearest)
+            diffs.append(_file_diff(kind, "changed", nearest, text))
+    for text in remaining:
+        diffs.append(_file_diff(kind, "gone", text, ""))
+    return diffs
 
 
-def _likeness(one: str, other: str) -> float:
+def _likeness(text: str, other: str) -> float:
     """0 to 1: the share of lines that both have."""
-    lines, others = Counter(one.splitlines()), Counter(other.splitlines())
+    lines, others = Counter(text.splitlines()), Counter(other.splitlines())
     return 2 * (lines & others).total() / max(lines.total() + others.total(), 1)
 
 
 def _file_diff(kind: str, what: str, old: str, new: str) -> FileDiff:
-    before, after = (text.splitlines()[:_MOST_COMPARED] for text in (old, new))
-    lines = difflib.unified_diff(before, after, "before", "after", lineterm="", n=_CONTEXT)
-    told = list(lines)[2:]  # without the two lines of file names
-    return FileDiff(kind, what, told[:_MOST_LINES], max(len(told) - _MOST_LINES, 0))
+    before, after = old.splitlines()[:_MOST_COMPARED], new.splitlines()[:_MOST_COMPARED]
+    unified = difflib.unified_diff(before, after, "before", "after", lineterm="", n=_CONTEXT)
+    lines = list(unified)[2:]  # without the two lines of file names
+    return FileDiff(kind, what, lines[:_MOST_LINES], max(len(lines) - _MOST_LINES, 0))

@@ -1,6 +1,4 @@
-"""Data as files for other tools: CSV, JSON Lines, PyTorch's v3 records, Parquet. Pure: rows in,
-bytes out.
-"""
+"""Data as files for other tools: CSV, JSON Lines, PyTorch's v3 records, Parquet. Pure."""
 
 import csv
 import io
@@ -17,9 +15,7 @@ PARQUET_ROWS = 20_000  # in one row group
 
 
 class DataRow(NamedTuple):
-    """One datum. value is None where the case failed; low and high: its 95 % interval; samples: how
-    many made it.
-    """
+    """One datum. value: None where the case failed; low, high: its 95 % interval."""
 
     at: datetime
     machine: str
@@ -39,7 +35,7 @@ class DataRow(NamedTuple):
     value: float | None
     low: float | None
     high: float | None
-    samples: int
+    samples: int  # that it was made from
     status: str
     purpose: str
     job: str
@@ -58,17 +54,13 @@ def csv_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
 
 
 def json_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
-    """One object a line; units and directions are those of the metric
-    (docs/reference-metrics.md).
-    """
+    """One object a line; units and directions: docs/reference-metrics.md."""
     for row in rows:
         yield orjson.dumps(row._asdict(), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z)
 
 
 def v3_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
-    """PyTorch's benchmark records, version 3, one a line; a case that failed is its record of
-    accuracy.
-    """
+    """PyTorch's benchmark records, version 3, one a line; a failure is a record of accuracy."""
     for row in rows:
         if row.value is not None or row.metric == "latency_ms":
             yield orjson.dumps(v3_record(row), option=orjson.OPT_APPEND_NEWLINE)
@@ -76,7 +68,9 @@ def v3_lines(rows: Iterable[DataRow]) -> Iterator[bytes]:
 
 def v3_record(row: DataRow) -> dict[str, Any]:
     """The record of one datum. Metrics keep our keys, whose suffix is their unit."""
-    gpu = not row.machine.startswith("cpu")
+    runner = {"name": row.machine, "type": row.machine}
+    if not row.machine.startswith("cpu"):
+        runner["gpu_info"] = row.machine
     metric: dict[str, Any] = {"name": row.metric, "benchmark_values": [row.value]}
     if row.value is None:
         metric = {"name": "accuracy", "extra_info": {"benchmark_values": [row.status]}}
@@ -91,9 +85,7 @@ def v3_record(row: DataRow) -> dict[str, Any]:
         "timestamp": int(row.at.timestamp()),
         "name": "compilewatch",
         "head_sha": row.git_sha,
-        "runners": [
-            {"name": row.machine, "type": row.machine, **({"gpu_info": row.machine} if gpu else {})}
-        ],
+        "runners": [runner],
         "benchmark": {
             "name": row.benchmark,
             "mode": row.mode,
@@ -119,39 +111,32 @@ def v3_record(row: DataRow) -> dict[str, Any]:
 
 
 def parquet(rows: Iterable[DataRow], path: str) -> None:
-    """Write a Parquet file, one row group at a time. Raises ImportError where pyarrow is not
-    installed.
-    """
+    """Write a Parquet file, one row group at a time. Raises ImportError without pyarrow."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
     kinds = {
-        datetime: pyarrow.timestamp("us", tz="UTC"),
-        int: pyarrow.int64(),
-        float: pyarrow.float64(),
+        "at": pyarrow.timestamp("us", tz="UTC"),
+        **dict.fromkeys(("batch_size", "benchmark_version", "samples"), pyarrow.int64()),
+        **dict.fromkeys(("value", "low", "high"), pyarrow.float64()),
     }
-    of = {"at": datetime, "batch_size": int, "benchmark_version": int, "samples": int}
-    of |= dict.fromkeys(("value", "low", "high"), float)
-    schema = pyarrow.schema(
-        [(name, kinds.get(of.get(name, str), pyarrow.string())) for name in DataRow._fields]
-    )
+    fields = [(name, kinds.get(name, pyarrow.string())) for name in DataRow._fields]
+    schema = pyarrow.schema(fields)
     remaining = iter(rows)
     with ParquetWriter(path, schema, compression="zstd") as file:
         while group := list(islice(remaining, PARQUET_ROWS)):
-            file.write_table(
-                pyarrow.Table.from_pylist([row._asdict() for row in group], schema=schema)
-            )
+            records = [row._asdict() for row in group]
+            file.write_table(pyarrow.Table.from_pylist(records, schema=schema))
 
 
 def _plain(cell: Any) -> Any:
-    return (
-        cell.astimezone(UTC).isoformat(timespec="milliseconds")
-        if isinstance(cell, datetime)
-        else cell
-    )
+    if isinstance(cell, datetime):
+        return cell.astimezone(UTC).isoformat(timespec="milliseconds")
+    return cell
 
 
 def _taken(file: io.StringIO) -> bytes:
+    """What was written so far; the file is empty again."""
     text = file.getvalue()
     file.seek(0)
     file.truncate()

@@ -9,9 +9,7 @@ _OF_ONE_DEVICE = ("machine.host", "machine.device_id")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A value of the environment that differs. path: as `libraries.transformers` or
-    `machine.driver`.
-    """
+    """A value of the environment that differs. path: such as `machine.driver`."""
 
     path: str
     before: str
@@ -27,21 +25,23 @@ def environment_differences(
 ) -> list[Difference]:
     """In what two environments differ, devices of one kind being alike."""
     old, new = _flat(before), _flat(after)
-    return [
-        Difference(path, old.get(path, "none"), new.get(path, "none"))
-        for path in sorted(old.keys() | new.keys())
-        if old.get(path) != new.get(path) and path not in _OF_ONE_DEVICE
-    ]
+    differences: list[Difference] = []
+    for path in sorted(old.keys() | new.keys()):
+        if old.get(path) != new.get(path) and path not in _OF_ONE_DEVICE:
+            differences.append(Difference(path, old.get(path, "none"), new.get(path, "none")))
+    return differences
 
 
-def _flat(document: Mapping[str, Any], path: str = "") -> dict[str, str]:
-    """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint; Triton
-    belongs to the build.
+def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """{"torch": {"cuda": "12.8"}} -> {"torch.cuda": "12.8"}, without the fingerprint.
+
+    Without Triton's version either: Triton belongs to the build.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for key, value in document.items():
+        path = f"{prefix}{key}"
         if isinstance(value, Mapping):
-            found |= _flat(value, f"{path}{key}.")
-        elif value is not None and f"{path}{key}" not in ("fingerprint", "libraries.triton"):
-            found[f"{path}{key}"] = str(value)
-    return found
+            values |= _flat(value, f"{path}.")
+        elif value is not None and path not in ("fingerprint", "libraries.triton"):
+            values[path] = str(value)
+    return values

@@ -1,13 +1,19 @@
-"""What a level is, as SQL over `series` and `datum`: the same in the rollup and where a few runs
-are read alone.
+"""What a level is, as SQL over `series` and `datum`.
 
-Each level is of one device: what ran on the same one is compared there (dashboard/comparisons/core/device_effects.py).
+The same in the rollup and where a few runs are read alone.
+
+Each level is of one device: what ran on the same one is compared there
+(dashboard/comparisons/core/device_effects.py).
 """
 
-# 3.919928 is the width of a 95 % interval in standard errors.
+# Count; mean, and sum of squares around it, of ln(value), NULL where a value has no logarithm;
+# the typical variance within a process; smallest, largest and mean value; the newest job.
+# 3.919928 is the width of a 95 % interval in standard errors, so ln(high / low) / 3.919928 is the
+# standard error of ln(value), and exp(avg(2 * ln(error))) the geometric mean of its square.
 LEVEL = """
            count(*),
-           CASE WHEN bool_and(datum.value > 0) THEN avg(ln(datum.value)) FILTER (WHERE datum.value > 0) END,
+           CASE WHEN bool_and(datum.value > 0)
+                THEN avg(ln(datum.value)) FILTER (WHERE datum.value > 0) END,
            CASE WHEN bool_and(datum.value > 0)
                 THEN var_pop(ln(datum.value)) FILTER (WHERE datum.value > 0) * count(*) END,
            exp(avg(2 * ln(greatest(ln(datum.high / datum.low) / 3.919928, 1e-12)))
@@ -18,9 +24,10 @@ OF_PLACE = """
     LEFT JOIN dashboard_environment AS environment ON environment.id = datum.environment_id
     LEFT JOIN dashboard_result AS result ON result.job_id = datum.job_id
     CROSS JOIN LATERAL (
-        SELECT coalesce(environment.libraries, '') AS libraries, coalesce(result.device, '') AS device
+        SELECT coalesce(environment.libraries, '') AS libraries,
+               coalesce(result.device, '') AS device
     ) AS place"""
-# What did not pass, and what a person has called invalid, is left out.
+# What did not pass, and what a person has marked as invalid, is left out.
 COUNTED = """
     datum.status = 'pass' AND datum.value IS NOT NULL
           AND NOT EXISTS (

@@ -1,6 +1,4 @@
-"""What is drawn over the trend of a series: levels between changes, alerts, remarks, invalid
-points. Pure.
-"""
+"""What is drawn over a trend: levels between changes, alerts, remarks, invalid points. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +14,10 @@ _LABEL_LENGTH = 24
 
 
 @dataclass(frozen=True, slots=True)
-class At:
-    """Something said about a moment: milliseconds since 1970; where a click leads; is it for the
-    worse.
+class Mark:
+    """Something said about a moment.
+
+    at_ms: milliseconds since 1970. href: where a click leads. worse: it got worse.
     """
 
     at_ms: int
@@ -28,11 +27,11 @@ class At:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedLine:
     """A line with what was said about it. invalid: job -> reason."""
 
     line: ChartLine
-    alerts: Sequence[At] = ()
+    alerts: Sequence[Mark] = ()
     invalid: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -41,82 +40,88 @@ class Marked:
         if not self.invalid:
             return self.line
         keep = np.array([job not in self.invalid for job in self.line.job])
-        arrays: dict[str, Any] = {
-            name: np.where(keep, getattr(self.line, name), np.nan)
-            for name in ("value", "low", "high")
-        }
-        return replace(self.line, **arrays)
+        return replace(
+            self.line,
+            value=np.where(keep, self.line.value, np.nan),
+            low=np.where(keep, self.line.low, np.nan),
+            high=np.where(keep, self.line.high, np.nan),
+        )
 
 
 def with_marks(
-    figure: Figure, lines: Sequence[Marked], remarks: Sequence[At], environments: Sequence[At] = ()
+    figure: Figure,
+    lines: Sequence[MarkedLine],
+    remarks: Sequence[Mark],
+    environments: Sequence[Mark] = (),
 ) -> Figure:
-    """The figure of ``[line.valid for line in lines]`` with the marks over it. environments: where
-    they changed.
+    """The figure of ``[line.valid for line in lines]`` with the marks over it.
+
+    environments: where they changed.
     """
-    traces = [
-        trace for line in lines for trace in (*_levels(line), *_alerts(line), *_invalid(line))
-    ]
-    layout = figure["layout"]
+    traces = [*figure["data"]]
+    for line in lines:
+        traces += [*_levels(line), *_alerts(line), *_invalid(line)]
+
     drawn = [line.line for line in lines]
-    labels = [
-        _label(environments[index], "⚙")
-        for index in apart([move.at_ms for move in environments], drawn)
-    ]
+    labelled = apart([move.at_ms for move in environments], drawn)
+    labels = [_label(environments[index], "⚙") for index in labelled]
     # The last stay where there is little room
     labels += [_label(remark, "✎") for remark in remarks[-_MOST_LABELS:]]
-    shapes = [*layout.get("shapes", []), *(_rule(mark) for mark in (*remarks, *environments))]
-    annotations = [*layout.get("annotations", []), *labels]
+    rules = [_rule(mark) for mark in (*remarks, *environments)]
+    layout = figure["layout"]
     return {
-        "data": [*figure["data"], *traces],
-        "layout": {**layout, "shapes": shapes, "annotations": annotations},
+        "data": traces,
+        "layout": {
+            **layout,
+            "shapes": [*layout.get("shapes", []), *rules],
+            "annotations": [*layout.get("annotations", []), *labels],
+        },
     }
 
 
-def _levels(marked: Marked) -> list[dict[str, Any]]:
-    """A line at the median of each stretch between two changes; nothing where nothing changed."""
+def _levels(marked: MarkedLine) -> list[dict[str, Any]]:
+    """A line at the median between each two changes; nothing where nothing changed."""
     line = marked.valid
     if not marked.alerts or not len(line.at_ms):
         return []
-    ends = [
-        int(line.at_ms[0]),
-        *sorted({alert.at_ms for alert in marked.alerts}),
-        int(line.at_ms[-1]) + 1,
-    ]
+    first, last = int(line.at_ms[0]), int(line.at_ms[-1])
+    changes = sorted({alert.at_ms for alert in marked.alerts})
     x: list[float] = []
     y: list[float] = []
-    for start, end in pairwise(ends):
+    for start, end in pairwise([first, *changes, last + 1]):
         values = line.value[(line.at_ms >= start) & (line.at_ms < end)]
         values = values[~np.isnan(values)]
         if len(values):
             level = float(np.median(values))
-            x += [start, min(end, int(line.at_ms[-1])), np.nan]
+            x += [start, min(end, last), np.nan]
             y += [level, level, np.nan]
     return [
         _trace(line, "level", x, y, mode="lines", opacity=0.55, line={"width": 4}, hoverinfo="skip")
     ]
 
 
-def _alerts(marked: Marked) -> list[dict[str, Any]]:
+def _alerts(marked: MarkedLine) -> list[dict[str, Any]]:
     """A triangle at the first point of each new level: pointing down where it got worse."""
-    found = [
-        (alert, at)
-        for alert in marked.alerts
-        if (at := _value_at(marked.line, alert.at_ms)) is not None
-    ]
-    if not found:
+    shown: list[Mark] = []
+    values: list[float] = []
+    for alert in marked.alerts:
+        value = _value_at(marked.line, alert.at_ms)
+        if value is not None:
+            shown.append(alert)
+            values.append(value)
+    if not shown:
         return []
-    symbols = ["triangle-down" if alert.worse else "triangle-up" for alert, _ in found]
+    symbols = ["triangle-down" if alert.worse else "triangle-up" for alert in shown]
     return [
         _trace(
             marked.line,
             "alert",
-            [alert.at_ms for alert, _ in found],
-            [at for _, at in found],
+            [alert.at_ms for alert in shown],
+            values,
             mode="markers",
             marker={"size": 14, "symbol": symbols, "line": {"width": 1}},
-            text=[alert.text for alert, _ in found],
-            customdata=[alert.href for alert, _ in found],
+            text=[alert.text for alert in shown],
+            customdata=[alert.href for alert in shown],
             hovertemplate="%{text}<extra>alert</extra>",
         )
     ]
@@ -128,42 +133,44 @@ def _value_at(line: ChartLine, at_ms: int) -> float | None:
     return float(line.value[later[0]]) if len(later) else None
 
 
-def _invalid(marked: Marked) -> list[dict[str, Any]]:
+def _invalid(marked: MarkedLine) -> list[dict[str, Any]]:
     """Hollow circles: points that a person left out."""
     line = marked.line
-    found = [
-        index
-        for index, job in enumerate(line.job)
-        if job in marked.invalid and not np.isnan(line.value[index])
-    ]
-    if not found:
+    is_invalid = np.array([job in marked.invalid for job in line.job], dtype=bool)
+    indices = np.flatnonzero(is_invalid & ~np.isnan(line.value))
+    if not len(indices):
         return []
+    jobs = [line.job[index] for index in indices.tolist()]
     return [
         _trace(
             line,
             "invalid",
-            line.at_ms[found],
-            line.value[found],
+            line.at_ms[indices],
+            line.value[indices],
             mode="markers",
             marker={"size": 9, "symbol": "circle-open", "line": {"width": 2}},
-            customdata=[line.job[index] for index in found],
-            text=[marked.invalid[line.job[index]] for index in found],
+            customdata=jobs,
+            text=[marked.invalid[job] for job in jobs],
             hovertemplate="left out: %{text}<extra>invalid</extra>",
         )
     ]
 
 
 def _trace(of: ChartLine, name: str, x: Any, y: Any, **look: Any) -> dict[str, Any]:
-    fixed = {
+    """A trace in the colour of its line; `look` is Plotly's."""
+    return {
         "type": "scatter",
         "showlegend": False,
         "legendgroup": of.name,
         "name": f"{of.name} {name}",
+        "x": x,
+        "y": y,
+        "meta": {"slot": of.slot, "role": "line"},
+        **look,
     }
-    return {**fixed, "x": x, "y": y, "meta": {"slot": of.slot, "role": "line"}, **look}
 
 
-def _rule(remark: At) -> dict[str, Any]:
+def _rule(remark: Mark) -> dict[str, Any]:
     return {
         "type": "line",
         "x0": remark.at_ms,
@@ -176,10 +183,10 @@ def _rule(remark: At) -> dict[str, Any]:
     }
 
 
-def _label(remark: At, sign: str) -> dict[str, Any]:
-    text = (
-        remark.text if len(remark.text) <= _LABEL_LENGTH else f"{remark.text[: _LABEL_LENGTH - 1]}…"
-    )
+def _label(remark: Mark, sign: str) -> dict[str, Any]:
+    text = remark.text
+    if len(text) > _LABEL_LENGTH:
+        text = f"{text[: _LABEL_LENGTH - 1]}…"
     return {
         "x": remark.at_ms,
         "yref": "paper",

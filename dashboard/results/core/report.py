@@ -1,10 +1,10 @@
-"""A result document (result.v1) as the rows of the job page. Pure; whatever a document lacks is an
-empty list.
+"""A result document (result.v1) as the rows of the job page. Pure.
+
+Whatever a document lacks is an empty list.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any
 
 from dashboard.language.metrics import METRICS, Metric
@@ -74,11 +74,23 @@ _DRIFTS = (
     ("gradients", "drift_gradients", "eager_drift_gradients"),
     ("loss", "drift_loss", "eager_drift_loss"),
 )
+_ENVIRONMENT = {
+    "torch": "PyTorch",
+    "machine": "Machine",
+    "libraries": "Libraries",
+    "settings": "Settings",
+}
+_COMPILER_FACTS = {
+    "counters": "Counters",
+    "fingerprints": "Code fingerprints",
+    "submodules": "Compile time by submodule, s",
+}
+_REST = "The step itself, and what no phase counts."
 
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """One metric of a job: as text with its 95 % interval, from n samples (0: not said)."""
+    """One metric of a job: as text with its 95 % interval, from n samples (0: unknown)."""
 
     metric: Metric
     text: str
@@ -87,15 +99,16 @@ class MetricRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class MetricGroup:
     title: str
     rows: list[MetricRow]
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a small chart in SVG; share: its length, 0 … 100, of the longest; offset: where it
-    begins.
+    """A bar of a small chart in SVG.
+
+    share: its length, 0 … 100, of the longest; offset: where it begins, on the same scale.
     """
 
     label: str
@@ -107,9 +120,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Distance of the compiled and of the eager result from the reference, and how many times
-    eager's it is.
-    """
+    """Distance of the compiled and of the eager result from the reference, and their ratio."""
 
     what: str
     compiled: str
@@ -123,26 +134,28 @@ class Section:
     rows: list[tuple[str, str]]
 
 
-def measured(document: Document) -> list[Group]:
+def metric_groups(document: Document) -> list[MetricGroup]:
     """All metrics in groups; one that no group names comes last under "Other"."""
-    found: Mapping[str, Any] = document.get("metrics", {})
-    grouped = {key for _, keys in _GROUPS for key in keys}
-    other = tuple(key for key in found if key not in grouped)
-    groups = [
-        Group(title, [_measured(key, found[key]) for key in keys if key in found])
-        for title, keys in (*_GROUPS, ("Other", other))
-    ]
+    metrics = _metrics(document)
+    others = list(metrics)
+    groups: list[MetricGroup] = []
+    for title, keys in _GROUPS:
+        present = [key for key in keys if key in metrics]
+        others = [key for key in others if key not in present]
+        groups.append(MetricGroup(title, [_metric_row(key, metrics[key]) for key in present]))
+    groups.append(MetricGroup("Other", [_metric_row(key, metrics[key]) for key in others]))
     return [group for group in groups if group.rows]
 
 
-def _measured(key: str, entry: Mapping[str, Any]) -> MetricRow:
+def _metrics(document: Document) -> Mapping[str, Any]:
+    metrics: Mapping[str, Any] = document.get("metrics", {})
+    return metrics
+
+
+def _metric_row(key: str, entry: Mapping[str, Any]) -> MetricRow:
     metric, low, high = metric_of(key), entry.get("low"), entry.get("high")
-    return MetricRow(
-        metric,
-        quantity(metric, entry["value"], low, high),
-        interval(metric, low, high),
-        entry.get("n", 0),
-    )
+    text = quantity(metric, entry["value"], low, high)
+    return MetricRow(metric, text, interval(metric, low, high), entry.get("n", 0))
 
 
 def absent(document: Document) -> list[tuple[Metric, str]]:
@@ -151,148 +164,131 @@ def absent(document: Document) -> list[tuple[Metric, str]]:
 
 
 def starts(document: Document) -> list[Bar]:
-    """The starts as a waterfall on one time axis: the phases of the cold one end to end, then each
-    whole.
+    """The starts on one time axis: the phases of the cold one end to end, then each start whole.
 
     What the phases leave of the cold start is its first step itself, and what no phase counts.
     """
-    found = _seconds(document, [key for key, _ in _STARTS])
-    phases = _seconds(document, _PHASES) if "cold_start_s" in found else {}
-    parts = [(METRICS[key].label, seconds, METRICS[key].about) for key, seconds in phases.items()]
-    rest = found.get("cold_start_s", 0) - sum(phases.values())
-    if phases and rest > 0:
-        parts.append(
-            ("First step and the rest", rest, "The step itself, and what no phase counts.")
-        )
-    ends = [0.0, *accumulate(seconds for _, seconds, _ in parts)]
-    longest = max([*found.values(), ends[-1]], default=0)
-    waterfall = [_placed(*part, start, longest) for part, start in zip(parts, ends, strict=False)]
-    whole = [
-        _placed(METRICS[key].label, seconds, METRICS[key].about, 0, longest)
-        for key, seconds in found.items()
-    ]
-    return [*waterfall, *whole]
+    metrics = _metrics(document)
+    whole = [_Span.of_metric(metrics, key) for key, _ in _STARTS if key in metrics]
+    phases: list[_Span] = []
+    if "cold_start_s" in metrics:
+        phases = [_Span.of_metric(metrics, key) for key in _PHASES if key in metrics]
+    end = 0.0
+    for phase in phases:
+        phase.start_s = end
+        end += phase.length_s
+    if phases and end < metrics["cold_start_s"]["value"]:
+        rest = metrics["cold_start_s"]["value"] - end
+        phases.append(_Span("First step and the rest", rest, _REST, start_s=end))
+        end += rest
 
-
-def _placed(label: str, seconds: float, about: str, start: float, longest: float) -> Bar:
+    longest = max([end, *(start.length_s for start in whole)])
     scale = 100 / longest if longest > 0 else 0
-    return Bar(label, duration(seconds), round(seconds * scale, 2), about, round(start * scale, 2))
+    return [span.bar(scale) for span in (*phases, *whole)]
 
 
-def _seconds(document: Document, keys: Sequence[str]) -> dict[str, float]:
-    found: Mapping[str, Any] = document.get("metrics", {})
-    return {key: found[key]["value"] for key in keys if key in found}
+@dataclass(slots=True)
+class _Span:
+    """A span of the job's time, for a bar on the common axis."""
+
+    label: str
+    length_s: float
+    about: str
+    start_s: float = 0.0
+
+    @classmethod
+    def of_metric(cls, metrics: Mapping[str, Any], key: str) -> "_Span":
+        return cls(METRICS[key].label, metrics[key]["value"], METRICS[key].about)
+
+    def bar(self, scale: float) -> Bar:
+        share, offset = round(self.length_s * scale, 2), round(self.start_s * scale, 2)
+        return Bar(self.label, duration(self.length_s), share, self.about, offset)
 
 
 def phases(document: Document) -> list[Bar]:
     """The longest of the compiler's own timers. They nest and do not add up to the start."""
-    raw: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
-    return _bars(
-        (name, seconds, duration(seconds), "")
-        for name, seconds in sorted(raw.items(), key=lambda item: -item[1])[:12]
-    )
+    timers: Mapping[str, float] = document.get("compile", {}).get("phases_s", {})
+    longest_first = sorted(timers.items(), key=lambda timer: -timer[1])
+    return _bars([(name, seconds, duration(seconds), "") for name, seconds in longest_first[:12]])
 
 
 def memory(document: Document) -> list[Bar]:
     """Peak memory of each arm, and while compiling."""
-    return _metric_bars(document, _MEMORY)
+    metrics = _metrics(document)
+    rows: list[tuple[str, float, str, str]] = []
+    for key in _MEMORY:
+        if key in metrics:
+            metric, value = METRICS[key], metrics[key]["value"]
+            rows.append((metric.label, value, quantity(metric, value), metric.about))
+    return _bars(rows)
 
 
 def stages(document: Document) -> list[Bar]:
-    """Where the job's wall time went, in the order of the job."""
-    found: Mapping[str, float] = document.get("wall_s", {})
-    order = sorted(found, key=lambda name: _STAGES.index(name) if name in _STAGES else len(_STAGES))
-    return _bars((name, found[name], duration(found[name]), "") for name in order)
+    """Where the job's wall time went, in the order of the job; unknown stages come last."""
+    wall_s: Mapping[str, float] = document.get("wall_s", {})
+    order = [name for name in _STAGES if name in wall_s]
+    order += [name for name in wall_s if name not in _STAGES]
+    return _bars([(name, wall_s[name], duration(wall_s[name]), "") for name in order])
 
 
-def _metric_bars(document: Document, keys: Sequence[str]) -> list[Bar]:
-    found: Mapping[str, Any] = document.get("metrics", {})
-    return _bars(
-        (
-            METRICS[key].label,
-            found[key]["value"],
-            quantity(METRICS[key], found[key]["value"]),
-            METRICS[key].about,
-        )
-        for key in keys
-        if key in found
-    )
-
-
-def _bars(rows: Iterable[tuple[str, float, str, str]]) -> list[Bar]:
-    listed = list(rows)
-    longest = max((value for _, value, _, _ in listed), default=0)
-    return [
-        Bar(label, text, round(100 * value / longest, 2) if longest > 0 else 0, about)
-        for label, value, text, about in listed
-    ]
+def _bars(rows: Sequence[tuple[str, float, str, str]]) -> list[Bar]:
+    """Rows of (label, value, text, about) as bars, the longest of which fills its cell."""
+    longest = max((value for _, value, _, _ in rows), default=0)
+    bars: list[Bar] = []
+    for label, value, text, about in rows:
+        share = round(100 * value / longest, 2) if longest > 0 else 0
+        bars.append(Bar(label, text, share, about))
+    return bars
 
 
 def drifts(document: Document) -> list[Drift]:
-    """Drift beside eager's own: what the compiler adds to what the dtype alone costs."""
-    found: Mapping[str, Any] = document.get("metrics", {})
-    rows = []
+    """Drift next to eager's own: what the compiler adds to what the dtype alone costs."""
+    metrics = _metrics(document)
+    rows: list[Drift] = []
     for what, compiled_key, eager_key in _DRIFTS:
-        if compiled_key in found:
-            compiled, eager = found[compiled_key]["value"], found.get(eager_key, {}).get("value")
-            rows.append(
-                Drift(
-                    what,
-                    number(compiled),
-                    number(eager),
-                    f"{number(compiled / eager)}×" if eager else "–",
-                )
-            )
+        if compiled_key in metrics:
+            compiled = metrics[compiled_key]["value"]
+            eager = metrics.get(eager_key, {}).get("value")
+            ratio = f"{number(compiled / eager)}×" if eager else "–"
+            rows.append(Drift(what, number(compiled), number(eager), ratio))
     return rows
 
 
 def distances(document: Document) -> list[Section]:
     """Every distance that was taken, by tensor."""
     tensors: Mapping[str, Any] = document.get("accuracy", {}).get("tensors", {})
-    return [Section(name, _flat(found)) for name, found in tensors.items()]
+    return [Section(name, _flat(distance)) for name, distance in tensors.items()]
 
 
 def environment(document: Document) -> list[Section]:
     """What it ran on: torch, machine, libraries, settings."""
-    found: Mapping[str, Any] = document.get("environment", {})
-    sections = [
-        Section(title, _flat(found.get(key, {})))
-        for title, key in (
-            ("PyTorch", "torch"),
-            ("Machine", "machine"),
-            ("Libraries", "libraries"),
-            ("Settings", "settings"),
-        )
-    ]
-    if "python" in found and sections[0].rows:
-        sections[0].rows.append(("python", str(found["python"])))
-    return [section for section in sections if section.rows]
+    facts: Mapping[str, Any] = document.get("environment", {})
+    sections = _sections(facts, _ENVIRONMENT)
+    if "python" in facts and sections and sections[0].title == _ENVIRONMENT["torch"]:
+        sections[0].rows.append(("python", str(facts["python"])))
+    return sections
 
 
 def start_details(document: Document) -> list[Section]:
-    """What was seen in each start beside its length."""
-    found: Mapping[str, Any] = document.get("starts", {})
-    return [Section(name, _flat(found[name])) for _, name in _STARTS if name in found]
+    """What was seen in each start, apart from its length."""
+    details: Mapping[str, Any] = document.get("starts", {})
+    return [Section(name, _flat(details[name])) for _, name in _STARTS if name in details]
 
 
 def compiler_facts(document: Document) -> list[Section]:
     """Counters, code fingerprints and submodules, as the compiler reported them."""
-    found: Mapping[str, Any] = document.get("compile", {})
-    sections = [
-        Section(title, _flat(found.get(key, {})))
-        for title, key in (
-            ("Counters", "counters"),
-            ("Code fingerprints", "fingerprints"),
-            ("Compile time by submodule, s", "submodules"),
-        )
-    ]
+    return _sections(document.get("compile", {}), _COMPILER_FACTS)
+
+
+def _sections(facts: Mapping[str, Any], titles: Mapping[str, str]) -> list[Section]:
+    sections = [Section(title, _flat(facts.get(key, {}))) for key, title in titles.items()]
     return [section for section in sections if section.rows]
 
 
-def _flat(found: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Nested objects as (dotted name, text) rows; what is null says so."""
     rows: list[tuple[str, str]] = []
-    for name, value in found.items():
+    for name, value in values.items():
         if isinstance(value, Mapping):
             rows += _flat(value, f"{prefix}{name}.")
         else:

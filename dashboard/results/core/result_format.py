@@ -18,6 +18,7 @@ import orjson
 from dashboard.language.contracts import Refused, TooLarge, check_schema, read_schema
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
+GZIP_MAGIC = b"\x1f\x8b"
 GZIP_WINDOW = 31  # zlib's way to say "with a gzip header"
 FLOATS, INTEGERS = "<f8", "<i4"
 YEARS = (2016, 2100)  # a moment outside comes from a broken clock
@@ -59,8 +60,7 @@ class ArmSamples:
     """Raw samples of one arm, each array of shape (samples,).
 
     values: milliseconds per step, float64; cpu_ms: the same in CPU time, or None; order: place of
-        each sample in the
-    interleaved sequence, int32, or None. inner: steps in one sample.
+    each sample in the interleaved sequence, int32, or None. inner: steps in one sample.
     """
 
     name: str
@@ -93,9 +93,7 @@ class ResultDocument:
 
     @property
     def device(self) -> str:
-        """On which of its machine's devices it ran: the GPU's UUID, else the host's name; empty
-        where none is told.
-        """
+        """The device of its machine: the GPU's UUID, else the host's name, else empty."""
         machine = self.environment["machine"]
         return str(machine.get("device_id") or machine.get("host") or "")
 
@@ -111,7 +109,7 @@ class ProcessOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class JobDelivery:
     """What a worker posts for one attempt of one job."""
 
     attempt: int
@@ -120,37 +118,37 @@ class Delivery:
 
 
 def unpack(body: bytes, limit: int) -> bytes:
-    """The bytes inside a gzip stream (or `body` itself where it is none), at most `limit` of them.
+    """The bytes inside a gzip stream (or `body` itself where it is not one), at most `limit`.
 
-    Stops as soon as the limit is passed, whatever the stream would grow to. Raises TooLarge,
+    Stops as soon as the limit is passed, however large the stream would become. Raises TooLarge,
     Refused.
     """
-    if not body.startswith(b"\x1f\x8b"):
-        unpacked = body
-    else:
-        stream = zlib.decompressobj(wbits=GZIP_WINDOW)
-        try:
-            unpacked = stream.decompress(body, limit + 1)
-        except zlib.error as error:
-            raise Refused(f"the body is not gzip: {error}") from None
-        if len(unpacked) <= limit and not stream.eof:
-            raise Refused("the gzip stream ends too early: it was cut on its way")
+    unpacked = _gunzip(body, limit) if body.startswith(GZIP_MAGIC) else body
     if len(unpacked) > limit:
         raise TooLarge(f"the body unpacks to more than {limit // 2**20} MiB, the limit")
     return unpacked
 
 
+def _gunzip(body: bytes, limit: int) -> bytes:
+    stream = zlib.decompressobj(wbits=GZIP_WINDOW)
+    try:
+        unpacked = stream.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise Refused(f"the body is not gzip: {error}") from None
+    if len(unpacked) <= limit and not stream.eof:
+        raise Refused("the gzip stream ends too early: it was cut on its way")
+    return unpacked
+
+
 def parse_json(body: bytes) -> Any:
-    """The JSON value in `body`; NULs, which Postgres cannot store, become U+FFFD. Raises
-    Refused.
-    """
+    """The JSON value in `body`; NULs become U+FFFD, as Postgres requires. Raises Refused."""
     try:
         return orjson.loads(body.replace(b"\\u0000", b"\\ufffd"))
     except orjson.JSONDecodeError as error:
         raise Refused(f"not JSON (NaN and Infinity are not either): {error}") from None
 
 
-def parse_delivery(body: bytes) -> Delivery:
+def parse_delivery(body: bytes) -> JobDelivery:
     """Check and read an unpacked delivery. Raises Refused."""
     delivery = parse_json(body)
     check_schema(delivery, _delivery_validator(), "delivery")
@@ -158,10 +156,13 @@ def parse_delivery(body: bytes) -> Delivery:
     status, result = outcome["status"], delivery["result"]
     if status == "pass" and result is None:
         raise Refused("outcome.status is pass, and there is no result")
-    return Delivery(
+    return JobDelivery(
         attempt=delivery["attempt"],
         outcome=ProcessOutcome(
-            status, outcome.get("message", ""), outcome.get("log_tail", ""), outcome
+            status=status,
+            message=outcome.get("message", ""),
+            log_tail=outcome.get("log_tail", ""),
+            document=outcome,
         ),
         result=None if result is None else parse_result(result),
     )
@@ -173,13 +174,13 @@ def parse_result(document: Any) -> ResultDocument:
     check_schema(document["job"], _job_identity_validator(), "result.job")
     stored = {key: value for key, value in document.items() if key != "samples"}
     check_depth(stored)
+    job = document["job"]
+    planned_at = job.get("planned_at") or document["started_at"]
     return ResultDocument(
-        job=document["job"],
+        job=job,
         status=document["status"],
         message=document["message"],
-        planned_at=_moment(
-            document["job"].get("planned_at") or document["started_at"], "job.planned_at"
-        ),
+        planned_at=_moment(planned_at, "job.planned_at"),
         started_at=_moment(document["started_at"], "started_at"),
         finished_at=_moment(document["finished_at"], "finished_at"),
         suite_version=document["suite_version"],
@@ -210,28 +211,35 @@ def unpack_samples(packed: bytes, kind: str = FLOATS) -> Array:
 
 
 def _measurement(key: str, metric: Mapping[str, Any]) -> Measurement:
-    value, low, high = (
-        None if (n := metric.get(key)) is None else float(n) for key in ("value", "low", "high")
-    )
-    assert value is not None  # required by the schema
+    low, high = _float_or_none(metric.get("low")), _float_or_none(metric.get("high"))
     if low is not None and high is not None and low > high:
         raise Refused(f"result.metrics.{key}: its interval ends ({high}) before it begins ({low})")
-    return Measurement(value, low, high, int(metric.get("n", 0)))
+    return Measurement(float(metric["value"]), low, high, int(metric.get("n", 0)))
+
+
+def _float_or_none(number: float | None) -> float | None:
+    return None if number is None else float(number)
 
 
 def _arm(name: str, arm: Mapping[str, Any]) -> ArmSamples:
+    path, count = f"result.samples.{name}", len(arm["values"])
     for key in ("cpu_ms", "order"):
-        if key in arm and len(arm[key]) != len(arm["values"]):
-            raise Refused(
-                f"result.samples.{name}.{key} has {len(arm[key])} entries, values has "
-                f"{len(arm['values'])}"
-            )
-    values, cpu_ms, order = (
-        None if key not in arm else _array(arm[key], kind, f"result.samples.{name}.{key}")
-        for key, kind in (("values", FLOATS), ("cpu_ms", FLOATS), ("order", INTEGERS))
+        if key in arm and len(arm[key]) != count:
+            raise Refused(f"{path}.{key} has {len(arm[key])} entries, values has {count}")
+    return ArmSamples(
+        name=name,
+        unit=arm["unit"],
+        inner=int(arm.get("inner", 1)),
+        values=_array(arm["values"], FLOATS, f"{path}.values"),
+        cpu_ms=_optional_array(arm, "cpu_ms", FLOATS, path),
+        order=_optional_array(arm, "order", INTEGERS, path),
     )
-    assert values is not None  # required by the schema
-    return ArmSamples(name, arm["unit"], int(arm.get("inner", 1)), values, cpu_ms, order)
+
+
+def _optional_array(arm: Mapping[str, Any], key: str, kind: str, path: str) -> Array | None:
+    if key not in arm:
+        return None
+    return _array(arm[key], kind, f"{path}.{key}")
 
 
 def _array(numbers: Sequence[float], kind: str, path: str) -> Array:
@@ -262,12 +270,10 @@ def _result_validator() -> jsonschema_rs.Draft202012Validator:
 @cache
 def _job_identity_validator() -> jsonschema_rs.Draft202012Validator:
     """The fields of a result's job that the site reads; the others may be of a newer suite."""
-    known = read_schema("job.v1.json")["properties"]
-    read = {
-        key: known[key]
-        for key in ("job_id", "attempt", "benchmark", "config", "build", "planned_at")
-    }
-    return jsonschema_rs.Draft202012Validator({"properties": read}, validate_formats=True)
+    properties = read_schema("job.v1.json")["properties"]
+    names = ("job_id", "attempt", "benchmark", "config", "build", "planned_at")
+    schema = {"properties": {name: properties[name] for name in names}}
+    return jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
 
 
 @cache

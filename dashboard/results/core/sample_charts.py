@@ -1,5 +1,6 @@
-"""Plotly figures of the raw samples of one job, as plain dicts of numpy arrays. Pure; colours as in
-charts.py.
+"""Plotly figures of one job's raw samples, as plain dicts of numpy arrays. Pure.
+
+Colours are as in charts.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +20,9 @@ _MOST_SAMPLES = 40  # of one job in a trend
 class ChartArm:
     """Raw samples of one arm of one job: milliseconds per step, in the order taken.
 
-    position: the config's place in the registry, as for Line. order: each sample's place in the
-        interleaved sequence.
-    single: steps timed one by one, for percentiles; not interleaved with the other arm.
+    position: the config's place in the registry, as for ChartLine. order: each sample's place in
+    the interleaved sequence. single: steps timed one by one, for percentiles; not interleaved with
+    the other arm.
     """
 
     name: str
@@ -36,37 +37,13 @@ def distribution_figure(arms: Sequence[ChartArm]) -> Figure:
     filled = [arm for arm in arms if len(arm.values)]
     if not filled:
         return {"data": [], "layout": {}}
-    edges = _bin_edges(
-        [arm.values for arm in filled if not arm.single] or [arm.values for arm in filled]
-    )
-    centres, width = (edges[:-1] + edges[1:]) / 2, edges[1] - edges[0]
-    traces = [
-        {
-            "type": "bar",
-            "name": arm.name,
-            "x": centres,
-            "y": np.histogram(arm.values.clip(edges[0], edges[-1]), edges)[0],
-            "width": np.full(len(centres), width),
-            "visible": "legendonly" if arm.single else True,
-            "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>",
-            "meta": {"slot": arm.position % SLOTS, "role": "bar"},
-        }
-        for arm in filled
-    ]
-    medians = [
-        {
-            "type": "line",
-            "x0": float(np.median(arm.values)),
-            "x1": float(np.median(arm.values)),
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "name": f"slot-{arm.position % SLOTS}",
-            "line": {"width": 2, "dash": DASHES[row % len(DASHES)]},
-        }
-        for row, arm in enumerate(filled)
-        if not arm.single
-    ]
+    interleaved = [arm for arm in filled if not arm.single]
+    edges = _bin_edges([arm.values for arm in interleaved or filled])
+    medians: list[dict[str, Any]] = []
+    for row, arm in enumerate(filled):
+        if not arm.single:
+            medians.append(_median_line(arm, DASHES[row % len(DASHES)]))
+
     layout = _sample_layout() | {
         "barmode": "overlay",
         "bargap": 0,
@@ -74,26 +51,53 @@ def distribution_figure(arms: Sequence[ChartArm]) -> Figure:
         "xaxis": {"title": {"text": "ms per step (lines: medians)"}},
         "yaxis": {"title": {"text": "samples"}},
     }
-    return {"data": traces, "layout": layout}
+    return {"data": [_histogram(arm, edges) for arm in filled], "layout": layout}
+
+
+def _histogram(arm: ChartArm, edges: Floats) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "name": arm.name,
+        "x": (edges[:-1] + edges[1:]) / 2,
+        "y": np.histogram(arm.values.clip(edges[0], edges[-1]), edges)[0],
+        "width": np.full(len(edges) - 1, edges[1] - edges[0]),
+        "visible": "legendonly" if arm.single else True,
+        "hovertemplate": f"%{{x:.4~g}} ms: %{{y}} samples<extra>{arm.name}</extra>",
+        "meta": {"slot": arm.position % SLOTS, "role": "bar"},
+    }
+
+
+def _median_line(arm: ChartArm, dash: str) -> dict[str, Any]:
+    middle = float(np.median(arm.values))
+    return {
+        "type": "line",
+        "x0": middle,
+        "x1": middle,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "name": f"slot-{arm.position % SLOTS}",
+        "line": {"width": 2, "dash": dash},
+    }
 
 
 def _bin_edges(arms: Sequence[Floats]) -> Floats:
-    """Common edges by the Freedman-Diaconis rule of the narrowest arm, from 10 to 120 bins, over
-    99.8 % of the samples.
+    """Common edges of 10 to 120 bins, by the Freedman-Diaconis rule of the narrowest arm.
 
-    What lies outside is counted in the first and the last bin.
+    They span 99.8 % of the samples; what lies outside is counted in the first and the last bin.
     """
     low = min(float(np.quantile(arm, 0.001)) for arm in arms)
     high = max(float(np.quantile(arm, 0.999)) for arm in arms)
     if high <= low:
         return np.linspace(low - 0.5, low + 0.5, 11)
-    spreads = [float(np.subtract(*np.quantile(arm, [0.75, 0.25]))) for arm in arms]
-    widths = [
-        2 * spread / len(arm) ** (1 / 3)
-        for arm, spread in zip(arms, spreads, strict=True)
-        if spread > 0
-    ]
-    bins = int(np.clip((high - low) / min(widths), 10, 120)) if widths else 10
+    widths: list[float] = []
+    for arm in arms:
+        lower, upper = np.quantile(arm, [0.25, 0.75])
+        if upper > lower:
+            widths.append(2 * float(upper - lower) / len(arm) ** (1 / 3))
+    bins = 10
+    if widths:
+        bins = int(np.clip((high - low) / min(widths), 10, 120))
     return np.linspace(low, high, bins + 1)
 
 
@@ -125,17 +129,18 @@ def over_time_figure(arms: Sequence[ChartArm], most_points: int = 2000) -> Figur
 
 
 def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """The raw samples (ms) of the line's jobs as small points above each other; none where none are
-    kept.
+    """The raw samples (ms) of the line's jobs as small points above each other.
 
-    Of a job that has many, evenly spaced quantiles, its smallest and its largest among them.
+    Of a job that has many, evenly spaced quantiles, its smallest and its largest among them. No
+    trace where no samples are kept.
     """
-    found = [
-        (at, _quantiles(samples[job]))
-        for at, job in zip(line.at_ms, line.job, strict=True)
-        if job in samples
-    ]
-    if not found:
+    x: list[Floats] = []
+    y: list[Floats] = []
+    for at_ms, job in zip(line.at_ms, line.job, strict=True):
+        if job in samples:
+            y.append(_quantiles(samples[job]))
+            x.append(np.full(len(y[-1]), at_ms))
+    if not x:
         return []
     return [
         {
@@ -146,8 +151,8 @@ def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, An
             "showlegend": False,
             "hoverinfo": "skip",
             "opacity": 0.35,
-            "x": np.concatenate([np.full(len(values), at) for at, values in found]),
-            "y": np.concatenate([values for _, values in found]),
+            "x": np.concatenate(x),
+            "y": np.concatenate(y),
             "marker": {"size": 4},
             "meta": {"slot": line.slot, "role": "line"},
         }
@@ -157,8 +162,8 @@ def scatter(line: ChartLine, samples: Mapping[str, Floats]) -> list[dict[str, An
 def _quantiles(values: Floats) -> Floats:
     if len(values) <= _MOST_SAMPLES:
         return values
-    found: Floats = np.quantile(values, np.linspace(0, 1, _MOST_SAMPLES), method="nearest")
-    return found
+    quantiles: Floats = np.quantile(values, np.linspace(0, 1, _MOST_SAMPLES), method="nearest")
+    return quantiles
 
 
 def _sample_layout() -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""How a series is followed: its data become points, points a verdict; state in, state out. Pure: no
-ORM, no clock.
+"""Detection on one series: its data become points, points a verdict; state in, state out. Pure.
 
 - **A point** is one scheduled datum. On a track where each build is new (nightly), the data of one
   build are repeats of one point: their median. The first one is judged at once; a repeat replaces
   the point that it belongs to, which is judged again from the state before it.
 - **A segment** ends where the benchmark's version changes: it does something else from there on.
-  The detector begins anew, and no change is told across.
+  The detector starts again, and no change is reported across.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,23 +18,22 @@ from dashboard.detection import OnlineDetector, Point, Settings, Verdict, status
 from dashboard.language.metrics import METRICS, STATUS_METRIC, Metric
 
 EXACT_UNITS = ("GB", "MB")
+# A change whose first point is uncertain began where build or environment changed, if that is at
+# most so many points away.
 SNAP = 3
-"""A change whose first point is uncertain began where build or environment changed, if that is at
-most so far away.
-"""
+# By how much (log likelihood ratio) the points between may speak against that, and how much of it
+# one of them may contribute: two that clearly stayed where they were are enough, one is not.
 AGAINST, AGAINST_AT_MOST = log(100), log(20)
-"""How much more likely the points between may be without that, and how much of it one of them may
-be: two that clearly stayed where they were are enough, one is not.
-"""
+# Points that show the level before a change, and its noise.
 LEVEL_POINTS = 20
-"""Points that tell the level before a change, and its noise."""
 SMALLEST = 1e-300  # in place of the variance of a level without noise
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One scheduled datum as detection reads it. environment: id of its fingerprint; version: the
-    benchmark's.
+    """One scheduled datum as detection reads it.
+
+    environment: id of its fingerprint. version: the benchmark's.
     """
 
     at: datetime
@@ -61,37 +59,42 @@ def settings_of(metric: Metric) -> Settings:
     return Settings(metric.threshold_percent, kind, metric.least)
 
 
-def number(reading: SeriesPoint, settings: Settings) -> float | None:
+def judged_value(reading: SeriesPoint, settings: Settings) -> float | None:
     """The value to judge; None for a datum that has none. A status series reads the word."""
     if settings.kind == "status":
         return status_value(reading.status)
-    return reading.value if reading.value is not None and isfinite(reading.value) else None
+    if reading.value is None or not isfinite(reading.value):
+        return None
+    return reading.value
 
 
-def point(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
-    """One point of the data that belong to it: their median; its interval narrows with their
-    number.
-    """
-    values = [value for one in repeats if (value := number(one, settings)) is not None]
-    middle = median(values) if settings.kind != "status" else values[-1]
-    widths = [
-        (one.high - one.low) / 2 for one in repeats if one.low is not None and one.high is not None
-    ]
-    if settings.kind == "status" or not widths:
+def merge_repeats(repeats: Sequence[SeriesPoint], position: int, settings: Settings) -> Point:
+    """The point of the data that belong to it: their median. Its interval narrows as √n."""
+    values: list[float] = []
+    half_widths: list[float] = []
+    for reading in repeats:
+        value = judged_value(reading, settings)
+        if value is not None:
+            values.append(value)
+        if reading.low is not None and reading.high is not None:
+            half_widths.append((reading.high - reading.low) / 2)
+
+    if settings.kind == "status":
+        return Point(values[-1], None, None, position)
+    middle = median(values)
+    if not half_widths:
         return Point(middle, None, None, position)
-    reach = fmean(widths) / sqrt(len(repeats))
+    reach = fmean(half_widths) / sqrt(len(repeats))
     return Point(middle, middle - reach, middle + reach, position)
 
 
-def segment(
+def newest_segment(
     readings: Iterable[SeriesPoint], settings: Settings, per_build: bool
 ) -> list[list[SeriesPoint]]:
-    """The data of the newest benchmark version, as the points they make: a list for each point,
-    oldest first.
-    """
+    """The data of the newest benchmark version: a list for each point, oldest first."""
     points: list[list[SeriesPoint]] = []
     for reading in readings:
-        if number(reading, settings) is None:
+        if judged_value(reading, settings) is None:
             continue
         if points and points[-1][0].version != reading.version:
             points = []
@@ -103,10 +106,10 @@ def segment(
 
 
 class SeriesDetector:
-    """Judges a series one datum at a time. `state()` is JSON, a few kB; `SeriesDetector.restored` goes on
-    from it.
+    """Judges a series one datum at a time.
 
-    before: the detector without the open point. open: the values of the open point's data.
+    `state()` is JSON, a few kB; `SeriesDetector.restored` goes on from it. before: the detector
+    without the open point. open: the data of the open point.
     """
 
     def __init__(self, metric: str, per_build: bool) -> None:
@@ -117,7 +120,7 @@ class SeriesDetector:
 
     def take(self, reading: SeriesPoint) -> Verdict | None:
         """Judge one more datum; None where it has nothing to judge."""
-        if number(reading, self.settings) is None:
+        if judged_value(reading, self.settings) is None:
             return None
         if self.open and self.open[0].version != reading.version:
             self.now, self.open = OnlineDetector(self.settings), []
@@ -125,71 +128,75 @@ class SeriesDetector:
             self.open.append(reading)
             self.now = OnlineDetector.restored(self.before.state())
         else:
-            self.before = OnlineDetector.restored(self.now.state()) if self.per_build else self.now
+            self.before = self.now
+            if self.per_build:
+                self.before = OnlineDetector.restored(self.now.state())
             self.open = [reading]
-        return self.now.update(point(self.open, self.now.seen, self.settings))
+        return self.now.update(merge_repeats(self.open, self.now.seen, self.settings))
 
     def state(self) -> dict[str, Any]:
-        """All that is known, JSON-ready; without repeats the state after the open point is
-        enough.
-        """
-        kept = [{**asdict(one), "at": one.at.isoformat()} for one in self.open]
+        """All that is known, JSON-ready; without repeats only the state after the open point."""
+        readings = [{**asdict(reading), "at": reading.at.isoformat()} for reading in self.open]
         if not self.per_build:
-            return {"now": self.now.state(), "open": kept[-1:]}
-        return {"now": self.now.state(), "before": self.before.state(), "open": kept}
+            return {"now": self.now.state(), "open": readings[-1:]}
+        return {"now": self.now.state(), "before": self.before.state(), "open": readings}
 
     @classmethod
     def restored(cls, metric: str, per_build: bool, state: Mapping[str, Any]) -> "SeriesDetector":
-        """The follower that `state` came from. Raises ValueError: another version of the detector
-        wrote it.
-        """
-        follower = cls(metric, per_build)
-        follower.now = OnlineDetector.restored(state["now"])
-        if follower.now.settings != follower.settings:
-            raise ValueError(f"the settings of {metric} have changed: judge the series anew")
-        follower.before = OnlineDetector.restored(state["before"]) if per_build else follower.now
-        follower.open = [
-            SeriesPoint(**{**one, "at": datetime.fromisoformat(one["at"])}) for one in state["open"]
-        ]
-        return follower
+        """The detector that `state` came from. Raises ValueError where another version wrote it."""
+        detector = cls(metric, per_build)
+        detector.now = OnlineDetector.restored(state["now"])
+        if detector.now.settings != detector.settings:
+            raise ValueError(f"the settings of {metric} have changed: judge the series again")
+        detector.before = detector.now
+        if per_build:
+            detector.before = OnlineDetector.restored(state["before"])
+        for reading in state["open"]:
+            at = datetime.fromisoformat(reading["at"])
+            detector.open.append(SeriesPoint(**{**reading, "at": at}))
+        return detector
 
 
-def began(
+def change_start(
     points: Sequence[Sequence[SeriesPoint]], index: int, settings: Settings, exact: bool
 ) -> int:
-    """Index of the first point of the new level: where the build changed (or else the environment),
-    if that is near and the points between do not speak against it.
+    """Index of the first point of the new level.
 
-    exact: the series held one value before, so `index` is certain.
+    That is where the build changed (or else the environment), if that is near and the points
+    between do not speak against it. exact: the series held one value before, so `index` is certain.
     """
     if exact:
         return index
-    values = [point(repeats, position, settings).value for position, repeats in enumerate(points)]
-    near = sorted(
-        range(max(1, index - SNAP), min(len(points), index + SNAP + 1)),
-        key=lambda at: abs(at - index),
-    )
-    for what in ("build", "environment"):
-        for at in near:
-            changed = getattr(points[at - 1][-1], what) != getattr(points[at][0], what)
+    values = [
+        merge_repeats(repeats, position, settings).value for position, repeats in enumerate(points)
+    ]
+    candidates = range(max(1, index - SNAP), min(len(points), index + SNAP + 1))
+    nearest_first = sorted(candidates, key=lambda at: abs(at - index))
+    for attribute in ("build", "environment"):
+        for at in nearest_first:
+            before, after = points[at - 1][-1], points[at][0]
+            changed = getattr(before, attribute) != getattr(after, attribute)
             if changed and _may_have_begun(values, index, at):
                 return at
     return index
 
 
 def _may_have_begun(values: Sequence[float], index: int, at: int) -> bool:
-    """Whether the change that was placed at `index` may have begun at `at`: by the likelihood of
-    the points between, under Gaussian noise around either level, of which a single one may be an
-    outlier.
+    """Whether the change that was placed at `index` may have begun at `at`.
+
+    By the likelihood of the points between, under Gaussian noise around either level, of which a
+    single one may be an outlier. Of a point v, with the noise's standard deviation s:
+    ln(p(v | other level) / p(v | claimed level)) = ((v − claimed)² − (v − other)²) / 2 s²
     """
     first, last = sorted((at, index))
-    before, between, after = (
-        values[max(0, first - LEVEL_POINTS) : first],
-        values[first:last],
-        values[last:],
-    )
-    old, new = median(before), median(after)
+    before = values[max(0, first - LEVEL_POINTS) : first]
+    old, new = median(before), median(values[last:])
     claimed, other = (new, old) if at < index else (old, new)
-    scale = 2 * (1.4826 * median(abs(value - old) for value in before)) ** 2 or SMALLEST
-    against = (((value - claimed) ** 2 - (value - other) ** 2) / scale for value in between)
-    return sum(min(max(one, 0.0), AGAINST_AT_MOST) for one in against) <= AGAINST
+    deviation = 1.4826 * median(abs(value - old) for value in before)
+    scale = 2 * deviation**2 or SMALLEST
+
+    against = 0.0
+    for value in values[first:last]:
+        log_ratio = ((value - claimed) ** 2 - (value - other) ** 2) / scale
+        against += min(max(log_ratio, 0.0), AGAINST_AT_MOST)
+    return against <= AGAINST

@@ -1,21 +1,20 @@
-"""Other people's benchmark files -> result documents like our own. Pure: bytes in, documents and
-refusals out.
+"""Other tools' benchmark files -> result documents like our own, and refusals. Pure.
 
-bytes ── which format? ── v3 | dynamo_csv | pytest_benchmark | asv | ours ── Measured ── result.v1
-documents
+bytes -> which format? -> v3 | dynamo_csv | pytest_benchmark | asv | ours
+      -> ForeignMeasurement -> result.v1 documents
 """
 
-from dashboard.results.formats.form import NOTHING_SAID, Hints, Refusal, Understood
-from dashboard.results.formats.naming import named
-from dashboard.results.formats.reading import FORMATS, OURS, understand
+from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
+from dashboard.results.formats.naming import parse_metric_mapping
+from dashboard.results.formats.reading import FORMATS, OURS, parse_file
 
 __all__ = [
     "FORMATS",
-    "NOTHING_SAID",
+    "NO_HINTS",
     "OURS",
     "Hints",
-    "Refusal",
-    "Understood",
-    "named",
-    "understand",
+    "ParsedFile",
+    "RefusedPart",
+    "parse_file",
+    "parse_metric_mapping",
 ]

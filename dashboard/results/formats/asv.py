@@ -11,42 +11,55 @@ from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
+from dashboard.results.formats.common import (
+    CONFIG,
+    ForeignMeasurement,
+    Hints,
+    MetricValue,
+    ParsedFile,
+)
 
 TOOL = "asv"
 MOST_COMBINATIONS = 10_000
+# Prefix of a benchmark's name -> our metric and the factor to its unit
+METRICS_OF = {
+    "time": ("latency_ms", 1e3),
+    "timeraw": ("latency_ms", 1e3),
+    "peakmem": ("peak_memory_gb", 1e-9),
+}
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
+    """Whether a decoded file is one of asv's results."""
     return isinstance(value, dict) and {"commit_hash", "results", "params"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
+def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
     """Each benchmark and combination of its parameters is one result."""
-    found = Understood(f"asv results, version {value.get('version', '?')}")
-    with found.part(name):
-        _read_benchmarks(name, value, hints, found)
-    return found
+    file = ParsedFile(f"asv results, version {value.get('version', '?')}")
+    with file.part(name):
+        _read_benchmarks(name, value, hints, file)
+    return file
 
 
-def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+def _read_benchmarks(name: str, value: Mapping[str, Any], hints: Hints, file: ParsedFile) -> None:
     sha = fields.text(value.get("commit_hash"), "commit_hash")
     at = fields.moment(fields.number(value.get("date"), "date") / 1000, "date")
-    machine, results = (
-        fields.mapping(value.get("params"), "params"),
-        fields.mapping(value["results"], "results"),
-    )
-    columns = [
-        str(one)
-        for one in fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
-    ]
+    machine = fields.mapping(value.get("params"), "params")
+    results = fields.mapping(value["results"], "results")
+    columns = fields.items(value.get("result_columns", ["result", "params"]), "result_columns")
+
     for benchmark, row in results.items():
+        prefix = _prefix(benchmark)
+        if prefix.lower() not in METRICS_OF:
+            file.left_out[f"{prefix}_"] += 1
+            continue
         where = f"{name}, results.{benchmark}"
-        with found.part(where):
-            for model, number_found in _values(benchmark, row, columns, found):
+        with file.part(where):
+            for model, number in _values(benchmark, row, [str(column) for column in columns]):
                 case = _case(where, model, sha, at, machine, hints)
-                case.status, case.message, case.metrics = _told(benchmark, number_found)
-                found.add(case)
+                _set_outcome(case, benchmark, number)
+                file.add(case)
 
 
 def _case(
@@ -68,26 +81,16 @@ def _case(
     )
 
 
-def _values(
-    benchmark: str, row: Any, columns: list[str], found: Understood
-) -> Iterator[tuple[str, float | None]]:
-    """(benchmark with its parameters, value) of what this site has a metric for; the value of a
-    failure is None.
-    """
-    if _scale(benchmark) is None:
-        found.left_out[benchmark.rsplit(".", 1)[-1].split("_", 1)[0] + "_"] += 1
-        return
+def _values(benchmark: str, row: Any, columns: list[str]) -> Iterator[tuple[str, float | None]]:
+    """(benchmark with its parameters, value) of a row; the value of a failure is None."""
     entry = dict(zip(columns, row, strict=False)) if isinstance(row, list) else {"result": row}
-    results, parameters = entry.get("result"), entry.get("params") or []
+    results = entry.get("result")
     if results is None:
         yield benchmark, None
         return
-    lists = [results, parameters, *(parameters if isinstance(parameters, list) else ())]
-    if not all(isinstance(one, list) for one in lists):
+    if not isinstance(results, list):
         raise fields.Malformed("result or params is not a list")
-    if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
-        raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
-    combinations = list(itertools.product(*parameters))
+    combinations = _combinations(entry.get("params") or [])
     if len(combinations) != len(results):
         raise fields.Malformed(
             f"result has {len(results)} values for {len(combinations)} combinations of parameters"
@@ -99,18 +102,23 @@ def _values(
         yield name, None if value is None else fields.number(value, f"result of {name}")
 
 
-def _scale(benchmark: str) -> tuple[str, float] | None:
-    kind = benchmark.rsplit(".", 1)[-1].split("_", 1)[0].lower()
-    return {
-        "time": ("latency_ms", 1e3),
-        "timeraw": ("latency_ms", 1e3),
-        "peakmem": ("peak_memory_gb", 1e-9),
-    }.get(kind)
+def _combinations(parameters: Any) -> list[tuple[Any, ...]]:
+    """Every combination of the values that each parameter takes."""
+    if not isinstance(parameters, list) or not all(isinstance(each, list) for each in parameters):
+        raise fields.Malformed("result or params is not a list")
+    if math.prod(map(len, parameters)) > MOST_COMBINATIONS:
+        raise fields.Malformed(f"params has more than {MOST_COMBINATIONS} combinations")
+    return list(itertools.product(*parameters))
 
 
-def _told(benchmark: str, value: float | None) -> tuple[str, str, dict[str, Metric]]:
-    scale = _scale(benchmark)
-    assert scale is not None  # others are left out
+def _prefix(benchmark: str) -> str:
+    """ "suite.Class.time_sum" -> "time"."""
+    return benchmark.rsplit(".", 1)[-1].split("_", 1)[0]
+
+
+def _set_outcome(case: ForeignMeasurement, benchmark: str, value: float | None) -> None:
     if value is None:
-        return "fail_to_run", "asv kept no value: the benchmark failed", {}
-    return "pass", "", {scale[0]: Metric(value * scale[1], n=1)}
+        case.status, case.message = "fail_to_run", "asv kept no value: the benchmark failed"
+        return
+    key, factor = METRICS_OF[_prefix(benchmark).lower()]
+    case.metrics = {key: MetricValue(value * factor, n=1)}

@@ -10,83 +10,90 @@ import re
 from collections.abc import Mapping
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import STATUSES, ForeignMeasurement, Hints, Understood
-from dashboard.results.formats.naming import metric
+from dashboard.results.formats.common import STATUSES, ForeignMeasurement, Hints, ParsedFile
+from dashboard.results.formats.naming import our_metric
 
 TOOL = "benchmarks/dynamo"
 NEEDED = {"name", "batch_size"}
 NAME = re.compile(
     r"(?P<config>.+?)_(?P<suite>torchbench|huggingface|timm_models|timm)_(?P<dtype>[a-z0-9]+)_"
-    r"(?P<mode>training|inference)_(?P<device>cuda|cpu|xpu|rocm)(?:_[a-z0-9_]+?)??_(?P<kind>performance|accuracy)"
-    r"(?:_[a-z0-9_]+)?\.csv(?:\.gz)?$"
+    r"(?P<mode>training|inference)_(?P<device>cuda|cpu|xpu|rocm)(?:_[a-z0-9_]+?)??"
+    r"_(?P<kind>performance|accuracy)(?:_[a-z0-9_]+)?\.csv(?:\.gz)?$"
 )
 MOST_ROWS, MOST_FIELD = 100_000, 10_000
 NEWLINE = b"\n"
 
 
-def is_one(body: bytes) -> bool:
+def matches(body: bytes) -> bool:
     """Whether the first line is the header of such a file."""
-    header = body.split(b"\n", 1)[0].decode(errors="replace").strip().split(",")
+    header = body.split(NEWLINE, 1)[0].decode(errors="replace").strip().split(",")
     return set(header) >= NEEDED and ("accuracy" in header or "speedup" in header)
 
 
-def read(name: str, body: bytes, hints: Hints) -> Understood:
+def read(name: str, body: bytes, hints: Hints) -> ParsedFile:
     """The file's rows; one that cannot be used is refused with its line."""
-    found = Understood("CSV of PyTorch's benchmarks/dynamo")
+    file = ParsedFile("CSV of PyTorch's benchmarks/dynamo")
     run = NAME.search(name.rsplit("/", 1)[-1])
     if run is None:
-        why = (
+        file.refuse(
+            name,
             "the file's name does not say how it was run: name it "
-            "CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv, "
+            "CONFIG_SUITE_DTYPE_MODE_DEVICE_performance.csv, such as "
+            "inductor_torchbench_amp_training_cuda_performance.csv",
         )
-        found.refuse(name, f"{why}such as inductor_torchbench_amp_training_cuda_performance.csv")
-        return found
-    if missing := [
-        option
-        for option, value in (("the build", hints.build), ("the time", hints.at))
-        if not value
-    ]:
+        return file
+    missing: list[str] = []
+    if not hints.build:
+        missing.append("the build")
+    if not hints.at:
+        missing.append("the time")
+    if missing:
         why = f"such a file does not name {' or '.join(missing)}: give them with the import"
-        found.refuse(name, why)
-        return found
+        file.refuse(name, why)
+        return file
+
     ended, _, cut = body.rpartition(NEWLINE)
     if cut:
-        why = "it has no end: the file was cut"
-        found.refuse(f"{name}, line {ended.count(NEWLINE) + 2}", why)
+        last_line = ended.count(NEWLINE) + 2
+        file.refuse(f"{name}, line {last_line}", "it has no end: the file was cut")
     try:
-        rows = csv.DictReader(io.StringIO(ended.decode()), strict=True)
-        for row in rows:
-            if rows.line_num > MOST_ROWS:
-                found.refuse(
-                    f"{name}, line {rows.line_num}", f"more than {MOST_ROWS} lines: split it"
-                )
-                break
-            _add(found, f"{name}, line {rows.line_num}", row, run, hints)
+        _read_rows(file, name, ended.decode(), run, hints)
     except (csv.Error, UnicodeDecodeError) as error:
-        found.refuse(name, f"it is not a CSV file in UTF-8: {error}")
-    return found
+        file.refuse(name, f"it is not a CSV file in UTF-8: {error}")
+    return file
 
 
-def _add(
-    found: Understood, where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
-) -> None:
-    with found.part(where):
-        if None in row or None in row.values():
-            raise fields.Malformed(
-                "it has another number of fields than the first line: was the file cut?"
-            )
-        if any(len(value) > MOST_FIELD for value in row.values()):
-            raise fields.Malformed(f"a field is longer than {MOST_FIELD} characters")
-        case = _case(where, row, run, hints)
-        _fill(case, row, hints, found)
-        found.add(case)
+def _read_rows(file: ParsedFile, name: str, text: str, run: re.Match[str], hints: Hints) -> None:
+    rows = csv.DictReader(io.StringIO(text), strict=True)
+    for row in rows:
+        where = f"{name}, line {rows.line_num}"
+        if rows.line_num > MOST_ROWS:
+            file.refuse(where, f"more than {MOST_ROWS} lines: split it")
+            return
+        with file.part(where):
+            _check_row(row)
+            case = _case(where, row, run, hints)
+            _fill(case, row, hints, file)
+            file.add(case)
+
+
+def _check_row(row: Mapping[str | None, str | None]) -> None:
+    """Raise Malformed for a row that has another number of fields, or a field without end."""
+    values = row.values()
+    if None in row or None in values:
+        raise fields.Malformed(
+            "it has another number of fields than the first line: was the file cut?"
+        )
+    if any(value and len(value) > MOST_FIELD for value in values):
+        raise fields.Malformed(f"a field is longer than {MOST_FIELD} characters")
 
 
 def _case(
     where: str, row: Mapping[str, str], run: re.Match[str], hints: Hints
 ) -> ForeignMeasurement:
-    assert hints.at is not None  # asked for before
+    assert hints.at is not None  # read() refuses the file otherwise
     on_gpu = run["device"] != "cpu"
+    batch_size = row["batch_size"] if row["batch_size"] != "0" else 1
     return ForeignMeasurement(
         where,
         TOOL,
@@ -97,30 +104,34 @@ def _case(
         run["config"],
         run["mode"],
         run["dtype"],
-        fields.whole(row["batch_size"], "batch_size") if row["batch_size"] != "0" else 1,
+        fields.whole(batch_size, "batch_size"),
         gpu=(hints.machine or run["device"]) if on_gpu else None,
         cpu=hints.machine or "unknown CPU",
         settings={"suite": run["suite"]},
     )
 
 
-def _fill(
-    case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, found: Understood
-) -> None:
+def _fill(case: ForeignMeasurement, row: Mapping[str, str], hints: Hints, file: ParsedFile) -> None:
     """The metrics of the row, or the status word of an accuracy file."""
     if "accuracy" in row:
-        told = row["accuracy"]
-        if told not in STATUSES:
-            raise fields.Malformed(f"accuracy is {told!r}: expected {', '.join(STATUSES)}")
-        case.status = STATUSES[told]
-        case.message = "" if case.status == "pass" else f"{TOOL} said {told}"
+        _set_status(case, row["accuracy"])
         return
     for name, value in row.items():
         if name in {"dev", "name", "batch_size"}:
             continue
-        if entry := metric(name, fields.number(value, name), hints):
-            case.metrics[entry[0]] = entry[1]
+        entry = our_metric(name, fields.number(value, name), hints)
+        if entry is None:
+            file.left_out[name] += 1
         else:
-            found.left_out[name] += 1
+            key, metric = entry
+            case.metrics[key] = metric
     if "latency_ms" not in case.metrics and "speedup" not in case.metrics:
         case.status, case.message, case.metrics = "fail_to_run", f"{TOOL} wrote no time for it", {}
+
+
+def _set_status(case: ForeignMeasurement, accuracy: str) -> None:
+    if accuracy not in STATUSES:
+        raise fields.Malformed(f"accuracy is {accuracy!r}: expected {', '.join(STATUSES)}")
+    case.status = STATUSES[accuracy]
+    if case.status != "pass":
+        case.message = f"{TOOL} said {accuracy}"

@@ -1,5 +1,6 @@
-"""What a field of a file must hold, and what is said where it does not. Read as
-`fields.number(value, "its name")`.
+"""What a field of a file must hold, and the error where it does not.
+
+Read as `fields.number(value, "its name")`.
 """
 
 import math
@@ -17,20 +18,20 @@ def number(value: Any, field_name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise Malformed(f"{field_name} is {shown(value)}, not a number")
     try:
-        found = float(value)
+        result = float(value)
     except (ValueError, OverflowError):
         raise Malformed(f"{field_name} is {shown(value)}, not a number") from None
-    if not math.isfinite(found):
+    if not math.isfinite(result):
         raise Malformed(f"{field_name} is {shown(value)}: only finite numbers can be charted")
-    return found
+    return result
 
 
 def whole(value: Any, field_name: str, least: int = 1) -> int:
     """A whole number from ``least``. Raises Malformed."""
-    found = number(value, field_name)
-    if found != int(found) or not least <= found < 2**31:
+    result = number(value, field_name)
+    if result != int(result) or not least <= result < 2**31:
         raise Malformed(f"{field_name} is {shown(value)}: expected a whole number from {least}")
-    return int(found)
+    return int(result)
 
 
 def text(value: Any, field_name: str) -> str:
@@ -58,9 +59,9 @@ def items(value: Any, field_name: str) -> list[Any]:
 
 def moment(seconds: Any, field_name: str) -> datetime:
     """Seconds since 1970. Raises Malformed."""
-    found = number(seconds, field_name)
+    timestamp = number(seconds, field_name)
     try:
-        at = datetime.fromtimestamp(found, UTC)
+        at = datetime.fromtimestamp(timestamp, UTC)
     except (ValueError, OverflowError, OSError):
         at = datetime.min.replace(tzinfo=UTC)
     if not 2016 <= at.year < 2100:
@@ -70,5 +71,5 @@ def moment(seconds: Any, field_name: str) -> datetime:
 
 def shown(value: Any) -> str:
     """A value as an error names it: short."""
-    told = "missing" if value is None else repr(value)
-    return told if len(told) <= 60 else f"{told[:57]}..."
+    full = "missing" if value is None else repr(value)
+    return full if len(full) <= 60 else f"{full[:57]}..."

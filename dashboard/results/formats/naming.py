@@ -1,15 +1,17 @@
-"""What others call their numbers, and which of ours they are: what the person who imports says, our
-own keys, and the names of PyTorch's benchmarks/dynamo runners.
+"""What other tools call their numbers, and which of our metrics they are.
+
+In this order: what the person who imports says, the names of PyTorch's benchmarks/dynamo runners,
+our own keys. Of the runners' names:
 
 abs_latency: milliseconds of the compiled model. compilation_latency: seconds of the first five
-    compiled runs less those
-of five eager ones: nearest to our cold start, though not the same. Peak memory in GB. No other name
-is guessed at: "latency" is milliseconds to one tool, and microseconds or seconds to another.
+compiled runs less those of five eager ones: nearest to our cold start, though not the same. Peak
+memory is in GB. No other name is guessed at: "latency" is milliseconds to one tool, and
+microseconds or seconds to another.
 """
 
 from dashboard.catalog.core.plan import require_known
 from dashboard.language.metrics import METRICS
-from dashboard.results.formats.form import Hints, Metric
+from dashboard.results.formats.common import Hints, MetricValue
 
 METRICS_OF = {
     "abs_latency": "latency_ms",
@@ -21,32 +23,32 @@ METRICS_OF = {
     "unique_graphs": "unique_graphs",
     "graph_breaks": "graph_breaks",
 }
-# a zero is what the runners write for a model that failed
+# A zero is what the runners write for a model that failed
 POSITIVE = ("latency_ms", "speedup", "compression_ratio")
 
 
-def metric(name: str, value: float, hints: Hints, count: int = 1) -> tuple[str, Metric] | None:
-    """Our key and the value in our unit; None for what this site has no metric for, and for a
-    failure's zero.
+def our_metric(
+    name: str, value: float, hints: Hints, count: int = 1
+) -> tuple[str, MetricValue] | None:
+    """Our key and the value in our unit.
+
+    None for what this site has no metric for, and for the zero of a failure.
     """
     key, factor = hints.metrics.get(name) or (METRICS_OF.get(name, name), 1.0)
     if key not in METRICS or (key in POSITIVE and value <= 0):
         return None
-    return key, Metric(value * factor, n=count)
+    return key, MetricValue(value * factor, n=count)
 
 
-def named(text: str) -> tuple[str, tuple[str, float]]:
-    """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError with what
-    is wrong.
-    """
-    theirs, equals, told = text.rpartition("=")
-    key, _, factor = (part.strip() for part in told.partition("*"))
+def parse_metric_mapping(text: str) -> tuple[str, tuple[str, float]]:
+    """A metric as a person names it, THEIRS=OURS or THEIRS=OURS*FACTOR. Raises ValueError."""
+    theirs, equals, ours = text.rpartition("=")
+    key, _, factor = (part.strip() for part in ours.partition("*"))
     if not (equals and theirs.strip()):
         raise ValueError(f"{text!r}: write THEIRS=OURS, as 'Fwd Time (us)=latency_ms*0.001'")
     require_known("metric", [key], list(METRICS))
     try:
         return theirs.strip(), (key, float(factor or 1))
     except ValueError:
-        raise ValueError(
-            f"{text!r}: {factor!r} is no factor; their number times it is ours"
-        ) from None
+        why = f"{text!r}: {factor!r} is not a factor; their number times it is ours"
+        raise ValueError(why) from None

@@ -1,40 +1,46 @@
-"""The JSON that pytest-benchmark writes (--benchmark-json): the median of each test becomes its
-latency.
-"""
+"""pytest-benchmark's JSON (--benchmark-json): the median of each test becomes its latency."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from dashboard.results.formats import fields
-from dashboard.results.formats.form import CONFIG, ForeignMeasurement, Hints, Metric, Understood
+from dashboard.results.formats.common import (
+    CONFIG,
+    MOST_SAMPLES,
+    ForeignMeasurement,
+    Hints,
+    MetricValue,
+    ParsedFile,
+)
 
 TOOL = "pytest-benchmark"
 UNVERSIONED = {"", "unversioned", "unknown"}
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
+    """Whether a decoded file is pytest-benchmark's."""
     return isinstance(value, dict) and {"machine_info", "commit_info", "benchmarks"} <= value.keys()
 
 
-def read(name: str, value: Mapping[str, Any], hints: Hints) -> Understood:
+def read(name: str, value: Mapping[str, Any], hints: Hints) -> ParsedFile:
     """Each test is one result; a test that cannot be used is refused with its place."""
-    found = Understood(f"pytest-benchmark {value.get('version', '')}".strip())
-    with found.part(name):
-        _read_tests(name, value, hints, found)
-    return found
+    file = ParsedFile(f"pytest-benchmark {value.get('version', '')}".strip())
+    with file.part(name):
+        _read_tests(name, value, hints, file)
+    return file
 
 
-def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, found: Understood) -> None:
+def _read_tests(name: str, value: Mapping[str, Any], hints: Hints, file: ParsedFile) -> None:
     at = _at(value, hints)
     build = hints.build or _build(fields.mapping(value["commit_info"], "commit_info"))
     machine = fields.mapping(value["machine_info"], "machine_info")
     for place, test in enumerate(fields.items(value["benchmarks"], "benchmarks")):
         where = f"{name}, benchmarks[{place}]"
-        with found.part(where):
+        with file.part(where):
             case = _case(where, fields.mapping(test, "the test"), build, at, machine)
             case.config = hints.config or CONFIG
-            found.add(case)
+            file.add(case)
 
 
 def _at(value: Mapping[str, Any], hints: Hints) -> datetime:
@@ -61,12 +67,10 @@ def _build(commit: Mapping[str, Any]) -> str:
 def _case(
     where: str, test: Mapping[str, Any], build: str, at: datetime, machine: Mapping[str, Any]
 ) -> ForeignMeasurement:
-    stats, cpu = (
-        fields.mapping(test.get("stats"), "stats"),
-        fields.mapping(machine.get("cpu"), "machine_info.cpu"),
-    )
-    median = fields.number(stats.get("median"), "stats.median")
-    samples = fields.items(stats.get("data") or [], "stats.data")[:10_000]
+    stats = fields.mapping(test.get("stats"), "stats")
+    cpu = fields.mapping(machine.get("cpu"), "machine_info.cpu")
+    median_ms = fields.number(stats.get("median"), "stats.median") * 1000
+    rounds = fields.whole(stats.get("rounds") or 1, "stats.rounds")
     full_name = fields.text(test.get("fullname") or test.get("name"), "fullname")
     return ForeignMeasurement(
         where,
@@ -78,13 +82,14 @@ def _case(
         python=str(machine.get("python_version") or ""),
         cpu=str(cpu.get("brand_raw") or machine.get("machine") or "unknown CPU"),
         cores=fields.whole(cpu.get("count") or 1, "machine_info.cpu.count"),
-        metrics={
-            "latency_ms": Metric(
-                median * 1000, n=fields.whole(stats.get("rounds") or 1, "stats.rounds")
-            )
-        },
-        samples_ms=[
-            fields.number(sample, f"stats.data[{place}]") * 1000
-            for place, sample in enumerate(samples)
-        ],
+        metrics={"latency_ms": MetricValue(median_ms, n=rounds)},
+        samples_ms=_samples_ms(stats),
     )
+
+
+def _samples_ms(stats: Mapping[str, Any]) -> list[float]:
+    seconds = fields.items(stats.get("data") or [], "stats.data")[:MOST_SAMPLES]
+    samples_ms = []
+    for place, sample in enumerate(seconds):
+        samples_ms.append(fields.number(sample, f"stats.data[{place}]") * 1000)
+    return samples_ms

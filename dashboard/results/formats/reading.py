@@ -1,4 +1,4 @@
-"""Which format is a file of, and what does it hold."""
+"""Finds the format of a file, and has it read."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from dashboard.results.formats import asv, dynamo_csv, pytest_benchmark, v3
-from dashboard.results.formats.form import NOTHING_SAID, Hints, Refusal, Understood
+from dashboard.results.formats.common import NO_HINTS, Hints, ParsedFile, RefusedPart
 
 FORMATS = (
     "result files of benchmarks_suite",
@@ -20,39 +20,38 @@ OURS = "benchmarks_suite"
 UNKNOWN = f"it is none of what can be imported: {'; '.join(FORMATS)}"
 
 
-def understand(name: str, body: bytes, hints: Hints = NOTHING_SAID) -> Understood:
-    """What the file ``name`` with these (unpacked) bytes holds. Never raises for what is in the
-    file.
-    """
-    if dynamo_csv.is_one(body):
+def parse_file(name: str, body: bytes, hints: Hints = NO_HINTS) -> ParsedFile:
+    """What the file ``name`` with these (unpacked) bytes holds. Never raises for its content."""
+    if dynamo_csv.matches(body):
         return dynamo_csv.read(name, body, hints)
     try:
         records = list(_decoded(name, body))
     except ValueError as error:
-        return Understood(refused=[Refusal(name, str(error))])
+        return ParsedFile(refused=[RefusedPart(name, str(error))])
     if not records:
-        return Understood(refused=[Refusal(name, "it is empty")])
-    return _of_json(name, records, hints)
+        return ParsedFile(refused=[RefusedPart(name, "it is empty")])
+    return _parse_json(name, records, hints)
 
 
-def _of_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> Understood:
+def _parse_json(name: str, records: list[tuple[str, Any]], hints: Hints) -> ParsedFile:
     value = records[0][1]
-    if v3.is_one(value):
+    if v3.matches(value):
         if isinstance(value, list) and len(records) == 1:
-            records = [(f"{name}, record {place}", one) for place, one in enumerate(value, 1)]
+            records = [(f"{name}, record {place}", each) for place, each in enumerate(value, 1)]
         return v3.read(name, records, hints)
-    if len(records) == 1 and pytest_benchmark.is_one(value):
+    if len(records) == 1 and pytest_benchmark.matches(value):
         return pytest_benchmark.read(name, value, hints)
-    if len(records) == 1 and asv.is_one(value):
+    if len(records) == 1 and asv.matches(value):
         return asv.read(name, value, hints)
     if isinstance(value, dict) and "schema" in value:
-        return Understood(OURS, documents=records)
-    return Understood(refused=[Refusal(name, UNKNOWN)])
+        return ParsedFile(OURS, documents=records)
+    return ParsedFile(refused=[RefusedPart(name, UNKNOWN)])
 
 
 def _decoded(name: str, body: bytes) -> Iterator[tuple[str, Any]]:
-    """The value of a JSON file, or of each line of JSON Lines. Raises ValueError with the line and
-    column.
+    """The value of a JSON file, or of each line of JSON Lines.
+
+    Raises ValueError with the line and column.
     """
     clean = body.replace(b"\\u0000", b"\\ufffd")  # Postgres cannot store it
     try:

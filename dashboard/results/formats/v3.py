@@ -1,58 +1,55 @@
-"""PyTorch's benchmark records, version 3: one record a metric, as its benchmark database and
-uploads have them.
+"""PyTorch's benchmark records, version 3, as its benchmark database has them: one record a metric.
 
 A file holds one record, a list of them, or one a line. Records of one case (benchmark, model, mode,
-dtype, backend, runner, commit, time) make one result. Where a record has a list `shape` beside its
+dtype, backend, runner, commit, time) make one result. Where a record has a list `shape` next to its
 values, each of them is a case.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from dashboard.results.formats import fields
+from dashboard.results.formats.common import CONFIG, STATUSES, ForeignMeasurement, Hints, ParsedFile
 from dashboard.results.formats.fields import mapping
-from dashboard.results.formats.form import CONFIG, STATUSES, ForeignMeasurement, Hints, Understood
-from dashboard.results.formats.naming import metric as our_metric
+from dashboard.results.formats.naming import our_metric
 
 TOOL = "v3 record"
-MOST_RECORDS, MOST_VALUES = 100_000, 10_000
+MOST_RECORDS, MOST_VALUES, MOST_SETTINGS = 100_000, 10_000, 50
 
 
-def is_one(value: Any) -> bool:
+def matches(value: Any) -> bool:
     """Whether a decoded value is such a record, or a list of them."""
     first = value[0] if isinstance(value, list) and value else value
-    return (
-        isinstance(first, dict)
-        and {"benchmark", "metric"} <= first.keys()
-        and "schema" not in first
-    )
+    if not isinstance(first, dict):
+        return False
+    return {"benchmark", "metric"} <= first.keys() and "schema" not in first
 
 
-def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> Understood:
+def read(name: str, records: Iterable[tuple[str, Any]], hints: Hints) -> ParsedFile:
     """records: where each stands, and the decoded value."""
-    found, cases = (
-        Understood("PyTorch benchmark records, v3"),
-        dict[tuple[Any, ...], ForeignMeasurement](),
-    )
+    file = ParsedFile("PyTorch benchmark records, v3")
+    cases: dict[tuple[Any, ...], ForeignMeasurement] = {}
     for count, (where, record) in enumerate(records):
         if count == MOST_RECORDS:
-            found.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
+            file.refuse(where, f"more than {MOST_RECORDS} records in one file: split it")
             break
-        with found.part(where):
+        with file.part(where):
             for part in _by_shape(mapping(record, "the record")):
                 case = _case(where, part, hints)
                 case = cases.setdefault(_identity(case), case)
-                _add_metric(case, mapping(part["metric"], "metric"), hints, found)
+                _add_metric(case, mapping(part["metric"], "metric"), hints, file)
     for case in cases.values():
         if case.metrics or case.status != "pass":
-            found.add(case)
-    return found
+            file.add(case)
+    return file
 
 
 def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The record; of one that has a value for each of several shapes, one for each, the shape in
-    the model's name.
+    """The record; where it has a value for each of several shapes, a record for each of them.
+
+    The shape is then part of the model's name.
     """
     shapes, metric = record.get("shape"), mapping(record.get("metric"), "metric")
     values = metric.get("benchmark_values")
@@ -70,9 +67,14 @@ def _by_shape(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _identity(case: ForeignMeasurement) -> tuple[Any, ...]:
-    of_case = (case.model, case.family, case.config, case.mode, case.dtype, case.batch_size)
+    """Equal for the records of one case."""
     return (
-        *of_case,
+        case.model,
+        case.family,
+        case.config,
+        case.mode,
+        case.dtype,
+        case.batch_size,
         case.build,
         case.at,
         case.gpu,
@@ -83,14 +85,14 @@ def _identity(case: ForeignMeasurement) -> tuple[Any, ...]:
 
 
 def _case(where: str, record: Mapping[str, Any], hints: Hints) -> ForeignMeasurement:
-    benchmark, model = (
-        mapping(record.get("benchmark"), "benchmark"),
-        mapping(record.get("model"), "model"),
-    )
-    more, runner = mapping(benchmark.get("extra_info"), "benchmark.extra_info"), _runner(record)
+    benchmark = mapping(record.get("benchmark"), "benchmark")
+    model = mapping(record.get("model"), "model")
+    extra = mapping(benchmark.get("extra_info"), "benchmark.extra_info")
+    runner = _runner(record)
     suite = fields.text(benchmark.get("name"), "benchmark.name")
     sha = str(record.get("head_sha") or "")
     version = _torch_version(mapping(record.get("dependencies"), "dependencies"))
+    backend = model.get("backend") or extra.get("compiler") or extra.get("backend")
     return ForeignMeasurement(
         where,
         TOOL,
@@ -98,20 +100,15 @@ def _case(where: str, record: Mapping[str, Any], hints: Hints) -> ForeignMeasure
         _origin(model) or suite,
         hints.build or _build(version, sha),
         _at(record, hints),
-        config=hints.config
-        or str(model.get("backend") or more.get("compiler") or more.get("backend") or CONFIG),
+        config=hints.config or str(backend or CONFIG),
         mode=str(benchmark.get("mode") or "inference"),
-        dtype=_dtype(benchmark),
-        batch_size=fields.whole(more.get("batch_size") or 1, "benchmark.extra_info.batch_size"),
+        dtype=str(benchmark.get("dtype") or "float32"),
+        batch_size=fields.whole(extra.get("batch_size") or 1, "benchmark.extra_info.batch_size"),
         version=version,
         git_sha=sha,
-        settings=_settings(suite, more),
-        **_machine(runner, more, hints),
+        settings=_settings(suite, extra),
+        **_machine(runner, extra, hints),
     )
-
-
-def _dtype(benchmark: Mapping[str, Any]) -> str:
-    return str(benchmark.get("dtype") or "float32")
 
 
 def _at(record: Mapping[str, Any], hints: Hints) -> datetime:
@@ -151,61 +148,86 @@ def _runner(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return mapping(runners[0] if runners else None, "runners[0]")
 
 
-def _machine(runner: Mapping[str, Any], more: Mapping[str, Any], hints: Hints) -> dict[str, Any]:
-    device, arch = str(more.get("device") or ""), str(more.get("arch") or "")
-    has_gpu = device.startswith(("cuda", "NVIDIA", "AMD"))
-    gpu = str(runner.get("gpu_info") or "") or ((arch or device) if has_gpu else "")
-    told = str(runner.get("cpu_info") or runner.get("type") or runner.get("name") or arch or device)
-    if not (gpu or told or hints.machine):
+def _machine(runner: Mapping[str, Any], extra: Mapping[str, Any], hints: Hints) -> dict[str, Any]:
+    """What the record says of its machine, in fields of ForeignMeasurement.
+
+    runner: the first of the record's runners. extra: benchmark.extra_info, which names the device
+    where the runner does not.
+    """
+    device = str(extra.get("device") or "")
+    device_name = str(extra.get("arch") or "") or device
+    gpu = _first_text(runner, "gpu_info")
+    if not gpu and device.startswith(("cuda", "NVIDIA", "AMD")):
+        gpu = device_name
+    cpu = _first_text(runner, "cpu_info", "type", "name") or device_name
+    if not (gpu or cpu or hints.machine):
         raise fields.Malformed("runners is empty: give the machine's key with the import")
-    cores = fields.whole(runner.get("cpu_count") or 1, "runners[0].cpu_count")
-    memory = fields.number(runner.get("avail_mem_in_gb") or 0, "runners[0].avail_mem_in_gb")
-    return {"gpu": gpu or None, "cpu": told or "unknown CPU", "cores": cores, "memory_gb": memory}
-
-
-def _settings(suite: str, more: Mapping[str, Any]) -> dict[str, Any]:
-    told = {
-        key[:80]: str(value)[:200] for key, value in list(more.items())[:50] if key != "batch_size"
+    memory_gb = fields.number(runner.get("avail_mem_in_gb") or 0, "runners[0].avail_mem_in_gb")
+    return {
+        "gpu": gpu or None,
+        "cpu": cpu or "unknown CPU",
+        "cores": fields.whole(runner.get("cpu_count") or 1, "runners[0].cpu_count"),
+        "memory_gb": memory_gb,
     }
-    return {"benchmark": suite[:200], **told}
+
+
+def _first_text(values: Mapping[str, Any], *keys: str) -> str:
+    """The first of these values that is not empty, as text."""
+    return next((str(values[key]) for key in keys if values.get(key)), "")
+
+
+def _settings(suite: str, extra: Mapping[str, Any]) -> dict[str, Any]:
+    settings: dict[str, Any] = {"benchmark": suite[:200]}
+    for key, value in islice(extra.items(), MOST_SETTINGS):
+        if key != "batch_size":
+            settings[key[:80]] = str(value)[:200]
+    return settings
 
 
 def _add_metric(
-    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, found: Understood
+    case: ForeignMeasurement, metric: Mapping[str, Any], hints: Hints, file: ParsedFile
 ) -> None:
     name = fields.text(metric.get("name"), "metric.name")
     values = metric.get("benchmark_values")
     words = mapping(metric.get("extra_info"), "metric.extra_info").get("benchmark_values")
     if not values and isinstance(words, list) and words:
-        _add_status(case, name, str(words[0]), found)
+        _set_status(case, name, str(words[0]), file)
         return
-    if not isinstance(values, list) or not values:
-        raise fields.Malformed("metric.benchmark_values is empty")
-    if len(values) > MOST_VALUES:
-        raise fields.Malformed(
-            f"metric.benchmark_values has {len(values)} entries; at most {MOST_VALUES} are read"
-        )
-    numbers = [
-        fields.number(value, f"metric.benchmark_values[{place}]")
-        for place, value in enumerate(values)
-    ]
+    numbers = _numbers(values)
     if name == "accuracy" and set(numbers) <= {0.0, 1.0}:
         case.status = "pass" if all(numbers) else "fail_accuracy"
-    elif entry := our_metric(name, sorted(numbers)[len(numbers) // 2], hints, len(numbers)):
-        case.metrics[entry[0]] = entry[1]
-        if entry[0] == "latency_ms" and len(numbers) > 1:
-            case.samples_ms = [number * hints.metrics.get(name, ("", 1.0))[1] for number in numbers]
-    else:
-        found.left_out[name] += 1
+        return
+
+    upper_median = sorted(numbers)[len(numbers) // 2]
+    entry = our_metric(name, upper_median, hints, len(numbers))
+    if entry is None:
+        file.left_out[name] += 1
+        return
+    key, value = entry
+    case.metrics[key] = value
+    if key == "latency_ms" and len(numbers) > 1:
+        _, factor = hints.metrics.get(name, ("", 1.0))
+        case.samples_ms = [number * factor for number in numbers]
 
 
-def _add_status(case: ForeignMeasurement, name: str, told: str, found: Understood) -> None:
-    if name not in {"accuracy", "status"}:
-        found.left_out[name] += 1
-    elif told not in {*STATUSES, *STATUSES.values()}:
+def _numbers(values: Any) -> list[float]:
+    field_name = "metric.benchmark_values"
+    if not isinstance(values, list) or not values:
+        raise fields.Malformed(f"{field_name} is empty")
+    if len(values) > MOST_VALUES:
         raise fields.Malformed(
-            f"metric.extra_info.benchmark_values[0] is {told!r}: expected {', '.join(STATUSES)}"
+            f"{field_name} has {len(values)} entries; at most {MOST_VALUES} are read"
         )
-    else:
-        case.status = STATUSES.get(told, told)
-        case.message = "" if case.status == "pass" else f"the record says {told}"
+    return [fields.number(value, f"{field_name}[{place}]") for place, value in enumerate(values)]
+
+
+def _set_status(case: ForeignMeasurement, name: str, status: str, file: ParsedFile) -> None:
+    if name not in {"accuracy", "status"}:
+        file.left_out[name] += 1
+        return
+    if status not in {*STATUSES, *STATUSES.values()}:
+        raise fields.Malformed(
+            f"metric.extra_info.benchmark_values[0] is {status!r}: expected {', '.join(STATUSES)}"
+        )
+    case.status = STATUSES.get(status, status)
+    case.message = "" if case.status == "pass" else f"the record says {status}"

@@ -22,30 +22,35 @@ TEXTS: dict[str, tuple[str, Callable[[Iterable[DataRow]], Iterator[bytes]]]] = {
     "v3": ("application/x-ndjson", v3_lines),
 }
 NO_PARQUET = (
-    "This site cannot write Parquet: install pyarrow beside it (pip install pyarrow), "
+    "This site cannot write Parquet: install pyarrow next to it (pip install pyarrow), "
     "or take data.jsonl."
 )
 
 
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The data as a file, streamed. 400 for an address that cannot be read, 501 where pyarrow is
-    missing.
+    """The data as a file, streamed.
+
+    400 for an address that cannot be read, 501 for Parquet where pyarrow is missing.
     """
-    if unknown := sorted(request.GET.keys() - {*FILTERS, "since", "until"}):
-        known = ", ".join((*FILTERS, "since", "until"))
-        return _refusal(f"Unknown filter {', '.join(unknown)}. Known: {known}.")
     try:
-        since, until = (_moment(request, name) for name in ("since", "until"))
+        requested = _filter(request)
     except ValueError as error:
-        return _refusal(str(error))
-    asked = Filter({name: request.GET.getlist(name) for name in FILTERS}, since, until)
-    name = f'attachment; filename="compilewatch.{"v3.jsonl" if form == "v3" else form}"'
+        return _plain(str(error), 400)
+    suffix = "v3.jsonl" if form == "v3" else form
+    headers = {"Content-Disposition": f'attachment; filename="compilewatch.{suffix}"'}
     if form == "parquet":
-        return _parquet(asked, name)
-    kind, written = TEXTS[form]
-    return StreamingHttpResponse(
-        written(rows(asked)), content_type=kind, headers={"Content-Disposition": name}
-    )
+        return _parquet(requested, headers)
+    content_type, lines = TEXTS[form]
+    return StreamingHttpResponse(lines(rows(requested)), content_type=content_type, headers=headers)
+
+
+def _filter(request: HttpRequest) -> Filter:
+    """What the address asks for. Raises ValueError."""
+    names = (*FILTERS, "since", "until")
+    if unknown := sorted(request.GET.keys() - set(names)):
+        raise ValueError(f"Unknown filter {', '.join(unknown)}. Known: {', '.join(names)}.")
+    chosen = {name: request.GET.getlist(name) for name in FILTERS}
+    return Filter(chosen, _moment(request, "since"), _moment(request, "until"))
 
 
 def _moment(request: HttpRequest, name: str) -> datetime | None:
@@ -62,16 +67,16 @@ def _moment(request: HttpRequest, name: str) -> datetime | None:
     return at if at.tzinfo else timezone.make_aware(at)
 
 
-def _parquet(asked: Filter, name: str) -> HttpResponseBase:
-    file = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115 - FileResponse closes, and so removes it
+def _parquet(requested: Filter, headers: dict[str, str]) -> HttpResponseBase:
+    # FileResponse closes the file, which removes it
+    file = tempfile.NamedTemporaryFile(suffix=".parquet")  # noqa: SIM115
     try:
-        parquet(rows(asked), file.name)
+        parquet(rows(requested), file.name)
     except ImportError:
         file.close()
-        return HttpResponse(NO_PARQUET, status=501, content_type="text/plain; charset=utf-8")
-    headers = {"Content-Disposition": name}
+        return _plain(NO_PARQUET, 501)
     return FileResponse(file, content_type="application/vnd.apache.parquet", headers=headers)
 
 
-def _refusal(text: str) -> HttpResponse:
-    return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")
+def _plain(text: str, status: int) -> HttpResponse:
+    return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")

@@ -9,43 +9,21 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
 from dashboard.models import Artifact, Job
-from dashboard.results.core import report, sample_charts
-from dashboard.results.core.code_diff import ARCHIVE
-from dashboard.results.selectors import generated_code, jobs
-from dashboard.runs.core.reproduce import command
-from dashboard.runs.selectors import runs
-from dashboard.ui.pages import failures, parameters
+from dashboard.results.core import sample_charts
+from dashboard.results.selectors import job_pages, jobs
+from dashboard.ui.pages import failures
 from dashboard.ui.pages.figures import figure_response
 
-_MOST_SHOWN = 400_000  # characters of one file: a page of more is slow to scroll
+_FIGURES = {
+    "distribution": sample_charts.distribution_figure,
+    "order": sample_charts.over_time_figure,
+}
 
 
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def show(request: HttpRequest, uuid: UUID) -> HttpResponse:
     """The page; htmx asks for the live part alone while the job is not over."""
-    job = _job_or_404(uuid)
-    result = getattr(job, "result", None)
-    document = result.document if result else {}
-    context = {
-        "job": job,
-        "result": result,
-        "document": document,
-        "is_active": job.state not in runs.ENDED,
-        "has_samples": jobs.has_samples(job),
-        "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
-        "groups": report.measured(document),
-        "absent": report.absent(document),
-        "starts": report.starts(document),
-        "phases": report.phases(document),
-        "memory": report.memory(document),
-        "stages": report.stages(document),
-        "drifts": report.drifts(document),
-        "distances": report.distances(document),
-        "environment": report.environment(document),
-        "start_details": report.start_details(document),
-        "compiler_facts": report.compiler_facts(document),
-        "command": command(job.spec, document.get("reproduce", "")),
-    }
+    context = job_pages.job_page(_job_or_404(uuid))
     if not request.headers.get("HX-Request"):
         return render(request, "results/job.html", context)
     if not context["is_active"]:
@@ -66,46 +44,26 @@ def samples(request: HttpRequest, uuid: UUID, figure: str) -> HttpResponse:
     arms = jobs.arms(uuid)
     if not arms:
         raise Http404("This job has no raw samples: it brought none, or their retention has ended.")
-    make = (
-        sample_charts.distribution_figure
-        if figure == "distribution"
-        else sample_charts.over_time_figure
-    )
-    return figure_response(make(arms))
+    return figure_response(_FIGURES[figure](arms))
 
 
 def code(request: HttpRequest, uuid: UUID) -> HttpResponse:
-    """What the compiler wrote, a file at a time: the one of the address (`file`), else the
-    first.
-    """
-    job = _job_or_404(uuid)
-    written = generated_code.of_job(job)
-    name = parameters.one_of(request, "file", list(written.files)) or next(iter(written.files), "")
-    text = written.files.get(name, "")
-    context = {
-        "job": job,
-        "written": written,
-        "sizes": [(file, len(content.splitlines())) for file, content in written.files.items()],
-        "name": name,
-        "text": text[:_MOST_SHOWN],
-        "is_cut": len(text) > _MOST_SHOWN,
-    }
+    """What the compiler wrote, a file at a time: that of the address (`file`), else the first."""
+    context = job_pages.code_page(_job_or_404(uuid), request.GET.get("file", ""))
     return render(request, "results/code.html", context)
 
 
 def artifact(request: HttpRequest, pk: int) -> HttpResponseBase:
     """A file that a job left, as a download: never shown in the page's own origin."""
     try:
-        found = jobs.artifact(pk)
-        file = found.file.open("rb")
+        stored = jobs.artifact(pk)
+        file = stored.file.open("rb")
     except (Artifact.DoesNotExist, FileNotFoundError):
-        raise Http404(
-            "There is no such file any more: artifacts are kept for a limited time."
-        ) from None
+        why = "There is no such file any more: artifacts are kept for a limited time."
+        raise Http404(why) from None
     except OSError as error:
-        return failures.unavailable(
-            "The file cannot be had now", f"{error} The job's numbers are not touched by it."
-        )
+        why = f"{error} The job's numbers are not touched by it."
+        return failures.unavailable("The file cannot be had now", why)
     return FileResponse(
-        file, as_attachment=True, filename=found.name, content_type="application/octet-stream"
+        file, as_attachment=True, filename=stored.name, content_type="application/octet-stream"
     )

@@ -10,11 +10,13 @@ from django.db import connection
 from dashboard.results.core.data_files import DataRow
 
 CHUNK = 2_000
-# In plain SQL, read through a cursor of the server: an export may be all that there is.
+# In plain SQL, in the order of DataRow's fields, read through a cursor of the server: an export may
+# be all that there is.
 _SELECT = """
-    SELECT datum.planned_at, machine.key, track.key, build.label, build.version, build.git_sha, benchmark.name,
-           benchmark.model, benchmark.family, benchmark.mode, benchmark.dtype, benchmark.batch_size,
-           datum.benchmark_version, config.name, series.metric, datum.value, datum.low, datum.high, datum.count,
+    SELECT datum.planned_at, machine.key, track.key, build.label, build.version, build.git_sha,
+           benchmark.name, benchmark.model, benchmark.family, benchmark.mode, benchmark.dtype,
+           benchmark.batch_size, datum.benchmark_version, config.name, series.metric,
+           datum.value, datum.low, datum.high, datum.count,
            datum.status, datum.purpose, datum.job_id::text
     FROM dashboard_datum AS datum
     JOIN dashboard_series AS series ON series.id = datum.series_id
@@ -41,33 +43,31 @@ FILTERS = tuple(_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for. chosen: name of a filter -> the values that it lets through, any where it
-    has none.
-    """
+    """What is requested. chosen: name of a filter -> the values that it lets through; none: all."""
 
     chosen: dict[str, list[str]]
     since: datetime | None = None
     until: datetime | None = None
 
 
-def rows(asked: Filter) -> Iterator[DataRow]:
+def rows(requested: Filter) -> Iterator[DataRow]:
     """One query, read in chunks as long as the rows are taken."""
-    conditions, parameters = _where(asked)
+    conditions, parameters = _where(requested)
+    query = f"{_SELECT} {conditions} ORDER BY datum.planned_at, datum.job_id, series.metric"
     with connection.chunked_cursor() as cursor:
-        cursor.execute(
-            f"{_SELECT} {conditions} ORDER BY datum.planned_at, datum.job_id, series.metric",
-            parameters,
-        )
+        cursor.execute(query, parameters)
         while chunk := cursor.fetchmany(CHUNK):
             yield from map(DataRow._make, chunk)
 
 
-def _where(asked: Filter) -> tuple[str, dict[str, Any]]:
+def _where(requested: Filter) -> tuple[str, dict[str, Any]]:
     """The condition, made of our own column names alone, and its parameters."""
     terms = [
-        f"{_COLUMNS[name]} = ANY(%({name})s)" for name, values in asked.chosen.items() if values
+        f"{_COLUMNS[name]} = ANY(%({name})s)" for name, values in requested.chosen.items() if values
     ]
-    terms += ["datum.planned_at >= %(since)s"] if asked.since else []
-    terms += ["datum.planned_at < %(until)s"] if asked.until else []
+    if requested.since:
+        terms.append("datum.planned_at >= %(since)s")
+    if requested.until:
+        terms.append("datum.planned_at < %(until)s")
     where = f"WHERE {' AND '.join(terms)}" if terms else ""
-    return where, {**asked.chosen, "since": asked.since, "until": asked.until}
+    return where, {**requested.chosen, "since": requested.since, "until": requested.until}

@@ -3,28 +3,26 @@
 from dataclasses import dataclass
 
 from dashboard.models import Artifact, Job
-from dashboard.results.core.code_diff import ARCHIVE, UnreadableArchive, written
+from dashboard.results.core.code_diff import ARCHIVE, UnreadableArchive, archived_files
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What the compiler wrote in one job: file name -> text, by name. problem: why it cannot be
-    shown.
-    """
+class GeneratedCode:
+    """What the compiler wrote in one job: file name -> text. problem: why it cannot be shown."""
 
     files: dict[str, str]
     problem: str = ""
 
 
-def of_job(job: Job) -> Written:
+def of_job(job: Job) -> GeneratedCode:
     """The generated code of a job. One query."""
     artifact = job.artifacts.filter(name=ARCHIVE).first()
     if artifact is None:
-        return Written({}, "This job left no generated code, or it is no longer kept.")
+        return GeneratedCode({}, "This job left no generated code, or it is no longer kept.")
     try:
-        return Written(dict(sorted(written(archive_bytes(artifact)).items())))
+        return GeneratedCode(dict(sorted(archived_files(archive_bytes(artifact)).items())))
     except (UnreadableArchive, OSError) as error:
-        return Written({}, str(error))
+        return GeneratedCode({}, str(error))
 
 
 def archive_bytes(artifact: Artifact) -> bytes:

@@ -1,6 +1,4 @@
-"""The scheduled data of a series, as detection reads them: without what a person has marked as
-invalid.
-"""
+"""The scheduled data of a series, as detection reads them: without points marked as invalid."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,15 +11,21 @@ from dashboard.results.core.series_points import SeriesPoint
 
 # Tracks on which data of one build are repeats of one point
 PER_BUILD = (Track.Kind.NIGHTLY, Track.Kind.VERSIONS)
-# Equal for equal data: late data, a job that was run again and an invalid point all change it.
+# Equal for equal data: late data, a job that was run again and an invalid point all change it. The
+# hashes are combined by XOR, so that their order does not matter.
 _DIGEST = """
-    SELECT count(*), coalesce(bit_xor(hashtextextended(
-        concat_ws(' ', datum.job_id, datum.status, datum.benchmark_version, datum.value::text), 0)), 0)
+    SELECT count(*),
+           coalesce(bit_xor(hashtextextended(
+               concat_ws(' ', datum.job_id, datum.status, datum.benchmark_version,
+                         datum.value::text),
+               0
+           )), 0)
     FROM dashboard_datum AS datum
-    WHERE datum.series_id = %s AND datum.planned_at <= %s AND datum.purpose = %s AND NOT EXISTS (
-        SELECT 1 FROM dashboard_invalidpoint AS invalid
-        WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
-    )
+    WHERE datum.series_id = %s AND datum.planned_at <= %s AND datum.purpose = %s
+          AND NOT EXISTS (
+              SELECT FROM dashboard_invalidpoint AS invalid
+              WHERE invalid.series_id = datum.series_id AND invalid.job_id = datum.job_id
+          )
 """
 _FIELDS = (
     "planned_at",
@@ -39,16 +43,16 @@ _FIELDS = (
 def scheduled(series_ids: Iterable[int]) -> QuerySet[Datum]:
     """Scheduled, valid data of these series, oldest first."""
     invalid = InvalidPoint.objects.filter(series=OuterRef("series"), job=OuterRef("job"))
-    found = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=Purpose.SCHEDULED)
-    return found.order_by("planned_at", "job_id")
+    data = Datum.objects.filter(~Exists(invalid), series__in=series_ids, purpose=Purpose.SCHEDULED)
+    return data.order_by("planned_at", "job_id")
 
 
 def readings(series: Series, after: datetime | None = None) -> list[SeriesPoint]:
     """The data of a series, oldest first; `after`: only later ones."""
-    found = scheduled([series.pk])
+    data = scheduled([series.pk])
     if after is not None:
-        found = found.filter(planned_at__gt=after)
-    return [SeriesPoint(at, str(job), *rest) for at, job, *rest in found.values_list(*_FIELDS)]
+        data = data.filter(planned_at__gt=after)
+    return [SeriesPoint(at, str(job), *rest) for at, job, *rest in data.values_list(*_FIELDS)]
 
 
 def digest(series: Series, until: datetime) -> str:

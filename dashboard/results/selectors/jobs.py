@@ -1,13 +1,11 @@
 """One job with everything that is known about it."""
 
-import zlib
 from collections.abc import Sequence
 from uuid import UUID
 
-import numpy as np
-
 from dashboard.language.metrics import EAGER
 from dashboard.models import Artifact, Config, Job, Samples
+from dashboard.results.core.result_format import INTEGERS, unpack_samples
 from dashboard.results.core.sample_charts import ChartArm
 from dashboard.ui.charts import ChartLine
 from dashboard.ui.downsampling import Floats
@@ -18,30 +16,19 @@ _SINGLE = "_single"  # arms of steps timed one by one
 
 
 def job(uuid: UUID) -> Job:
-    """The job with its run, case, worker, result and artifacts. Raises Job.DoesNotExist. Two
-    queries.
-    """
+    """The job with all that belongs to it. Raises Job.DoesNotExist. Two queries."""
     of_run = ("run__build", "run__track", "run__machine")
     related = (*of_run, "benchmark", "config", "worker", "requirements", "result__environment")
     return Job.objects.select_related(*related).prefetch_related("artifacts").get(pk=uuid)
 
 
 def pair(uuids: Sequence[str]) -> list[Job]:
-    """Of these jobs the two (or fewer) that exist, the older first, with what tells them apart. One
-    query.
-    """
-    known = [UUID(uuid) for uuid in uuids if _is_uuid(uuid)]
-    related = (
-        "run__build",
-        "run__track",
-        "run__machine",
-        "benchmark",
-        "config",
-        "result__environment",
-    )
-    return list(
-        Job.objects.select_related(*related).filter(pk__in=known).order_by("planned_at")[:2]
-    )
+    """Of these jobs the two (or fewer) that exist, the older first. One query."""
+    valid = [uuid for uuid in uuids if _is_uuid(uuid)]
+    of_run = ("run__build", "run__track", "run__machine")
+    related = (*of_run, "benchmark", "config", "result__environment")
+    existing = Job.objects.select_related(*related).filter(pk__in=valid)
+    return list(existing.order_by("planned_at")[:2])
 
 
 def _is_uuid(text: str) -> bool:
@@ -52,51 +39,51 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def has_samples(of: Job) -> bool:
-    """Whether raw samples are still kept: their retention is shorter than that of the data made
-    from them.
-    """
-    return Samples.objects.filter(job=of).exists()
+def has_samples(uuid: UUID) -> bool:
+    """Whether raw samples are still kept: they go earlier than the data made from them."""
+    return Samples.objects.filter(job=uuid).exists()
 
 
 def arms(uuid: UUID) -> list[ChartArm]:
-    """The raw samples of a job, eager first; an arm named like a config has that config's colour.
-    Two queries.
+    """The raw samples of a job, eager first. Two queries.
+
+    An arm that is named like a config has that config's colour.
     """
     rows = list(Samples.objects.filter(job=uuid).only("arm", "values", "order").order_by("pk"))
-    position = dict(
-        Config.objects.filter(name__in=[row.arm for row in rows]).values_list("name", "position")
-    )
-    unknown = Job.objects.filter(pk=uuid).values_list("config__position", flat=True).first() or 1
-    found = [_arm(row, position.get(row.arm.removesuffix(_SINGLE), unknown)) for row in rows]
-    return sorted(found, key=lambda arm: arm.name != EAGER)
+    named_configs = Config.objects.filter(name__in=[row.arm for row in rows])
+    positions = dict(named_configs.values_list("name", "position"))
+    own = Job.objects.filter(pk=uuid).values_list("config__position", flat=True).first() or 1
+    chart_arms = [_arm(row, positions.get(row.arm.removesuffix(_SINGLE), own)) for row in rows]
+    return sorted(chart_arms, key=lambda arm: arm.name != EAGER)
 
 
 def _arm(row: Samples, position: int) -> ChartArm:
-    """Samples as they lie in the database: zlib over little-endian float64, their order as
-    int32.
-    """
-    order = np.frombuffer(zlib.decompress(row.order), "<i4") if row.order else None
-    values = np.frombuffer(zlib.decompress(row.values), "<f8")
     return ChartArm(
-        row.arm.replace("_", " "), position, values, order, single=row.arm.endswith(_SINGLE)
+        row.arm.replace("_", " "),
+        position,
+        unpack_samples(bytes(row.values)),
+        unpack_samples(bytes(row.order), INTEGERS) if row.order else None,
+        single=row.arm.endswith(_SINGLE),
     )
 
 
 def raw_samples(lines: Sequence[ChartLine], arm: str = "") -> dict[str, Floats]:
-    """The raw samples of the newest jobs of each line that passed, by job. arm: whose; empty: that
-    of the line's config. One query.
+    """The raw samples of the newest jobs of each line that passed, by job. One query.
+
+    arm: whose samples; empty: those of the line's config.
     """
-    newest = {job: line.name for line in lines for job in _newest_passed(line)}
-    arms = [arm] if arm else [EAGER, COMPILED]
-    rows = Samples.objects.filter(job__in=[*newest], arm__in=arms).values_list(
-        "job_id", "arm", "values"
-    )
-    return {
-        str(job): np.frombuffer(zlib.decompress(values), "<f8")
-        for job, found, values in rows
-        if arm or (found == EAGER) == (newest[str(job)] == EAGER)
-    }
+    config_of: dict[str, str] = {}
+    for line in lines:
+        config_of |= dict.fromkeys(_newest_passed(line), line.name)
+    names = [arm] if arm else [EAGER, COMPILED]
+    stored = Samples.objects.filter(job__in=[*config_of], arm__in=names)
+
+    samples: dict[str, Floats] = {}
+    for job_id, name, values in stored.values_list("job_id", "arm", "values"):
+        is_eager_job = config_of[str(job_id)] == EAGER
+        if arm or (name == EAGER) == is_eager_job:
+            samples[str(job_id)] = unpack_samples(bytes(values))
+    return samples
 
 
 def _newest_passed(line: ChartLine) -> list[str]:

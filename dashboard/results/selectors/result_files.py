@@ -1,6 +1,4 @@
-"""Result documents as the suite wrote them, put together again from what the site keeps. Reads
-only.
-"""
+"""Result documents as the suite wrote them, put together again from what the site keeps."""
 
 from typing import Any
 from uuid import UUID
@@ -10,18 +8,15 @@ from dashboard.results.core.result_format import INTEGERS, unpack_samples
 
 
 def result_file(job: UUID) -> dict[str, Any] | None:
-    """The result.v1 of a job, which import_results takes in elsewhere; None where the job brought
-    none.
+    """The result.v1 of a job, for import_results elsewhere; None where the job brought none.
 
     Raw samples whose retention has ended are absent from it.
     """
     document = Result.objects.filter(pk=job).values_list("document", flat=True).first()
     if document is None or "schema" not in document:
         return None
-    return {
-        **document,
-        "samples": {arm.arm: _arm(arm) for arm in Samples.objects.filter(job=job).order_by("pk")},
-    }
+    arms = Samples.objects.filter(job=job).order_by("pk")
+    return {**document, "samples": {arm.arm: _arm(arm) for arm in arms}}
 
 
 def _arm(kept: Samples) -> dict[str, Any]:

@@ -1,6 +1,4 @@
-"""Reads the rollup of series: the newest value of every case at a place, without touching the data
-table.
-"""
+"""Reads the rollup of series: the newest value of every case at a place, without the data table."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -16,9 +14,7 @@ from dashboard.ui.locations import NamedRow, SeriesLocation
 
 
 class Newest(NamedTuple):
-    """The newest datum of a series, and the value of the one before. A tuple: pages make thousands
-    of them.
-    """
+    """The newest datum of a series, and the value before it. A tuple: pages make thousands."""
 
     value: float | None
     low: float | None
@@ -30,7 +26,9 @@ class Newest(NamedTuple):
 
     @property
     def at(self) -> datetime | None:
-        return None if self.at_s is None else datetime.fromtimestamp(self.at_s, UTC)
+        if self.at_s is None:
+            return None
+        return datetime.fromtimestamp(self.at_s, UTC)
 
 
 @dataclass(slots=True)
@@ -45,7 +43,7 @@ class CaseRollup:
     config: str
     config_position: int
     newest: dict[str, Newest] = field(default_factory=dict)
-    # The most recent of them: tells how the last job ended, whatever it brought
+    # The most recent of them: how the last job ended, whatever it brought
     latest: Newest | None = None
 
     def add(self, metric: str, newest: Newest) -> None:
@@ -87,37 +85,38 @@ class Geomean:
     failed: int
 
 
-# Each machine and track by itself, so that an index leads to its series, however many others there
-# are.
+# Each machine and track by itself (LATERAL), so that an index leads to its series, however many
+# others there are.
 _PLACES = """
-    SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label, coalesce(build.label, ''), told.at
+    SELECT machine.id, machine.key, machine.label, track.id, track.key, track.label,
+           coalesce(build.label, ''), newest.at
     FROM dashboard_machine AS machine
     CROSS JOIN dashboard_track AS track
     LEFT JOIN dashboard_torchbuild AS build ON build.id = track.build_id
     CROSS JOIN LATERAL (
-        SELECT max(last_at) AS at FROM dashboard_series
-        WHERE machine_id = machine.id AND track_id = track.id AND metric IN ('passed', 'latency_ms')
+        SELECT max(last_at) AS at
+        FROM dashboard_series
+        WHERE machine_id = machine.id AND track_id = track.id
+              AND metric IN ('passed', 'latency_ms')
               AND (%(benchmark)s::bigint IS NULL OR benchmark_id = %(benchmark)s)
-    ) AS told
-    WHERE told.at IS NOT NULL
-    ORDER BY track.kind = %(versions)s, told.at DESC
+    ) AS newest
+    WHERE newest.at IS NOT NULL
+    ORDER BY track.kind = %(versions)s, newest.at DESC
 """
 
 
 def series_locations(benchmark: Benchmark | None = None) -> list[SeriesLocation]:
-    """Machines and tracks that have data (of ``benchmark`` alone), the one that reported last
-    first. One query.
+    """Machines and tracks that have data (of ``benchmark`` alone), the latest first. One query.
 
     Read from the two metrics of which every job that ended has one. Builds side by side come after
-    every track that is
-    followed: no page should begin with them.
+    every track that is followed: no page should begin with them.
     """
-    given = {
+    parameters = {
         "benchmark": benchmark.pk if benchmark else None,
         "versions": Track.Kind.VERSIONS.value,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_PLACES, given)
+        cursor.execute(_PLACES, parameters)
         return [
             SeriesLocation(NamedRow(*row[:3]), NamedRow(*row[3:6]), row[6], row[7])
             for row in cursor.fetchall()
@@ -128,8 +127,9 @@ def series_locations(benchmark: Benchmark | None = None) -> list[SeriesLocation]
 # to find them.
 CASE_COLUMNS = """series.metric, benchmark.name, config.name,
            benchmark.family, benchmark.mode, benchmark.dtype, benchmark.size, config.position,
-           series.last_value, series.last_low, series.last_high, series.previous_value, series.last_status,
-           series.last_job_id::text, extract(epoch FROM series.last_at)::float8"""
+           series.last_value, series.last_low, series.last_high, series.previous_value,
+           series.last_status, series.last_job_id::text,
+           extract(epoch FROM series.last_at)::float8"""
 CASE_TABLES = """FROM dashboard_series AS series
     JOIN dashboard_benchmark AS benchmark ON benchmark.id = series.benchmark_id
     JOIN dashboard_config AS config ON config.id = series.config_id"""
@@ -151,32 +151,32 @@ def case_rollups(place: SeriesLocation, metrics: Iterable[str]) -> list[CaseRoll
 
 def case_rollups_of(rows: Iterable[Sequence[Any]]) -> list[CaseRollup]:
     """Rows of CASE_COLUMNS as cases, in the order in which each first appears."""
-    found: dict[tuple[str, str], CaseRollup] = {}
+    cases: dict[tuple[str, str], CaseRollup] = {}
     for metric, benchmark, config, family, mode, dtype, size, position, *newest in rows:
-        case = found.get((benchmark, config))
+        case = cases.get((benchmark, config))
         if case is None:
-            case = found[benchmark, config] = CaseRollup(
-                benchmark, family, mode, dtype, size, config, position
-            )
+            case = CaseRollup(benchmark, family, mode, dtype, size, config, position)
+            cases[benchmark, config] = case
         case.add(metric, Newest(*newest))
-    return list(found.values())
+    return list(cases.values())
 
 
-def geomean(found: Sequence[CaseRollup], metric: str) -> Geomean:
-    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))). Values ≤ 0 are
-    left out.
+def geomean(cases: Sequence[CaseRollup], metric: str) -> Geomean:
+    """The geometric mean of the newest values of ``metric``: exp(mean(log(value))).
+
+    Values ≤ 0 and cases that failed are left out.
     """
-    values = [
-        value
-        for case in found
-        if not case.failed and (value := case.value(metric)) is not None and value > 0
-    ]
+    values: list[float] = []
+    for case in cases:
+        value = case.value(metric)
+        if not case.failed and value is not None and value > 0:
+            values.append(value)
     mean = math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
     return Geomean(
         mean,
         min(values, default=None),
         max(values, default=None),
         len(values),
-        len(found),
-        sum(case.failed for case in found),
+        len(cases),
+        sum(case.failed for case in cases),
     )

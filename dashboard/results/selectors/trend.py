@@ -20,19 +20,24 @@ from dashboard.ui.locations import SeriesLocation
 
 _END = 5  # points at each end of a trend that are compared in words
 # In plain SQL: the ORM takes three times as long for the same rows, most of it in making datetimes.
-# Each series is read backwards along the primary key; LIMIT NULL reads all of it.
+# Each series is read backwards along the primary key; LIMIT NULL reads all of it. Of the series in
+# `failures` only the data without a value come: the failures of the cases in `series`.
 _DATA = """
-    SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8, datum.value, datum.low, datum.high,
+    SELECT datum.series_id, extract(epoch FROM datum.planned_at)::float8,
+           datum.value, datum.low, datum.high,
            datum.status, datum.purpose, build.label, datum.job_id::text, datum.environment_id
-    FROM unnest(%(series)s::bigint[] || %(failures)s::bigint[]) AS wanted (id)
+    FROM unnest(%(series)s::bigint[] || %(failures)s::bigint[]) AS requested (id)
     CROSS JOIN LATERAL (
-        SELECT * FROM dashboard_datum WHERE series_id = wanted.id
-               AND (%(start)s::timestamptz IS NULL OR planned_at >= %(start)s)
-               AND (%(end)s::timestamptz IS NULL OR planned_at < %(end)s)
-        ORDER BY planned_at DESC, job_id DESC LIMIT %(newest)s
+        SELECT *
+        FROM dashboard_datum
+        WHERE series_id = requested.id
+              AND (%(start)s::timestamptz IS NULL OR planned_at >= %(start)s)
+              AND (%(end)s::timestamptz IS NULL OR planned_at < %(end)s)
+        ORDER BY planned_at DESC, job_id DESC
+        LIMIT %(newest)s
     ) AS datum
     JOIN dashboard_torchbuild AS build ON build.id = datum.build_id
-    WHERE wanted.id = ANY(%(series)s) OR datum.value IS NULL
+    WHERE requested.id = ANY(%(series)s) OR datum.value IS NULL
     ORDER BY datum.planned_at, datum.job_id
 """
 # The metric in whose series a case shows that it failed without bringing a number
@@ -40,7 +45,7 @@ _FAILURES = "latency_ms"
 
 
 class Window(NamedTuple):
-    """A stretch of time, from ``start`` until before ``end``; None: without that end."""
+    """A span of time, from ``start`` until before ``end``; None: without that end."""
 
     start: datetime | None = None
     end: datetime | None = None
@@ -51,9 +56,7 @@ EVER = Window()
 
 @dataclass(frozen=True, slots=True)
 class TrendSeries:
-    """What can be chosen on the page of one benchmark at one place: configs and metrics that have
-    data, as series.
-    """
+    """The series of one benchmark at one place: the configs and metrics that have data."""
 
     series: list[Series]
 
@@ -64,55 +67,53 @@ class TrendSeries:
         return [series.config for series in self.series if series.metric == metric]
 
     def choose(self, metric: str, configs: Iterable[str]) -> list[Series]:
-        """The series of ``metric`` for ``configs``, in registry order; all configs where none is
-        named.
-        """
-        wanted = set(configs)
-        return [
-            series
-            for series in self.series
-            if series.metric == metric and (not wanted or series.config.name in wanted)
-        ]
+        """The series of ``metric`` for ``configs`` (none: for all), in registry order."""
+        names = set(configs)
+        of_metric = [series for series in self.series if series.metric == metric]
+        if not names:
+            return of_metric
+        return [series for series in of_metric if series.config.name in names]
 
     def lines(
         self, chosen: Sequence[Series], newest: int | None = None, within: Window = EVER
     ) -> list[ChartLine]:
-        """The data of ``chosen`` with the failures of their cases, in time order; empty ones left
-        out. One query.
+        """The data of ``chosen`` with the failures of their cases, in time order. One query.
 
-        newest: only so many of each series. within: only those of that time.
+        newest: only so many of each series. within: only those of that time. A series without data
+        has no line.
         """
         if not chosen:
             return []
-        ids = {series.pk: series for series in chosen}
-        case = {series.config_id: series for series in chosen}
-        failures = {
-            one.pk: case[one.config_id]
-            for one in self.series
-            if one.metric == _FAILURES and one.config_id in case
+        chosen_ids = {series.pk for series in chosen}
+        by_config = {series.config_id: series.pk for series in chosen}
+        # Series in which rows are read -> the chosen series whose line they belong to
+        line_of = {pk: pk for pk in chosen_ids}
+        for series in self.series:
+            if series.metric == _FAILURES and series.config_id in by_config:
+                line_of.setdefault(series.pk, by_config[series.config_id])
+
+        parameters = {
+            "series": [*chosen_ids],
+            "failures": [*line_of.keys() - chosen_ids],
+            "newest": newest,
+            "start": within.start,
+            "end": within.end,
         }
+        rows_of: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
         with connection.cursor() as cursor:
-            wanted = {
-                "series": [*ids],
-                "failures": [*failures.keys() - ids.keys()],
-                "newest": newest,
-            }
-            cursor.execute(_DATA, {**wanted, **within._asdict()})
-            rows = cursor.fetchall()
-        found: dict[int, list[tuple[Any, ...]]] = {series.pk: [] for series in chosen}
-        for row in rows:
-            found[row[0] if row[0] in ids else failures[row[0]].pk].append(row)
-        return [_line(one, found[one.pk]) for one in chosen if found[one.pk]]
+            cursor.execute(_DATA, parameters)
+            for row in cursor.fetchall():
+                rows_of[line_of[row[0]]].append(row)
+        return [_line(series, rows_of[series.pk]) for series in chosen if rows_of[series.pk]]
 
 
-def known_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
+def recorded_series(benchmark: Benchmark, place: SeriesLocation) -> TrendSeries:
     """Every series of the benchmark at the place. One query."""
-    found = Series.objects.filter(
+    series = Series.objects.filter(
         benchmark=benchmark, machine=place.machine.pk, track=place.track.pk, count__gt=0
     )
-    return TrendSeries(
-        list(found.select_related("config").order_by("config__position", "config__name"))
-    )
+    in_order = series.select_related("config").order_by("config__position", "config__name")
+    return TrendSeries(list(in_order))
 
 
 def _line(series: Series, rows: list[tuple[Any, ...]]) -> ChartLine:
@@ -162,55 +163,63 @@ def summary(line: ChartLine, metric: Metric) -> LineSummary:
     good = np.flatnonzero(~np.isnan(line.value))
     values = line.value[good]
     between, repeats = _between_processes(line, good)
+    since_first = None
+    if len(values) >= 2 * _END:
+        since_first = _toned_change(metric, values[:_END], values[-_END:], between)
+
     last = int(good[-1]) if len(good) else None
     return LineSummary(
         line,
-        newest=None if last is None else float(line.value[last]),
-        low=None if last is None or np.isnan(line.low[last]) else float(line.low[last]),
-        high=None if last is None or np.isnan(line.high[last]) else float(line.high[last]),
-        since_previous=_told(metric, values[-2:-1], values[-1:], between),
-        since_first=_told(metric, values[:_END], values[-_END:], between)
-        if len(values) >= 2 * _END
-        else None,
+        newest=_number_at(line.value, last),
+        low=_number_at(line.low, last),
+        high=_number_at(line.high, last),
+        since_previous=_toned_change(metric, values[-2:-1], values[-1:], between),
+        since_first=since_first,
         between_percent=between,
         repeats=repeats,
         failed=len(line.value) - len(values),
     )
 
 
-def _told(
+def _number_at(values: Floats, index: int | None) -> float | None:
+    if index is None or np.isnan(values[index]):
+        return None
+    return float(values[index])
+
+
+def _toned_change(
     metric: Metric, old: Floats, new: Floats, between_percent: float | None
 ) -> ValueChange | None:
-    """The change from the median of ``old`` to that of ``new``; without a tone where threshold or
-    spread explain it.
-    """
+    """The change between two medians; without a tone where threshold or spread explain it."""
     if not len(old) or not len(new):
         return None
-    found = change(metric, float(np.median(old)), float(np.median(new)))
+    median_change = change(metric, float(np.median(old)), float(np.median(new)))
+    if median_change is None or median_change.percent is None:
+        return median_change
     explained = max(metric.threshold_percent, 2 * (between_percent or 0))
-    if found is None or found.percent is None or abs(found.percent) >= explained:
-        return found
-    return replace(found, tone="none")
+    if abs(median_change.percent) >= explained:
+        return median_change
+    return replace(median_change, tone="none")
 
 
 def _between_processes(line: ChartLine, good: NDArray[np.intp]) -> tuple[float | None, int]:
-    """Spread of log values around the median of their build, over builds that were measured more
-    than once, as percent.
+    """Spread between the processes of one build, as percent, and from how many data.
 
-    1.4826 × the median absolute deviation, each deviation widened by √(n / (n − 1)) for the median
-    that it is taken from; single outliers do not move it.
+    Over the builds that were measured more than once: 1.4826 × the median absolute deviation of log
+    values from the median of their build, each deviation widened by √(n / (n − 1)) for the median
+    that it is taken from. Single outliers do not move it.
     """
     good = good[line.value[good] > 0]
     by_build: dict[str, list[float]] = {}
     for index, log in zip(good.tolist(), np.log(line.value[good]).tolist(), strict=True):
         by_build.setdefault(line.build[index], []).append(log)
+
     deviations: list[float] = []
     for logs in by_build.values():  # a few each: numpy would take ten times as long
         if len(logs) > 1:
-            level, wider = median(logs), math.sqrt(len(logs) / (len(logs) - 1))
+            level = median(logs)
+            wider = math.sqrt(len(logs) / (len(logs) - 1))
             deviations += [abs(log - level) * wider for log in logs]
-    return (
-        (100 * math.expm1(1.4826 * median(deviations)), len(deviations))
-        if deviations
-        else (None, 0)
-    )
+    if not deviations:
+        return None, 0
+    return 100 * math.expm1(1.4826 * median(deviations)), len(deviations)

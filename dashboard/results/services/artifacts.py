@@ -1,5 +1,6 @@
-"""Files that jobs leave: generated code, traces. The bytes go to Django's storage:
-dashboard/results/core/artifact_store.py.
+"""Files that jobs leave: generated code, traces.
+
+The bytes go to Django's storage: dashboard/results/core/artifact_store.py.
 """
 
 import hashlib
@@ -23,26 +24,25 @@ logger = structlog.get_logger(__name__)
 
 
 def store_artifact(*, job_id: UUID, attempt: int, worker: Worker, name: str, content: bytes) -> str:
-    """Keep a file of the attempt that counts, before or after its result; its SHA-256. Sent twice,
-    it is kept once.
+    """Keep a file of the attempt that counts, before or after its result; return its SHA-256.
 
-    Raises Stale, TooLarge, Refused; StoreUnavailable when the store does not take it now: send it
-    again later.
+    Sent twice, it is kept once. Raises Stale, TooLarge, Refused; StoreUnavailable when the store
+    does not take it now: send it again later.
     """
     if not NAME.fullmatch(name):
         raise Refused(
-            f"{name!r} is no artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
+            f"{name!r} is not an artifact name: 1 to 100 of A-Z a-z 0-9 _ . -, and not . or - first"
         )
     if len(content) > settings.ARTIFACT_LIMIT_BYTES:
-        raise TooLarge(
-            f"{name} is larger than {settings.ARTIFACT_LIMIT_BYTES // 2**20} MiB, the limit"
-        )
-    job, digest = find_job(job_id), hashlib.sha256(content).hexdigest()
+        limit = settings.ARTIFACT_LIMIT_BYTES // 2**20
+        raise TooLarge(f"{name} is larger than {limit} MiB, the limit")
+    job = find_job(job_id)
     _refuse_unless_held(job, attempt, worker)
+    digest = hashlib.sha256(content).hexdigest()
     if not job.artifacts.filter(name=name, digest=digest).exists():
         artifact = Artifact(job=job, name=name, size_bytes=len(content), digest=digest)
-        _store(artifact, content)
-        _keep(artifact, attempt, worker)
+        _store_file(artifact, content)
+        _store_row(artifact, attempt, worker)
     return digest
 
 
@@ -51,7 +51,7 @@ def _refuse_unless_held(job: Job, attempt: int, worker: Worker) -> None:
         raise Stale(why_stale(job, attempt, worker))
 
 
-def _store(artifact: Artifact, content: bytes) -> None:
+def _store_file(artifact: Artifact, content: bytes) -> None:
     """Write the bytes, outside of any transaction: a store may be far away."""
     try:
         artifact.file.save(f"{artifact.job_id}-{artifact.name}", ContentFile(content), save=False)
@@ -65,16 +65,18 @@ def _store(artifact: Artifact, content: bytes) -> None:
         ) from error
 
 
-def _keep(artifact: Artifact, attempt: int, worker: Worker) -> None:
-    """Make the row of a file that is stored, in place of an earlier one's. A file that is refused
-    goes again.
+def _store_row(artifact: Artifact, attempt: int, worker: Worker) -> None:
+    """Write the row of a stored file, in place of an earlier one's.
+
+    The file that nobody needs is deleted: the earlier one, or this one where it is refused or came
+    twice.
     """
     storage = artifact.file.storage
     try:
         with transaction.atomic():
             job = Job.objects.select_for_update().get(pk=artifact.job_id)
             _refuse_unless_held(job, attempt, worker)
-            superfluous = _replace(job, artifact)
+            superfluous = _replace_row(job, artifact)
     except (Stale, Refused):
         storage.delete(str(artifact.file.name))
         raise
@@ -82,10 +84,8 @@ def _keep(artifact: Artifact, attempt: int, worker: Worker) -> None:
         storage.delete(superfluous)
 
 
-def _replace(job: Job, artifact: Artifact) -> str:
-    """Save the row; the stored name of what nobody needs then: the earlier file, or this one if it
-    came twice.
-    """
+def _replace_row(job: Job, artifact: Artifact) -> str:
+    """Save the row; the stored name of the file that nobody needs then, if any."""
     others = job.artifacts.exclude(name=artifact.name).count()
     if others >= settings.ARTIFACTS_PER_JOB:
         raise Refused(f"{artifact.name}: job {job.pk} has {others} artifacts already, the limit")

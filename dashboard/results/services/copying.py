@@ -7,8 +7,9 @@ from django.db import connection
 
 
 def copy_rows(table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Add rows to a table; values as psycopg adapts them, JSON as text. Raises what an INSERT
-    through Django would.
+    """Add rows to a table; values as psycopg adapts them, JSON as text.
+
+    Raises what an INSERT through Django would.
     """
     names = ", ".join(connection.ops.quote_name(column) for column in columns)
     command = f"COPY {table} ({names}) FROM STDIN"

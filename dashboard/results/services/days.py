@@ -1,7 +1,7 @@
 """Keeps DayLevel, the rollup of data by day, family and mode, at ingest.
 
-The overview tells of thousands of cases since when and by how much they moved; from the data alone
-it would read hundreds of thousands of rows.
+The overview shows since when and by how much thousands of cases have moved; from the data alone it
+would read hundreds of thousands of rows.
 """
 
 from collections.abc import Collection
@@ -11,22 +11,21 @@ from typing import Any
 from django.db import connection
 
 from dashboard.language.metrics import SUMMARY
-from dashboard.results.core.day_sql import FORGET, LOCK, LOOKED_BACK_DAYS, ROLL_UP
+from dashboard.results.core.day_sql import DELETE, LOCK, LOOKED_BACK_DAYS, ROLL_UP
 from dashboard.ui.charts import TREND_PURPOSES
 
-# Any constant: of transactions that write the days of a machine one is at work at a time
+# Any constant: the first key of the lock that lets one transaction write a machine's days at a time
 _LOCK = 0x0DA7
 
 
 def roll_up(*, series: Collection[int], since: date) -> None:
-    """Bring every day from ``since`` on (UTC) up to date for the families, modes and configs of
-    these series.
+    """Bring every day from ``since`` (UTC) up to date for these series' families, modes, configs.
 
     Call it at the end of the transaction that changed the data: it makes others that changed the
     same machine's wait.
     """
     begin = datetime.combine(since - timedelta(days=LOOKED_BACK_DAYS), time(), UTC)
-    given: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "series": [*series],
         "since": since,
         "from": begin,
@@ -35,5 +34,5 @@ def roll_up(*, series: Collection[int], since: date) -> None:
         "purposes": [*TREND_PURPOSES],
     }
     with connection.cursor() as cursor:
-        for statement in (LOCK, FORGET, ROLL_UP):
-            cursor.execute(statement, given)
+        for statement in (LOCK, DELETE, ROLL_UP):
+            cursor.execute(statement, parameters)

@@ -1,8 +1,7 @@
-"""Which series have something to judge: marked in the transaction that brought it, so that nothing
-is forgotten.
+"""The detection queue: series with new data, marked in the transaction that wrote the data.
 
-The message only says that there is something: it may be lost, repeated or late (a beat task looks,
-too).
+So no series is missed. The message only says that the queue is not empty: it may be lost, repeated
+or late, because a beat task looks as well.
 """
 
 from collections.abc import Collection
@@ -15,22 +14,23 @@ from dashboard.celery import app
 from dashboard.language.metrics import METRICS
 
 TASK = "dashboard.tasks.detect"
-# The others are derived from these
+# The other metrics are derived from these
 ALERTING = [metric.key for metric in METRICS.values() if metric.alerts]
 # In the order of the ids, so that two transactions never wait for each other.
 _MARK = """
-INSERT INTO dashboard_detectorstate (series_id, version, state, due, updated_at)
-SELECT id, '', '{}', true, now() FROM dashboard_series WHERE id = ANY(%s) AND metric = ANY(%s) ORDER BY id
-ON CONFLICT (series_id) DO UPDATE SET due = true
+    INSERT INTO dashboard_detectorstate (series_id, version, state, due, updated_at)
+    SELECT id, '', '{}', true, now()
+    FROM dashboard_series
+    WHERE id = ANY(%s) AND metric = ANY(%s)
+    ORDER BY id
+    ON CONFLICT (series_id) DO UPDATE SET due = true
 """
 
 logger = structlog.get_logger(__name__)
 
 
 def enqueue(*, series_ids: Collection[int]) -> None:
-    """Have these series, as far as their metrics alert, judged once the surrounding transaction is
-    through.
-    """
+    """Have detection look at those of these series that can alert, once the transaction commits."""
     with transaction.atomic(savepoint=False):
         if series_ids:
             with connection.cursor() as cursor:
@@ -39,9 +39,7 @@ def enqueue(*, series_ids: Collection[int]) -> None:
 
 
 def wake() -> None:
-    """Tell the dashboard worker. With the broker down the beat task finds what is due. Never raises
-    for that.
-    """
+    """Notify the dashboard worker. With the broker down, the beat task finds what is due."""
     try:
         app.send_task(TASK, queue="dashboard", expires=60)
     except (OperationalError, OSError) as error:

@@ -18,7 +18,7 @@ class UnreadableFile(ValueError):
 
 
 def sources_in(path: Path) -> Iterator[ImportSource]:
-    """Every result document under `path`. Raises Unreadable for an archive that cannot be read."""
+    """Every result document under `path`. Raises UnreadableFile."""
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
@@ -38,29 +38,23 @@ def sources_in(path: Path) -> Iterator[ImportSource]:
 def _in_archive(path: Path) -> Iterator[ImportSource]:
     with tarfile.open(path) as archive:
         for member in archive:
-            file = (
-                archive.extractfile(member)
-                if member.isfile() and member.name.endswith((".json", ".csv"))
-                else None
-            )
+            if not member.isfile() or not member.name.endswith((".json", ".csv")):
+                continue
+            file = archive.extractfile(member)
             if file is not None:
-                yield ImportSource(
-                    f"{path}:{member.name}", file.read(settings.RESULT_LIMIT_BYTES + 1)
-                )
+                body = file.read(settings.RESULT_LIMIT_BYTES + 1)
+                yield ImportSource(f"{path}:{member.name}", body)
 
 
 def _in_lines(path: Path) -> Iterator[ImportSource]:
-    """Our own results line by line, as many as there are; another tool's file as a whole: its lines
-    belong together.
-    """
+    """Our own results, one a line; another tool's file as a whole: its lines belong together."""
+    limit = settings.RESULT_LIMIT_BYTES + 1
     with gzip.open(path) as lines:
-        first = lines.readline(settings.RESULT_LIMIT_BYTES + 1)
+        first = lines.readline(limit)
         if OURS not in first:
-            yield ImportSource(
-                str(path), first + lines.read(settings.RESULT_LIMIT_BYTES + 1 - len(first))
-            )
+            yield ImportSource(str(path), first + lines.read(limit - len(first)))
             return
-        remaining = iter(lambda: lines.readline(settings.RESULT_LIMIT_BYTES + 1), b"")
+        remaining = iter(lambda: lines.readline(limit), b"")
         for number, line in enumerate(chain([first], remaining), start=1):
             if line.strip():
                 yield ImportSource(f"{path}:{number}", line)

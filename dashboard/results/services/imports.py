@@ -1,8 +1,7 @@
-"""Takes in result files of machines that reach nothing, and other tools' files: the same rows as
-over HTTP.
+"""Imports result files of machines without a network, and other tools' files.
 
-A document is known by its digest, from which its job's id follows: taking it in twice changes
-nothing.
+They become the same rows as over HTTP. A document is identified by its digest, from which its job's
+id follows: importing it again changes nothing.
 """
 
 import hashlib
@@ -36,7 +35,7 @@ from dashboard.models import (
     Track,
 )
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
-from dashboard.results.formats import NOTHING_SAID, Hints, understand
+from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.fleet import BENCHMARK_FIELDS
 from dashboard.runs.services.partitions import ensure_partitions
@@ -54,7 +53,7 @@ class ImportSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class CheckedImport:
     """A checked document and the id that its job has or would have."""
 
     source: str
@@ -67,14 +66,14 @@ class Import:
 class ImportReport:
     """What an import did: counts, and (source, reason) of what it refused.
 
-    understood: by format, how many results were read; left_out: metrics that the site does not
-        have, how often.
+    existing: results that were here already; read: results by format; left_out: metrics that the
+    site does not have, how often.
     """
 
     added: int = 0
-    known: int = 0
+    existing: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
-    understood: Counter[str] = field(default_factory=Counter)
+    read: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
@@ -85,186 +84,191 @@ def import_results(
     track: str = "import",
     label: str = "",
     dry_run: bool = False,
-    hints: Hints = NOTHING_SAID,
+    hints: Hints = NO_HINTS,
 ) -> ImportReport:
-    """Take in files. Benchmarks, configs, builds and machines that are new get their rows.
+    """Import files. Benchmarks, configs, builds and machines that are new get their rows.
 
-    machine: key of the machine, else derived from the GPU's or CPU's name in each result. hints:
-        what files of other
-    tools do not say. dry_run: only report.
+    machine: key of the machine, else derived from the GPU's or CPU's name in each result.
+    hints: what files of other tools do not say. dry_run: only report.
     """
-    report, runs = (
-        ImportReport(),
-        Runs(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}"),
-    )
-    hints = replace(hints, machine=machine)
-    remaining = (one for source in sources for one in read(source, hints, report))
+    report = ImportReport()
+    runs = ImportRuns(machine, track, label or f"Import of {timezone.now():%Y-%m-%d %H:%M}")
+    remaining = read_sources(sources, replace(hints, machine=machine), report)
     while batch := list(islice(remaining, BATCH)):
         is_first = not report.added
-        fresh = leave_known(once(batch, report), report)
-        report.added += len(fresh)
-        if not dry_run and fresh:
-            add_storable(fresh, runs, report)
-            if is_first:
-                count_rows()
+        new = leave_out_existing(leave_out_repeats(batch, report), report)
+        report.added += len(new)
+        if dry_run or not new:
+            continue
+        add_storable(new, runs, report)
+        if is_first:
+            analyze_tables()
     return report
 
 
-def count_rows() -> None:
-    """Let Postgres know how many rows there are now.
+def analyze_tables() -> None:
+    """Have Postgres count the rows now.
 
-    Until it looks by itself it takes tables that were just filled for empty ones, and then needs 30
-    times as long for the rollups of the batches that follow.
+    Until it does so by itself it takes tables that were just filled for empty ones, and then needs
+    30 times as long for the rollups of the batches that follow.
     """
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE dashboard_series, dashboard_datum")
 
 
-def add_storable(imports: Sequence[Import], runs: "Runs", report: ImportReport) -> None:
+def add_storable(
+    imports: Sequence[CheckedImport], runs: "ImportRuns", report: ImportReport
+) -> None:
     """Add a batch; where a number in it is beyond a column's range, add the others one by one."""
     try:
         add(imports, runs)
     except DataError as error:
-        runs.forget()  # those made in the transaction that failed
+        runs.clear()  # those made in the transaction that failed
         if len(imports) == 1:
             report.added -= 1
             report.refused.append((imports[0].source, f"it cannot be stored: {error}"))
             return
-        for one in imports:
-            add_storable([one], runs, report)
+        for single in imports:
+            add_storable([single], runs, report)
 
 
-def read(source: ImportSource, hints: Hints, report: ImportReport) -> Iterator[Import]:
-    """The results of a file that keep the contract; the others are reported."""
-    try:
-        found = understand(source.name, unpack(source.body, settings.RESULT_LIMIT_BYTES), hints)
-    except Refused as error:
-        report.refused.append((source.name, str(error)))
-        return
-    report.refused += [(one.where, one.why) for one in found.refused]
-    report.left_out += found.left_out
-    for where, document in found.documents:
+def read_sources(
+    sources: Iterable[ImportSource], hints: Hints, report: ImportReport
+) -> Iterator[CheckedImport]:
+    """The results of the files that keep the contract; the others are reported."""
+    for source in sources:
+        try:
+            body = unpack(source.body, settings.RESULT_LIMIT_BYTES)
+            file = parse_file(source.name, body, hints)
+        except Refused as error:
+            report.refused.append((source.name, str(error)))
+            continue
+        report.refused += [(refusal.where, refusal.why) for refusal in file.refused]
+        report.left_out += file.left_out
+        yield from check_documents(file, report)
+
+
+def check_documents(file: ParsedFile, report: ImportReport) -> Iterator[CheckedImport]:
+    for where, document in file.documents:
         try:
             result = parse_result(document)
         except Refused as error:
             report.refused.append((where, str(error)))
             continue
-        report.understood[found.format] += 1
+        report.read[file.format] += 1
         digest = hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        yield Import(where, digest, uuid.uuid5(NAMESPACE, digest), result)
+        yield CheckedImport(where, digest, uuid.uuid5(NAMESPACE, digest), result)
 
 
-def once(imports: Iterable[Import], report: ImportReport) -> list[Import]:
-    """Each result once; the others count as known."""
-    found: dict[uuid.UUID, Import] = {}
-    for one in imports:
-        report.known += one.job_id in found
-        found.setdefault(one.job_id, one)
-    return list(found.values())
+def leave_out_repeats(
+    imports: Iterable[CheckedImport], report: ImportReport
+) -> list[CheckedImport]:
+    """Each result once; its repeats count as existing."""
+    by_id: dict[uuid.UUID, CheckedImport] = {}
+    for result in imports:
+        report.existing += result.job_id in by_id
+        by_id.setdefault(result.job_id, result)
+    return list(by_id.values())
 
 
-def leave_known(imports: list[Import], report: ImportReport) -> list[Import]:
-    """Those whose results are not here yet: neither imported before, nor delivered by the worker
-    that measured them.
+def leave_out_existing(imports: list[CheckedImport], report: ImportReport) -> list[CheckedImport]:
+    """Those whose results are not here yet.
+
+    A result may have been imported before, or delivered by the worker that measured it.
     """
-    ids = {uuid_or_none(one.result.job["job_id"]) for one in imports} | {
-        one.job_id for one in imports
-    }
-    here = set(Result.objects.filter(pk__in=ids - {None}).values_list("pk", flat=True))
-    fresh = [
-        one for one in imports if not here & {one.job_id, uuid_or_none(one.result.job["job_id"])}
-    ]
-    report.known += len(imports) - len(fresh)
-    return fresh
+    ids_of = {each.job_id: {each.job_id, *measured_job_id(each.result)} for each in imports}
+    results = Result.objects.filter(pk__in=set[uuid.UUID]().union(*ids_of.values()))
+    existing = set(results.values_list("pk", flat=True))
+    new = [each for each in imports if existing.isdisjoint(ids_of[each.job_id])]
+    report.existing += len(imports) - len(new)
+    return new
 
 
-def uuid_or_none(text: str) -> uuid.UUID | None:
+def measured_job_id(result: ResultDocument) -> list[uuid.UUID]:
+    """The id of the job that was measured; none where a job made by hand has no UUID."""
     try:
-        return uuid.UUID(text)
+        return [uuid.UUID(result.job["job_id"])]
     except ValueError:
-        return None
+        return []
 
 
-def add(imports: Sequence[Import], runs: "Runs") -> None:
+def add(imports: Sequence[CheckedImport], runs: "ImportRuns") -> None:
     """One batch: its jobs, finished, and what they brought."""
-    ensure_partitions(moments={one.result.planned_at for one in imports})
+    ensure_partitions(moments={each.result.planned_at for each in imports})
     with transaction.atomic():
-        catalog = Catalog(imports)
-        jobs = [job_of(one, runs.run_of(one), catalog) for one in imports]
+        catalog = ImportCatalog(imports)
+        jobs = [make_job(each, runs.run_of(each.result), catalog) for each in imports]
         Job.objects.bulk_create(jobs)
-        store_results(
-            [
-                JobResult(job, one.digest, job.status, None, one.result)
-                for job, one in zip(jobs, imports, strict=True)
-            ]
-        )
+        job_results: list[JobResult] = []
+        for job, imported in zip(jobs, imports, strict=True):
+            job_results.append(JobResult(job, imported.digest, job.status, None, imported.result))
+        store_results(job_results)
 
 
-def job_of(one: Import, run: Run, catalog: "Catalog") -> Job:
+def make_job(imported: CheckedImport, run: Run, catalog: "ImportCatalog") -> Job:
+    result = imported.result
     return Job(
-        uuid=one.job_id,
+        uuid=imported.job_id,
         run=run,
-        benchmark=catalog.benchmarks[one.result.benchmark["name"]],
-        config=catalog.configs[one.result.job["config"]],
-        spec=dict(one.result.job),
+        benchmark=catalog.benchmarks[result.benchmark["name"]],
+        config=catalog.configs[result.job["config"]],
+        spec=dict(result.job),
         state=JobState.DONE,
-        status=one.result.status,
-        message=one.result.message,
-        planned_at=one.result.planned_at,
-        claimed_at=one.result.started_at,
-        finished_at=one.result.finished_at,
+        status=result.status,
+        message=result.message,
+        planned_at=result.planned_at,
+        claimed_at=result.started_at,
+        finished_at=result.finished_at,
     )
 
 
-class Catalog:
-    """The benchmarks and configs of a batch, by name; what no worker has brought is added, retired
-    from planning.
+class ImportCatalog:
+    """The benchmarks and configs of a batch, by name.
+
+    Those that no worker has brought are added, retired from planning.
     """
 
-    def __init__(self, imports: Sequence[Import]) -> None:
-        described = {one.result.benchmark["name"]: one.result.benchmark for one in imports}
-        configs = {one.result.job["config"] for one in imports}
-        Benchmark.objects.bulk_create(
-            [benchmark_of(described[name]) for name in sorted(described)], ignore_conflicts=True
-        )
-        Config.objects.bulk_create(
-            [Config(name=name, label=name, retired=True) for name in sorted(configs)],
-            ignore_conflicts=True,
-        )
-        self.benchmarks = {b.name: b for b in Benchmark.objects.filter(name__in=described)}
-        self.configs = {c.name: c for c in Config.objects.filter(name__in=configs)}
+    def __init__(self, imports: Sequence[CheckedImport]) -> None:
+        described = {each.result.benchmark["name"]: each.result.benchmark for each in imports}
+        new_benchmarks = [make_benchmark(described[name]) for name in sorted(described)]
+        Benchmark.objects.bulk_create(new_benchmarks, ignore_conflicts=True)
+        benchmarks = Benchmark.objects.filter(name__in=described)
+        self.benchmarks = {benchmark.name: benchmark for benchmark in benchmarks}
+
+        names = {each.result.job["config"] for each in imports}
+        new_configs = [Config(name=name, label=name, retired=True) for name in sorted(names)]
+        Config.objects.bulk_create(new_configs, ignore_conflicts=True)
+        self.configs = {config.name: config for config in Config.objects.filter(name__in=names)}
 
 
-def benchmark_of(described: Any) -> Benchmark:
+def make_benchmark(described: Any) -> Benchmark:
     fields = {key: described[key] for key in BENCHMARK_FIELDS if key in described}
     return Benchmark(name=described["name"], retired=True, imported=True, **fields)
 
 
-class Runs:
-    """The runs of one import: one for each build on each machine, made when the first result needs
-    it.
-    """
+class ImportRuns:
+    """The runs of one import: one for each build on each machine, made for its first result."""
 
     def __init__(self, machine: str, track: str, label: str) -> None:
         self._machine, self._track, self._label = machine, track, label
-        self._made: dict[tuple[str, str], Run] = {}
+        self._runs: dict[tuple[str, str], Run] = {}
 
-    def run_of(self, one: Import) -> Run:
-        build, machine = build_label(one.result), self._machine or machine_of(one.result).key
-        if (build, machine) not in self._made:
-            self._made[build, machine] = self._make(one.result)
-        return self._made[build, machine]
+    def run_of(self, result: ResultDocument) -> Run:
+        key = build_label(result), self._machine or machine_of(result).key
+        if key not in self._runs:
+            self._runs[key] = self._make(result)
+        return self._runs[key]
 
-    def forget(self) -> None:
-        self._made.clear()
+    def clear(self) -> None:
+        self._runs.clear()
 
     def _make(self, result: ResultDocument) -> Run:
-        build, found = build_of(result), machine_of(result)
-        key = (
-            f"{self._track}-variants" if build.variant else self._track
-        )  # in one series with plain builds they mislead
-        track, _ = Track.objects.get_or_create(key=key, defaults={"label": "Imported results"})
-        machine = Machine.objects.filter(key=self._machine).first() if self._machine else None
+        build = build_of(result)
+        # In one series with plain builds, variants would mislead
+        track_key = f"{self._track}-variants" if build.variant else self._track
+        track, _ = Track.objects.get_or_create(
+            key=track_key, defaults={"label": "Imported results"}
+        )
         return Run.objects.create(
             label=self._label,
             purpose=Purpose.IMPORT,
@@ -272,31 +276,39 @@ class Runs:
             finished_at=timezone.now(),
             build=build,
             track=track,
-            machine=machine or ensure_machine(replace(found, key=self._machine or found.key)),
+            machine=self._ensure_machine(result),
         )
+
+    def _ensure_machine(self, result: ResultDocument) -> Machine:
+        described = machine_of(result)
+        if not self._machine:
+            return ensure_machine(described)
+        existing = Machine.objects.filter(key=self._machine).first()
+        return existing or ensure_machine(replace(described, key=self._machine))
 
 
 def machine_of(result: ResultDocument) -> Any:
-    told = result.environment["machine"]
-    return hardware(gpu=told.get("gpu"), cpu=told["cpu"], cores=told["cores"])
+    machine = result.environment["machine"]
+    return hardware(gpu=machine.get("gpu"), cpu=machine["cpu"], cores=machine["cores"])
 
 
 def build_label(result: ResultDocument) -> str:
-    """As the site that planned the job called it; of a job made by hand torch's version, and what
-    it varies.
-    """
+    """As the site that planned the job called it; else torch's version, and what the job varies."""
     version, variant = result.environment["torch"]["version"], result.job.get("variant")
-    made = variant_label(version, settings_name(variant), variant) if variant else version
-    return str(result.job.get("build") or made)
+    if result.job.get("build"):
+        return str(result.job["build"])
+    if variant:
+        return str(variant_label(version, settings_name(variant), variant))
+    return str(version)
 
 
 def build_of(result: ResultDocument) -> TorchBuild:
     torch, variant = result.environment["torch"], result.job.get("variant")
-    known = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
+    fields = {key: torch.get(key) or "" for key in ("version", "git_sha", "cuda", "triton")}
     if variant:
-        base, _ = TorchBuild.objects.get_or_create(label=torch["version"], defaults=known)
-        here = TorchBuild.objects.filter(base=base, variant=variant).order_by("pk").first()
-        if here and not result.job.get("build"):
-            return here
-        known |= {"base": base, "variant": variant}
-    return TorchBuild.objects.get_or_create(label=build_label(result), defaults=known)[0]
+        base, _ = TorchBuild.objects.get_or_create(label=torch["version"], defaults=fields)
+        existing = TorchBuild.objects.filter(base=base, variant=variant).order_by("pk").first()
+        if existing and not result.job.get("build"):
+            return existing
+        fields |= {"base": base, "variant": variant}
+    return TorchBuild.objects.get_or_create(label=build_label(result), defaults=fields)[0]

@@ -1,4 +1,4 @@
-"""Takes in what a worker delivers: exactly once, or not at all with a reason.
+"""Stores what a worker delivers: exactly once, or not at all with a reason.
 
 A delivery that breaks the contract is kept as it came, its job is marked failed, and nothing else
 is touched.
@@ -16,18 +16,20 @@ from psycopg.errors import CheckViolation
 
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.models import Job, JobState, RefusedResult, Result, Status, Worker
-from dashboard.results.core.result_format import Delivery, ResultDocument, parse_delivery, unpack
+from dashboard.results.core.result_format import JobDelivery, ResultDocument, parse_delivery, unpack
 from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.leases import Stale, is_held, no_job, why_stale
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
 
-STATES = {  # how a job ends that brought no result document
+# How a job ends that brought no result document; after any other outcome it has failed
+STATES = {
     "timeout": JobState.TIMED_OUT,
     "cancelled": JobState.CANCELLED,
 }
 
-OF_A_JOB = (  # the columns that are read: a job's other ones, and its run's, are large or many
+# The columns that are read: a job's other ones, and its run's, are large or many
+JOB_COLUMNS = (
     "attempt",
     "state",
     "status",
@@ -54,7 +56,7 @@ class UnknownJob(Refused):
 
 
 def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
-    """Take in a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
+    """Store a delivery (gzip or plain JSON) of one attempt; the state in which the job is then.
 
     The same body twice gives the same rows. Raises Stale: not the attempt that counts, nothing is
     changed. Raises Refused, TooLarge, UnknownJob: the body is kept as a RefusedResult, and its job
@@ -62,21 +64,23 @@ def ingest(*, job_id: UUID, worker: Worker, body: bytes) -> str:
     """
     try:
         unpacked = unpack(body, settings.RESULT_LIMIT_BYTES)
-        delivery, digest = parse_delivery(unpacked), hashlib.sha256(unpacked).hexdigest()
+        delivery = parse_delivery(unpacked)
+        digest = hashlib.sha256(unpacked).hexdigest()
         try:
-            return take_in(job_id, worker, delivery, digest)
+            return store_delivery(job_id, worker, delivery, digest)
         except IntegrityError as error:
             make_partition(job_id, error)
-            return take_in(job_id, worker, delivery, digest)
-    except (Refused, DataError) as error:
-        # DataError: a number beyond a column's range
-        refused = error if isinstance(error, Refused) else Refused(f"it cannot be stored: {error}")
-        refuse(job_id=job_id, worker=worker, body=body, reason=str(refused))
-        raise refused from None
+            return store_delivery(job_id, worker, delivery, digest)
+    except Refused as error:
+        refused = error
+    except DataError as error:  # a number beyond a column's range
+        refused = Refused(f"it cannot be stored: {error}")
+    refuse(job_id=job_id, worker=worker, body=body, reason=str(refused))
+    raise refused from None
 
 
-def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> str:
-    """Land a checked delivery if its attempt is the one that counts. Raises Stale, Refused."""
+def store_delivery(job_id: UUID, worker: Worker, delivery: JobDelivery, digest: str) -> str:
+    """Store a checked delivery if its attempt is the one that counts. Raises Stale, Refused."""
     with transaction.atomic():
         job = lock_job(job_id)
         if delivery.result is not None:
@@ -86,20 +90,19 @@ def take_in(job_id: UUID, worker: Worker, delivery: Delivery, digest: str) -> st
         if job.state == JobState.CANCELLED and delivery.outcome.status == "cancelled":
             return job.state
         if Result.objects.filter(pk=job_id, attempt=job.attempt, digest=digest).exists():
-            return job.state
+            return job.state  # the same delivery again
         if job.state != JobState.RUNNING:
             raise Stale(why_stale(job, delivery.attempt, worker))
         end_job(job, delivery)
         if job.state != JobState.CANCELLED:
             store_results([JobResult(job, digest, job.status, delivery.outcome, delivery.result)])
         refresh_runs(run_ids=[job.run_id])
-    logger.info("result landed", job=str(job_id), state=job.state, status=job.status)
+    logger.info("result stored", job=str(job_id), state=job.state, status=job.status)
     return job.state
 
 
 def make_partition(job_id: UUID, error: IntegrityError) -> None:
-    """Make the partition that a job's data lacked; raise `error` again where that was not what it
-    says.
+    """Make the partition that a job's data lacked; raise `error` again where it was another one.
 
     Planning has made it, unless that month was dropped since: too rare to look before every result.
     """
@@ -109,27 +112,22 @@ def make_partition(job_id: UUID, error: IntegrityError) -> None:
 
 
 def lock_job(job_id: UUID) -> Job:
-    """The job, locked, with what a landing needs of it and its run, benchmark and config. Raises
-    UnknownJob.
-    """
+    """The job, locked, with what storing its result needs of it. Raises UnknownJob."""
+    jobs = Job.objects.select_for_update(of=("self",))
     try:
-        known = Job.objects.select_for_update(of=("self",)).select_related(
-            "run", "benchmark", "config"
-        )
-        return known.only(*OF_A_JOB).get(pk=job_id)
+        return jobs.select_related("run", "benchmark", "config").only(*JOB_COLUMNS).get(pk=job_id)
     except Job.DoesNotExist:
         raise UnknownJob(no_job(job_id)) from None
 
 
-def end_job(job: Job, delivery: Delivery) -> None:
-    """Write the job's end: a result document counts, whatever happened to the process after it was
-    written.
-    """
+def end_job(job: Job, delivery: JobDelivery) -> None:
+    """Write the job's end. A result document counts, whatever the process did after writing it."""
     result, outcome = delivery.result, delivery.outcome
-    job.state = JobState.DONE if result else STATES.get(outcome.status, JobState.FAILED)
     if result:
-        job.status, job.message = result.status, result.message or outcome.message
+        job.state, job.status = JobState.DONE, result.status
+        job.message = result.message or outcome.message
     else:
+        job.state = STATES.get(outcome.status, JobState.FAILED)
         job.status = "" if job.state == JobState.CANCELLED else outcome.status
         job.message = outcome.message
     job.log_tail = outcome.log_tail or job.log_tail
@@ -138,9 +136,7 @@ def end_job(job: Job, delivery: Delivery) -> None:
 
 
 def check_belongs(job: Job, result: ResultDocument) -> None:
-    """Raise Refused for a result that tells of another job or case than the one it is delivered
-    for.
-    """
+    """Raise Refused for a result of another job or case than the one it is delivered for."""
     expected: dict[str, Any] = {
         "job_id": str(job.pk),
         "benchmark": job.benchmark.name,
@@ -156,7 +152,7 @@ def check_belongs(job: Job, result: ResultDocument) -> None:
 
 
 def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> RefusedResult:
-    """Keep a delivery that cannot be taken in, and fail its job if this worker is measuring it."""
+    """Keep a delivery that cannot be stored, and fail its job if this worker is measuring it."""
     with transaction.atomic():
         job = Job.objects.filter(pk=job_id).first()
         kept = RefusedResult.objects.create(
@@ -165,9 +161,8 @@ def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> Refused
             reason=reason,
             body=body[: settings.RESULT_LIMIT_BYTES],
         )
-        if job is not None and _fail(
-            job, worker, f"Its result was refused (kept as no. {kept.pk}): {reason}"
-        ):
+        message = f"Its result was refused (kept as no. {kept.pk}): {reason}"
+        if job is not None and _fail(job, worker, message):
             refresh_runs(run_ids=[job.run_id])
     logger.warning(
         "result refused", job=str(job_id), worker=str(worker), reason=reason, kept=kept.pk
@@ -176,16 +171,16 @@ def refuse(*, job_id: UUID, worker: Worker, body: bytes, reason: str) -> Refused
 
 
 def _fail(job: Job, worker: Worker, message: str) -> bool:
+    """Whether the job was running on this worker, and so has failed."""
     held = Job.objects.filter(pk=job.pk, state=JobState.RUNNING, worker=worker)
-    return bool(
-        held.update(
-            state=JobState.FAILED,
-            status=Status.FAIL_TO_RUN,
-            message=message,
-            finished_at=timezone.now(),
-            lease_until=None,
-        )
+    failed = held.update(
+        state=JobState.FAILED,
+        status=Status.FAIL_TO_RUN,
+        message=message,
+        finished_at=timezone.now(),
+        lease_until=None,
     )
+    return bool(failed)
 
 
 __all__ = ["Refused", "TooLarge", "UnknownJob", "ingest"]

@@ -21,37 +21,38 @@ BATCH = 1000  # rows in one transaction: nobody waits for a lock of minutes
 logger = structlog.get_logger(__name__)
 
 
-class Forgotten(NamedTuple):
-    """How many rows have gone."""
+class DeletedCounts(NamedTuple):
+    """How many rows were deleted."""
 
     samples: int
     artifacts: int
 
 
-def forget_old(*, now: datetime) -> Forgotten:
-    """Delete raw samples and artifacts beyond KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS; 0 days
-    keep for ever.
+def delete_expired(*, now: datetime) -> DeletedCounts:
+    """Delete raw samples and artifacts older than KEEP_SAMPLES_DAYS and KEEP_ARTIFACTS_DAYS.
 
-    What the jobs on either side of an alert's change left stays: its page shows their code and
-    leads to their samples.
+    0 days keep for ever. What the jobs on either side of an alert's change left stays: its page
+    shows their code and leads to their samples.
     """
-    kept = _told()
-    gone = Forgotten(
-        _samples(_oldest(now, settings.KEEP_SAMPLES_DAYS), kept),
-        _artifacts(_oldest(now, settings.KEEP_ARTIFACTS_DAYS), kept),
+    kept = _jobs_of_alerts()
+    deleted = DeletedCounts(
+        _delete_samples(_limit(now, settings.KEEP_SAMPLES_DAYS), kept),
+        _delete_artifacts(_limit(now, settings.KEEP_ARTIFACTS_DAYS), kept),
     )
-    if any(gone):
-        logger.info("old rows deleted", samples=gone.samples, artifacts=gone.artifacts)
-    return gone
+    if any(deleted):
+        logger.info("old rows deleted", samples=deleted.samples, artifacts=deleted.artifacts)
+    return deleted
 
 
-def _oldest(now: datetime, days: int) -> datetime | None:
+def _limit(now: datetime, days: int) -> datetime | None:
     return now - timedelta(days=days) if days else None
 
 
-def _told() -> set[UUID]:
-    """The jobs that alerts point at: where the new level begins, and the nearest on either side
-    that left code.
+def _jobs_of_alerts() -> set[UUID]:
+    """The jobs that alerts point at.
+
+    For each alert the job where the new level begins, and the nearest on either side that left
+    code.
     """
     with_code = (
         Datum.objects.filter(series=OuterRef("series"), job__artifacts__name=ARCHIVE)
@@ -60,48 +61,48 @@ def _told() -> set[UUID]:
     )
     before = with_code.filter(planned_at__lt=OuterRef("planned_at")).order_by("-planned_at")[:1]
     after = with_code.filter(planned_at__gte=OuterRef("planned_at")).order_by("planned_at")[:1]
-    found = Alert.objects.values_list("job", Subquery(before), Subquery(after))
-    return {job for jobs in found for job in jobs if job}
+    jobs: set[UUID] = set()
+    for of_alert in Alert.objects.values_list("job", Subquery(before), Subquery(after)):
+        jobs.update(job for job in of_alert if job)
+    return jobs
 
 
-def _samples(before: datetime | None, kept: Collection[UUID]) -> int:
-    gone = 0
-    old = Samples.objects.exclude(job__in=kept)
-    while before and (
-        ids := old.filter(planned_at__lt=before).values_list("pk", flat=True)[:BATCH]
-    ):
-        gone += Samples.objects.filter(pk__in=list(ids)).delete()[0]
-    return gone
+def _delete_samples(before: datetime | None, kept: Collection[UUID]) -> int:
+    if before is None:
+        return 0
+    deleted = 0
+    old = Samples.objects.exclude(job__in=kept).filter(planned_at__lt=before)
+    while ids := list(old.values_list("pk", flat=True)[:BATCH]):
+        deleted += Samples.objects.filter(pk__in=ids).delete()[0]
+    return deleted
 
 
-def _artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
-    gone = 0
-    while before:
-        old = list(
-            Artifact.objects.filter(created_at__lt=before)
-            .exclude(job__in=kept)
-            .order_by("created_at")[:BATCH]
-        )
-        removed = _remove_files(old)
+def _delete_artifacts(before: datetime | None, kept: Collection[UUID]) -> int:
+    if before is None:
+        return 0
+    deleted = 0
+    old = Artifact.objects.exclude(job__in=kept).filter(created_at__lt=before)
+    while batch := list(old.order_by("created_at")[:BATCH]):
+        removed = _remove_files(batch)
         Artifact.objects.filter(pk__in=removed).delete()
-        gone += len(removed)
-        if not old or len(removed) < len(old):
+        deleted += len(removed)
+        if len(removed) < len(batch):
             break
-    return gone
+    return deleted
 
 
 def _remove_files(artifacts: Iterable[Artifact]) -> list[int]:
-    """Remove the files until the store refuses one; the ids of those that are gone.
+    """Remove the files until the store refuses one; the ids of those that were removed.
 
     The files before their rows: what a failure or a kill leaves is found again the next night,
     while a file without a row would stay for ever.
     """
-    removed = []
-    for one in artifacts:
+    removed: list[int] = []
+    for artifact in artifacts:
         try:
-            one.file.storage.delete(str(one.file.name))
+            artifact.file.storage.delete(str(artifact.file.name))
         except OSError as error:
             logger.warning("old artifacts stay until the next night", error=str(error))
             break
-        removed.append(one.pk)
+        removed.append(artifact.pk)
     return removed

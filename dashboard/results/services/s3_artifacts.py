@@ -1,5 +1,6 @@
-"""django-storages' S3 as a store of artifacts: never overwriting, soon giving up, failing as a
-folder fails.
+"""django-storages' S3 as a store of artifacts.
+
+It never overwrites a file, gives up soon, and fails as a folder fails.
 """
 
 from __future__ import annotations  # Django's File is generic to type checkers alone
@@ -32,13 +33,12 @@ logger = structlog.get_logger(__name__)
 
 
 class S3Artifacts(S3Storage):
-    """Files in one bucket. What fails raises OSError: FileNotFoundError, or StoreUnavailable with
-    the reason.
-    """
+    """Files in one bucket. Failures are OSErrors: FileNotFoundError, or StoreUnavailable."""
 
     def get_default_settings(self) -> dict[str, Any]:
-        """A file that comes again gets a name of its own, as in a folder: the earlier one's is
-        deleted after it.
+        """As in a folder, a file that comes again gets a name of its own.
+
+        The earlier file is deleted after it was written.
         """
         return {
             **super().get_default_settings(),
@@ -75,9 +75,8 @@ class S3Artifacts(S3Storage):
             yield
         except (BotoCoreError, ClientError, Boto3Error, RetriesExceededError) as error:
             logger.warning("the artifact store failed", bucket=self.bucket_name, error=str(error))
-            raise StoreUnavailable(
-                f"The artifact store, an S3 bucket, {_reason(error)}."
-            ) from error
+            why = f"The artifact store, an S3 bucket, {_reason(error)}."
+            raise StoreUnavailable(why) from error
 
 
 def _reason(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """Writes checked results into the tables: environments, documents, samples, series, data, rollups.
 
 Everything is done for many results at once, by statements over arrays, because an import brings
-thousands. The caller holds the jobs' rows locked, has made the partitions, and runs this in one
+thousands. The caller holds the jobs' rows locked, has made the partitions, and calls this in a
 transaction.
 """
 
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from django.utils import timezone
 from dashboard.language.metrics import METRICS
 from dashboard.models import Environment, Job, Purpose, Result, Samples, Status
 from dashboard.results.core.result_format import (
+    ArmSamples,
     Measurement,
     ProcessOutcome,
     ResultDocument,
@@ -26,7 +28,7 @@ from dashboard.results.core.result_format import (
 )
 from dashboard.results.services import days, detection_queue, levels
 from dashboard.results.services.copying import copy_rows
-from dashboard.results.services.store_sql import ADD_SERIES, FIND_SERIES, FORGET_DATA, ROLL_UP
+from dashboard.results.services.store_sql import ADD_SERIES, DELETE_DATA, FIND_SERIES, ROLL_UP
 
 RESULT_COLUMNS = (
     "job_id",
@@ -80,16 +82,6 @@ class JobResult:
     result: ResultDocument | None
 
 
-class Point(NamedTuple):
-    """One value on its way into a series; value None where the case failed."""
-
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    samples: int  # that it was made from
-
-
 class SeriesKey(NamedTuple):
     """What identifies a series."""
 
@@ -100,50 +92,63 @@ class SeriesKey(NamedTuple):
     metric: str
 
 
-def store_results(landings: Sequence[JobResult]) -> None:
+class DatumValue(NamedTuple):
+    """One value for a series; value: None where the case failed."""
+
+    series: SeriesKey
+    value: float | None
+    low: float | None
+    high: float | None
+    samples: int  # that it was made from
+
+
+def store_results(job_results: Sequence[JobResult]) -> None:
     """Write what the jobs brought, in place of what earlier attempts of them brought.
 
-    1. Forget earlier attempts. 2. Environments, documents and samples. 3. Series, made where they
-       are new, and locked
-    in one order, so that two landings never wait for each other. 4. Data. 5. The rollups of every
-    touched series.
-    6. What detection has to look at. 7. The rollup by day, last: it lets one landing of a machine
-       through at a time.
+    1. Delete what earlier attempts brought.
+    2. Write environments, documents and samples.
+    3. Find the series, make those that are new, and lock them all in one order, so that two
+       transactions never wait for each other.
+    4. Write the data.
+    5. Bring the rollups of every touched series up to date: its newest datum, its levels by build.
+    6. Put the series on the detection queue.
+    7. Bring the rollup by day up to date; last, because a machine's transactions queue for it.
     """
-    gone = forget([landing.job.pk for landing in landings])
-    environments = environment_ids(landing.result for landing in landings)
-    now = timezone.now()
-    copy_rows(
-        "dashboard_result",
-        RESULT_COLUMNS,
-        (result_row(landing, environments, now) for landing in landings),
-    )
-    copy_rows(
-        "dashboard_samples",
-        SAMPLES_COLUMNS,
-        (row for landing in landings for row in sample_rows(landing)),
-    )
-    brought = [(landing, points_of(landing)) for landing in landings]
-    ids = series_ids({key for landing, points in brought for key in series_keys(landing, points)})
-    rows = [
-        row for landing, points in brought for row in datum_rows(landing, points, ids, environments)
-    ]
+    # 1. Earlier attempts
+    deleted = delete_earlier([job_result.job.pk for job_result in job_results])
+
+    # 2. Environments, documents, samples
+    environments = environment_ids(job_result.result for job_result in job_results)
+    write_documents(job_results, environments)
+    write_samples(job_results)
+
+    # 3. Series
+    values = [datum_values(job_result) for job_result in job_results]
+    ids = series_ids({value.series for value in chain.from_iterable(values)})
+
+    # 4. Data
+    rows: list[tuple[Any, ...]] = []
+    for job_result, job_values in zip(job_results, values, strict=True):
+        rows += datum_rows(job_result, job_values, ids, environments)
     copy_rows("dashboard_datum", DATUM_COLUMNS, rows)
-    changes = Counter(row[0] for row in rows)
-    changes.subtract(gone)
-    roll_up(changes)
-    if gone:
-        levels.roll_up(series=changes, builds={landing.job.run.build_id for landing in landings})
-    else:
-        levels.add(jobs=[(landing.job.pk, landing.job.planned_at) for landing in landings])
-    scheduled = any(landing.job.run.purpose == Purpose.SCHEDULED for landing in landings)
-    detection_queue.enqueue(series_ids=changes if scheduled else ())
-    first = min(landing.job.planned_at for landing in landings)
-    of_cases = {key[:-1]: pk for key, pk in ids.items()}  # one series tells its case
-    days.roll_up(series=of_cases.values(), since=first.astimezone(UTC).date())
+
+    # 5. Rollups of the series
+    growth = Counter(series for series, *_ in rows)
+    growth.subtract(deleted)
+    roll_up(growth)
+    update_levels(job_results, series=growth, anything_deleted=bool(deleted))
+
+    # 6. Detection queue
+    scheduled = any(each.job.run.purpose == Purpose.SCHEDULED for each in job_results)
+    detection_queue.enqueue(series_ids=growth if scheduled else ())
+
+    # 7. Rollup by day
+    one_series_per_case = {key[:-1]: series for key, series in ids.items()}
+    first = min(job_result.job.planned_at for job_result in job_results)
+    days.roll_up(series=one_series_per_case.values(), since=first.astimezone(UTC).date())
 
 
-def forget(job_ids: Sequence[UUID]) -> Counter[int]:
+def delete_earlier(job_ids: Sequence[UUID]) -> Counter[int]:
     """Delete what these jobs brought before; how many data each series has lost."""
     earlier = list(Result.objects.filter(pk__in=job_ids).values_list("pk", flat=True))
     if not earlier:
@@ -151,89 +156,120 @@ def forget(job_ids: Sequence[UUID]) -> Counter[int]:
     Samples.objects.filter(job__in=earlier).delete()
     Result.objects.filter(pk__in=earlier).delete()
     with connection.cursor() as cursor:
-        cursor.execute(FORGET_DATA, [earlier])
+        cursor.execute(DELETE_DATA, [earlier])
         return Counter(series for (series,) in cursor.fetchall())
 
 
 def environment_ids(results: Iterable[ResultDocument | None]) -> dict[str, int]:
     """Fingerprint -> id of its row, made where it is new."""
-    documents = {r.environment["fingerprint"]: r.environment for r in results if r is not None}
-    known = Environment.objects.filter(fingerprint__in=documents)
-    new = documents.keys() - set(known.values_list("fingerprint", flat=True))
-    rows = [Environment(fingerprint=one, document=documents[one]) for one in sorted(new)]
+    documents: dict[str, Mapping[str, Any]] = {}
+    for result in results:
+        if result is not None:
+            documents[result.environment["fingerprint"]] = result.environment
+
+    existing = Environment.objects.filter(fingerprint__in=documents)
+    new = documents.keys() - set(existing.values_list("fingerprint", flat=True))
+    rows = [Environment(fingerprint=key, document=documents[key]) for key in sorted(new)]
     Environment.objects.bulk_create(rows, ignore_conflicts=True)
-    return dict(known.all().values_list("fingerprint", "pk"))
+    return dict(existing.all().values_list("fingerprint", "pk"))
 
 
-def result_row(landing: JobResult, environments: dict[str, int], now: datetime) -> tuple[Any, ...]:
+def write_documents(job_results: Iterable[JobResult], environments: Mapping[str, int]) -> None:
+    now = timezone.now()
+    rows = (result_row(job_result, environments, now) for job_result in job_results)
+    copy_rows("dashboard_result", RESULT_COLUMNS, rows)
+
+
+def result_row(
+    job_result: JobResult, environments: Mapping[str, int], now: datetime
+) -> tuple[Any, ...]:
     """In the order of RESULT_COLUMNS."""
-    job, result, outcome = landing.job, landing.result, landing.outcome
-    document = result.document if result else {"outcome": outcome.document if outcome else {}}
-    environment = environments[result.environment["fingerprint"]] if result else None
-    told = (
-        (result.device, result.suite_version, result.benchmark["version"])
-        if result
-        else ("", "", 1)
+    result = job_result.result
+    if result is None:
+        outcome = job_result.outcome.document if job_result.outcome else {}
+        document: Mapping[str, Any] = {"outcome": outcome}
+        environment, device, suite_version, benchmark_version = None, "", "", 1
+    else:
+        document = result.document
+        environment = environments[result.environment["fingerprint"]]
+        device, suite_version = result.device, result.suite_version
+        benchmark_version = result.benchmark["version"]
+
+    return (
+        job_result.job.pk,
+        job_result.job.attempt,
+        job_result.status,
+        orjson.dumps(document).decode(),
+        job_result.digest,
+        environment,
+        device,
+        suite_version,
+        benchmark_version,
+        now,
     )
-    text = orjson.dumps(document).decode()
-    return job.pk, job.attempt, landing.status, text, landing.digest, environment, *told, now
 
 
-def sample_rows(landing: JobResult) -> Iterator[tuple[Any, ...]]:
+def write_samples(job_results: Iterable[JobResult]) -> None:
+    rows: list[tuple[Any, ...]] = []
+    for job_result in job_results:
+        if job_result.result is not None:
+            rows += [sample_row(job_result.job, arm) for arm in job_result.result.arms]
+    copy_rows("dashboard_samples", SAMPLES_COLUMNS, rows)
+
+
+def sample_row(job: Job, arm: ArmSamples) -> tuple[Any, ...]:
     """In the order of SAMPLES_COLUMNS."""
-    for arm in landing.result.arms if landing.result else ():
-        yield (
-            landing.job.pk,
-            arm.name,
-            arm.unit,
-            arm.inner,
-            len(arm.values),
-            pack_samples(arm.values),
-            None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
-            None if arm.order is None else pack_samples(arm.order),
-            landing.job.planned_at,
-        )
+    return (
+        job.pk,
+        arm.name,
+        arm.unit,
+        arm.inner,
+        len(arm.values),
+        pack_samples(arm.values),
+        None if arm.cpu_ms is None else pack_samples(arm.cpu_ms),
+        None if arm.order is None else pack_samples(arm.order),
+        job.planned_at,
+    )
 
 
-def points_of(landing: JobResult) -> list[Point]:
-    """The data of one job: every metric that metrics.py knows, whether it passed, and that it
-    failed.
+def datum_values(job_result: JobResult) -> list[DatumValue]:
+    """The values of one job: every metric of metrics.py, whether it passed, and that it failed.
 
     `passed` is left out for `unsupported`: the case neither passed nor failed. Metrics that
-        metrics.py does not
-    know (of a newer suite) stay in the stored document only.
+    metrics.py does not have (of a newer suite) stay in the stored document only.
     """
-    found = dict(landing.result.metrics) if landing.result else {}
-    if landing.status == Status.UNSUPPORTED:
-        found.pop("passed", None)
+    metrics = dict(job_result.result.metrics) if job_result.result else {}
+    if job_result.status == Status.UNSUPPORTED:
+        metrics.pop("passed", None)
     else:
-        found["passed"] = Measurement(float(landing.status == Status.PASS), None, None, 1)
-    points = [
-        Point(key, m.value, m.low, m.high, m.count) for key, m in found.items() if key in METRICS
-    ]
-    if landing.status != Status.PASS and FAILED_LATENCY not in found:
-        points.append(Point(FAILED_LATENCY, None, None, None, 0))
-    return points
+        metrics["passed"] = Measurement(float(job_result.status == Status.PASS), None, None, 1)
 
-
-def series_keys(landing: JobResult, points: Iterable[Point]) -> Iterator[SeriesKey]:
-    job = landing.job
+    job = job_result.job
     case = job.benchmark_id, job.config_id, job.run.machine_id, job.run.track_id
-    return (SeriesKey(*case, point.metric) for point in points)
+    values: list[DatumValue] = []
+    for key, metric in metrics.items():
+        if key in METRICS:
+            series = SeriesKey(*case, key)
+            values.append(DatumValue(series, metric.value, metric.low, metric.high, metric.count))
+    if job_result.status != Status.PASS and FAILED_LATENCY not in metrics:
+        values.append(DatumValue(SeriesKey(*case, FAILED_LATENCY), None, None, None, 0))
+    return values
 
 
 def series_ids(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
     """The ids of these series, made where they are new; their rows are locked."""
-    found = find_series(keys)
-    if missing := sorted(keys - found.keys()):
-        with connection.cursor() as cursor:
-            cursor.execute(ADD_SERIES, columns_of(missing))
-        found = find_series(keys)
-    return found
+    existing = find_series(keys)
+    missing = sorted(keys - existing.keys())
+    if not missing:
+        return existing
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_SERIES, columns_of(missing))
+    return find_series(keys)
 
 
 def find_series(keys: set[SeriesKey]) -> dict[SeriesKey, int]:
-    cases, metrics = {key[:-1] for key in keys}, {key.metric for key in keys}
+    cases = {key[:-1] for key in keys}
+    metrics = {key.metric for key in keys}
     with connection.cursor() as cursor:
         cursor.execute(FIND_SERIES, [*columns_of(cases), list(metrics)])
         return {SeriesKey(*key): pk for pk, *key in cursor.fetchall()}
@@ -244,30 +280,47 @@ def columns_of(rows: Iterable[tuple[Any, ...]]) -> list[list[Any]]:
 
 
 def datum_rows(
-    landing: JobResult,
-    points: Sequence[Point],
+    job_result: JobResult,
+    values: Iterable[DatumValue],
     ids: Mapping[SeriesKey, int],
     environments: Mapping[str, int],
 ) -> Iterator[tuple[Any, ...]]:
     """In the order of DATUM_COLUMNS."""
-    job, result = landing.job, landing.result
-    environment = environments[result.environment["fingerprint"]] if result else None
-    version = result.benchmark["version"] if result else job.benchmark.version
-    told = (
-        job.planned_at,
-        job.pk,
-        job.run.build_id,
-        environment,
-        job.run.purpose,
-        landing.status,
-        version,
-    )
-    for key, point in zip(series_keys(landing, points), points, strict=True):
-        yield ids[key], *told, point.value, point.low, point.high, point.samples
+    job, result = job_result.job, job_result.result
+    environment, version = None, job.benchmark.version
+    if result is not None:
+        environment = environments[result.environment["fingerprint"]]
+        version = result.benchmark["version"]
+    for value in values:
+        yield (
+            ids[value.series],
+            job.planned_at,
+            job.pk,
+            job.run.build_id,
+            environment,
+            job.run.purpose,
+            job_result.status,
+            version,
+            value.value,
+            value.low,
+            value.high,
+            value.samples,
+        )
 
 
-def roll_up(changes: Counter[int]) -> None:
-    """Bring the series' rollups up to date; `changes` is by how many data each has grown."""
-    ids = sorted(changes)
+def roll_up(growth: Counter[int]) -> None:
+    """Bring the series' newest data up to date; `growth` is by how many data each has grown."""
+    ids = sorted(growth)
     with connection.cursor() as cursor:
-        cursor.execute(ROLL_UP, [ids, [changes[pk] for pk in ids]])
+        cursor.execute(ROLL_UP, [ids, [growth[pk] for pk in ids]])
+
+
+def update_levels(
+    job_results: Iterable[JobResult], *, series: Iterable[int], anything_deleted: bool
+) -> None:
+    """New data are merged into the levels; after a deletion the levels are made again."""
+    jobs = [job_result.job for job_result in job_results]
+    if anything_deleted:
+        levels.roll_up(series=series, builds={job.run.build_id for job in jobs})
+    else:
+        levels.add(jobs=[(job.pk, job.planned_at) for job in jobs])

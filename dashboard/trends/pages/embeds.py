@@ -9,13 +9,7 @@ from urllib.parse import urlsplit
 
 from csp.decorators import csp_replace, csp_update
 from django.conf import settings
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    JsonResponse,
-    QueryDict,
-)
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve, reverse
@@ -32,7 +26,9 @@ from dashboard.ui.pages import parameters
 from dashboard.ui.pages.feed_keys import for_readers, key_of
 
 FRAMED = {"frame-ancestors": ["*"]}
-SIZE = (800, 480)  # of an embedded chart, unless the page that embeds it says less
+WIDTH, HEIGHT = 800, 480  # of an embedded chart, unless the page that embeds it says less
+_LEAST_SIZE = 200
+_MOST_DIGITS = 5
 
 
 @for_readers
@@ -42,11 +38,12 @@ def badge(request: HttpRequest, name: str, config: str) -> HttpResponse:
     """The newest value of a case, or how it fails."""
     metric = METRICS[parameters.one_of(request, "metric", list(METRICS)) or "speedup"]
     place = {key: request.GET.get(key, "").replace("\0", "") for key in ("machine", "track")}
-    text, tone = badges.said(badges.newest(name, config, metric, **place), metric)
-    label = (
-        request.GET.get("label", "")[:60]
-        or f"{name.partition('.')[0]} {config} {metric.label.lower()}"
-    )
+    series = badges.newest_series(name, config, metric, **place)
+    text, tone = badges.badge_text(series, metric)
+    label = request.GET.get("label", "")[:60]
+    if not label:
+        model = name.partition(".")[0]
+        label = f"{model} {config} {metric.label.lower()}"
     return badge_response(label, text, tone)
 
 
@@ -55,16 +52,14 @@ def badge(request: HttpRequest, name: str, config: str) -> HttpResponse:
 @csp_replace(FRAMED)
 @csp_update(settings.CHART_POLICY)  # type: ignore[arg-type]  # typed for views without arguments
 def embed(request: HttpRequest, name: str) -> HttpResponse:
-    """The trend of a benchmark, as its page draws it, for a frame: `theme` is light, dark, or the
-    reader's own.
-    """
-    selection = select(request, name)
-    asked = _without(request.GET, "key", "theme")
+    """The trend of a benchmark for a frame; `theme` is light, dark, or the reader's own."""
+    page_query = _without(request.GET, "key", "theme")
+    data_query = _without(request.GET, "theme")
     context = {
-        "selection": selection,
+        "selection": select(request, name),
         "theme": parameters.one_of(request, "theme", ["light", "dark"]),
-        "page": f"{reverse('series', args=[name])}?{asked}",
-        "data": f"{reverse('embed_data', args=[name])}?{_without(request.GET, 'theme')}",
+        "page": f"{reverse('series', args=[name])}?{page_query}",
+        "data": f"{reverse('embed_data', args=[name])}?{data_query}",
     }
     return render(request, "trends/embed.html", context)
 
@@ -75,8 +70,8 @@ def embed_data(request: HttpRequest, name: str) -> HttpResponse:
     return series_data.data(request, name)
 
 
-def _without(asked: QueryDict, *names: str) -> str:
-    kept = asked.copy()
+def _without(query: QueryDict, *names: str) -> str:
+    kept = query.copy()
     for name in names:
         kept.pop(name, None)
     return kept.urlencode()
@@ -84,51 +79,52 @@ def _without(asked: QueryDict, *names: str) -> str:
 
 @for_readers
 def oembed(request: HttpRequest) -> JsonResponse:
-    """How a link to a page of this site unfolds in an editor that knows oEmbed 1.0
-    (https://oembed.com).
-    """
+    """How a link to this site unfolds in an editor that knows oEmbed 1.0 (https://oembed.com)."""
     if request.GET.get("format", "json") != "json":
         return JsonResponse({"detail": "Only format=json is spoken here."}, status=501)
     name, query = _series_of(request.GET.get("url", ""))
-    asked = QueryDict(query, mutable=True)
+    embedded = QueryDict(query, mutable=True)
     if key := request.GET.get("key") or key_of(request.user):
-        asked["key"] = key
-    address = f"{settings.SITE_URL}{reverse('embed', args=[name])}?{asked.urlencode()}"
-    width, height = (
-        _at_most(request, which, size)
-        for which, size in zip(("maxwidth", "maxheight"), SIZE, strict=True)
-    )
+        embedded["key"] = key
+    width = _at_most(request, "maxwidth", WIDTH)
+    height = _at_most(request, "maxheight", HEIGHT)
     title = f"{name} on Compilewatch"
-    frame = {"address": address, "width": width, "height": height, "title": title}
-    html = render_to_string("trends/_frame.html", frame)
-    return JsonResponse(
-        {
-            "version": "1.0",
-            "type": "rich",
-            "title": title,
-            "provider_name": "Compilewatch",
-            "provider_url": settings.SITE_URL,
-            "width": width,
-            "height": height,
-            "html": html,
-        }
-    )
+    frame = {
+        "address": f"{settings.SITE_URL}{reverse('embed', args=[name])}?{embedded.urlencode()}",
+        "width": width,
+        "height": height,
+        "title": title,
+    }
+    document = {
+        "version": "1.0",
+        "type": "rich",
+        "title": title,
+        "provider_name": "Compilewatch",
+        "provider_url": settings.SITE_URL,
+        "width": width,
+        "height": height,
+        "html": render_to_string("trends/_frame.html", frame),
+    }
+    return JsonResponse(document)
 
 
 def _series_of(url: str) -> tuple[str, str]:
-    """The benchmark and the query of a series page's address. Raises Http404: nothing else
-    unfolds.
+    """The benchmark and the query of a series page's address.
+
+    Raises Http404 for any other page: nothing else unfolds.
     """
     try:
         parts = urlsplit(url)
-        found = resolve(parts.path)
+        match = resolve(parts.path)
     except (ValueError, Resolver404):
-        found = None
-    if found is None or found.url_name != "series":
+        match = None
+    if match is None or match.url_name != "series":
         raise Http404("Only the pages of series unfold: give `url` the address of one.")
-    return str(found.kwargs["name"]), parts.query
+    return str(match.kwargs["name"]), parts.query
 
 
 def _at_most(request: HttpRequest, name: str, size: int) -> int:
-    wanted = request.GET.get(name, "")
-    return max(200, min(size, int(wanted))) if wanted.isdecimal() and len(wanted) < 6 else size
+    limit = request.GET.get(name, "")
+    if not limit.isdecimal() or len(limit) > _MOST_DIGITS:
+        return size
+    return max(_LEAST_SIZE, min(size, int(limit)))

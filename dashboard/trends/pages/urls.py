@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from dashboard.trends.pages import benchmarks, embeds, series, series_data, series_marks, versions
+from dashboard.trends.pages import benchmarks, embeds, remarks, series, series_data, versions
 
 urlpatterns = [
     path("benchmarks/", benchmarks.show, name="benchmarks"),
@@ -17,8 +17,8 @@ urlpatterns = [
         series_data.export,
         name="series_export",
     ),
-    path("series/<str:name>/remarks", series_marks.add, name="remark_add"),
-    path("series/<str:name>/remarks/<int:pk>/remove", series_marks.remove, name="remark_remove"),
+    path("series/<str:name>/remarks", remarks.add, name="remark_add"),
+    path("series/<str:name>/remarks/<int:pk>/remove", remarks.remove, name="remark_remove"),
     path("versions/", versions.show, name="versions"),
     path("versions/data.json", versions.data, name="versions_data"),
     re_path(r"^versions/export\.(?P<form>csv|json)$", versions.export, name="versions_export"),

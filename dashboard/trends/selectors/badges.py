@@ -1,28 +1,26 @@
 """What badges on other people's pages say."""
 
-from django.db.models import Q
-
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import quantity
 from dashboard.models import Series
 from dashboard.ui.badges import Tone
 
 
-def newest(
+def newest_series(
     benchmark: str, config: str, metric: Metric, *, machine: str, track: str
 ) -> Series | None:
-    """The series of a case that reported last, of the machine and track where they are named. One
-    query.
-    """
-    place = {"machine__key": machine, "track__key": track}
-    only = Q(**{name: value for name, value in place.items() if value})
-    found = Series.objects.filter(
-        only, benchmark__name=benchmark, config__name=config, metric=metric.key, count__gt=0
+    """The series of a case that reported last, of the machine and track where named. One query."""
+    series = Series.objects.filter(
+        benchmark__name=benchmark, config__name=config, metric=metric.key, count__gt=0
     )
-    return found.order_by("-last_at").first()
+    if machine:
+        series = series.filter(machine__key=machine)
+    if track:
+        series = series.filter(track__key=track)
+    return series.order_by("-last_at").first()
 
 
-def said(series: Series | None, metric: Metric) -> tuple[str, Tone]:
+def badge_text(series: Series | None, metric: Metric) -> tuple[str, Tone]:
     """The newest value, or how the case fails."""
     if series is None:
         return "not measured", "quiet"

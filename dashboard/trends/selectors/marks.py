@@ -1,5 +1,6 @@
-"""What people and the detector have said about the series of a page: alerts, invalid points,
-remarks, mutes.
+"""What people and the detector have said about the series of a page, and its marks on the chart.
+
+These are alerts, invalid points, remarks and mutes.
 """
 
 from collections.abc import Sequence
@@ -7,18 +8,24 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from django.db import connection
+from django.urls import reverse
 
 from dashboard.language.metrics import Metric
 from dashboard.language.wording import ValueChange, effect
 from dashboard.models import Benchmark, Series
+from dashboard.results.core.mark_charts import Mark, MarkedLine
+from dashboard.ui.charts import ChartLine
 
 # One statement: the page's figure is asked for often, and each of these tables holds little of a
 # series.
 _MARKS = """
-    SELECT 'alert', alert.series_id, extract(epoch FROM alert.planned_at)::float8, alert_group.state,
-           alert_group.id::text, alert.unit, alert.direction, alert.effect, alert.low, alert.high
-    FROM dashboard_alert AS alert JOIN dashboard_alertgroup AS alert_group ON alert_group.id = alert.group_id
-    WHERE alert.series_id = ANY(%(series)s) AND alert_group.state NOT IN ('invalid', 'not_reproduced')
+    SELECT 'alert', alert.series_id, extract(epoch FROM alert.planned_at)::float8,
+           alert_group.state, alert_group.id::text, alert.unit, alert.direction,
+           alert.effect, alert.low, alert.high
+    FROM dashboard_alert AS alert
+    JOIN dashboard_alertgroup AS alert_group ON alert_group.id = alert.group_id
+    WHERE alert.series_id = ANY(%(series)s)
+          AND alert_group.state NOT IN ('invalid', 'not_reproduced')
     UNION ALL
     SELECT 'invalid', series_id, NULL, reason, job_id::text, '', '', NULL, NULL, NULL
     FROM dashboard_invalidpoint WHERE series_id = ANY(%(series)s)
@@ -28,11 +35,13 @@ _MARKS = """
     FROM dashboard_annotation AS remark LEFT JOIN auth_user AS author ON author.id = remark.by_id
     WHERE remark.benchmark_id = %(benchmark)s
     UNION ALL
-    SELECT 'mute', series_id, extract(epoch FROM until)::float8, reason, '', '', '', NULL, NULL, NULL
+    SELECT 'mute', series_id, extract(epoch FROM until)::float8, reason, '', '', '',
+           NULL, NULL, NULL
     FROM dashboard_mute WHERE series_id = ANY(%(series)s) AND until > now()
     UNION ALL
     SELECT 'can_show', series_id, NULL, '', '', '', '', can_show_percent, NULL, NULL
-    FROM dashboard_detectorstate WHERE series_id = ANY(%(series)s) AND can_show_percent IS NOT NULL
+    FROM dashboard_detectorstate
+    WHERE series_id = ANY(%(series)s) AND can_show_percent IS NOT NULL
     ORDER BY 3
 """
 
@@ -66,8 +75,10 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """invalid: series -> {job: reason}. can_show: series -> the smallest change in percent that it
-    shows.
+    """All of it.
+
+    invalid: series -> {job: reason}.
+    can_show: series -> the smallest change in percent that it can show.
     """
 
     alerts: list[AlertMark] = field(default_factory=list)
@@ -77,24 +88,59 @@ class Marks:
     can_show: dict[int, float] = field(default_factory=dict)
 
 
-def read(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -> Marks:
-    """Everything that was said about ``series``, all of one ``metric``, in time order. One
-    query.
-    """
-    marks = Marks()
+def read_marks(benchmark: Benchmark, series: Sequence[Series], metric: Metric) -> Marks:
+    """Everything said about ``series``, all of one ``metric``, in time order. One query."""
+    keys = [row.pk for row in series]
     with connection.cursor() as cursor:
-        cursor.execute(_MARKS, {"series": [one.pk for one in series], "benchmark": benchmark.pk})
-        for kind, of, seconds, text, key, unit, direction, number, low, high in cursor.fetchall():
-            at = datetime.fromtimestamp(seconds or 0, UTC)
-            if kind == "alert":
-                told = effect(metric, number, low, high, unit)
-                marks.alerts.append(AlertMark(of, at, int(key), text, direction, told))
-            elif kind == "remark":
-                marks.remarks.append(Remark(int(key), at, text, unit))
-            elif kind == "mute":
-                marks.mutes.append(Mute(of, at, text))
-            elif kind == "invalid":
-                marks.invalid.setdefault(of, {})[key] = text
-            else:
-                marks.can_show[of] = number
+        cursor.execute(_MARKS, {"series": keys, "benchmark": benchmark.pk})
+        rows = cursor.fetchall()
+
+    marks = Marks()
+    for kind, of, seconds, text, key, unit, direction, number, low, high in rows:
+        at = datetime.fromtimestamp(seconds or 0, UTC)
+        if kind == "alert":
+            change = effect(metric, number, low, high, unit)
+            marks.alerts.append(AlertMark(of, at, int(key), text, direction, change))
+        elif kind == "remark":
+            marks.remarks.append(Remark(int(key), at, text, by=unit))
+        elif kind == "mute":
+            marks.mutes.append(Mute(of, at, text))
+        elif kind == "invalid":
+            marks.invalid.setdefault(of, {})[key] = text
+        else:
+            marks.can_show[of] = number
     return marks
+
+
+def marked_lines(
+    lines: Sequence[ChartLine], series: Sequence[Series], marks: Marks
+) -> list[MarkedLine]:
+    """Each line with the alerts and invalid points of its series."""
+    alerts: dict[int, list[Mark]] = {}
+    for alert in marks.alerts:
+        alerts.setdefault(alert.series, []).append(_alert_on_chart(alert))
+
+    keys = {row.config.name: row.pk for row in series}
+    marked = []
+    for line in lines:
+        key = keys[line.name]
+        marked.append(MarkedLine(line, alerts.get(key, []), marks.invalid.get(key, {})))
+    return marked
+
+
+def remarks_on_chart(marks: Marks) -> list[Mark]:
+    return [Mark(_milliseconds(remark.at), remark.text) for remark in marks.remarks]
+
+
+def _alert_on_chart(alert: AlertMark) -> Mark:
+    change = alert.change.text if alert.change else "status changed"
+    return Mark(
+        at_ms=_milliseconds(alert.at),
+        text=f"{change}<br>{alert.state.replace('_', ' ')}",
+        href=reverse("alert", args=[alert.group]),
+        worse=alert.direction != "improvement",
+    )
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)

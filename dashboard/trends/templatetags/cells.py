@@ -1,6 +1,4 @@
-"""The rows of the matrix. Made here and not in the template, which would take longer for thousands
-of cells.
-"""
+"""The rows of the matrix, made in Python: thousands of cells take a template longer."""
 
 from collections.abc import Iterator
 from html import escape
@@ -10,7 +8,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from dashboard.language.metrics import EAGER
-from dashboard.trends.selectors.matrix import SPEEDUP, Cell, Matrix, MatrixQuery, MatrixRow
+from dashboard.trends.selectors.matrix import Matrix, MatrixRow
+from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
 from dashboard.ui.locations import SeriesLocation
 from dashboard.ui.templatetags.compilewatch import breakable, heat_class
 
@@ -18,23 +17,22 @@ register = template.Library()
 
 
 @register.simple_tag
-def matrix_rows(matrix: Matrix, asked: MatrixQuery, place: SeriesLocation) -> SafeString:
-    """Every row; before the first one of a family, where rows are in their own order, the family's
-    line.
-    """
-    query = escape(
-        place.trend_query + ("" if asked.metric == SPEEDUP else f"&metric={asked.metric.key}")
-    )
-    return mark_safe("".join(_rows(matrix, asked, query)))  # noqa: S308 - escaped below
+def matrix_rows(matrix: Matrix, query: MatrixQuery, place: SeriesLocation) -> SafeString:
+    """Every row; in their own order, a family's line before its first row."""
+    address = place.trend_query
+    if query.metric != SPEEDUP:
+        address += f"&metric={query.metric.key}"
+    rows = _rows(matrix, escape(address), by_family=not query.order)
+    return mark_safe("".join(rows))  # noqa: S308 - escaped below
 
 
-def _rows(matrix: Matrix, asked: MatrixQuery, query: str) -> Iterator[str]:
+def _rows(matrix: Matrix, address: str, *, by_family: bool) -> Iterator[str]:
     family = None
     for row in matrix.rows:
-        if row.family != family and not asked.order:
+        if row.family != family and by_family:
             yield _family(row.family, matrix)
         family = row.family
-        yield _row(row, query)
+        yield _row(row, address)
 
 
 def _family(family: str, matrix: Matrix) -> str:
@@ -45,20 +43,20 @@ def _family(family: str, matrix: Matrix) -> str:
 
 def _row(row: MatrixRow, query: str) -> str:
     address = f"{reverse('series', args=[row.benchmark])}?{query}"
+    link = f'<a class="name" href="{address}">{breakable(row.benchmark)}</a>'
     cells = "".join(_cell(cell, address) for cell in row.cells)
-    return (
-        '<tr><th scope="row"><a class="name" '
-        f'href="{address}">{breakable(row.benchmark)}</a></th>{cells}</tr>'
-    )
+    return f'<tr><th scope="row">{link}</th>{cells}</tr>'
 
 
-def _cell(cell: Cell | None, address: str) -> str:
+def _cell(cell: MatrixCell | None, address: str) -> str:
     if cell is None:
         return '<td><span class="none" title="not measured">·</span></td>'
-    look = "failed" if cell.case.failed else heat_class(cell.heat)
-    config, about = escape(cell.case.config), escape(cell.about)
-    control = "" if cell.case.config == EAGER else f"&amp;config={EAGER}"
+    css_class = "failed" if cell.case.failed else heat_class(cell.heat)
+    about = escape(cell.about)
+    address += f"&amp;config={escape(cell.case.config)}"
+    if cell.case.config != EAGER:
+        address += f"&amp;config={EAGER}"
     return (
-        f'<td><a class="{look}" title="{about}" href="{address}&amp;config={config}{control}">'
+        f'<td><a class="{css_class}" title="{about}" href="{address}">'
         f'{escape(cell.text)}<span class="visually-hidden">, {about}</span></a></td>'
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from html import escape
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.urls import reverse
@@ -17,7 +18,7 @@ from django.utils.safestring import SafeString, mark_safe
 from dashboard.language import wording
 from dashboard.language.glossary import anchor, explain
 from dashboard.language.metrics import Metric
-from dashboard.models import Job
+from dashboard.models import Job, Series
 from dashboard.ui import charts
 
 register = template.Library()
@@ -265,6 +266,44 @@ def bar(share: float, offset: float = 0) -> SafeString:
         offset,
         max(share, _LEAST_BAR) if share else 0,
     )
+
+
+@register.filter(is_safe=True)
+def oneline(text: str) -> str:
+    """Text on one line, for attributes that a template writes over several."""
+    return " ".join(text.split())
+
+
+@register.simple_tag
+def address(name: str, *args: Any, query: str = "", **parameters: Any) -> str:
+    """The address of a page with what it should show; parameters without a value are left out.
+
+    query: parameters that are an address's part already. A list gives its parameter once for each.
+    """
+    given = {key: value for key, value in parameters.items() if value not in (None, "")}
+    parts = [part for part in (query, urlencode(given, doseq=True)) if part]
+    return f"{reverse(name, args=args)}?{'&'.join(parts)}"
+
+
+@register.simple_tag
+def series_address(series: Series) -> str:
+    """The page of one series: its benchmark with its machine, track, metric and config chosen."""
+    return address(
+        "series",
+        series.benchmark.name,
+        machine=series.machine.key,
+        track=series.track.key,
+        metric=series.metric,
+        config=series.config.name,
+    )
+
+
+@register.simple_tag
+def current(page: str, first: str, *others: str) -> SafeString:
+    """Marks the link to the section that the page `page` belongs to; `first` is the link's own."""
+    if page == first:
+        return mark_safe(' aria-current="page"')
+    return mark_safe(' aria-current="true"' if page in others else "")  # noqa: S308 - constants
 
 
 @register.simple_tag(takes_context=True)

@@ -19,7 +19,8 @@ def caller() -> Caller:
 
 def test_a_stranger_is_told_to_send_a_token(client: Client) -> None:
     answer = client.get(API + "machines")
-    assert (answer.status_code, "Bearer" in answer.json()["detail"]) == (401, True)
+    assert answer.status_code == 401
+    assert "Bearer" in answer.json()["detail"]
 
 
 def test_on_a_site_that_everybody_may_read_no_token_is_needed(
@@ -57,14 +58,16 @@ def test_a_browser_needs_the_csrf_token_to_change_something(django_user_model: t
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(django_user_model.objects.create_superuser("operator"))
     answer = browser.post(API + "runs", {"build": "x"}, content_type="application/json")
-    assert (answer.status_code, "CSRF" in answer.json()["detail"]) == (403, True)
+    assert answer.status_code == 403
+    assert "CSRF" in answer.json()["detail"]
 
 
 def test_what_has_not_changed_is_answered_without_a_body(caller: Caller) -> None:
     site.machine()
     first = caller.client.get(API + "machines")
     again = caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]})
-    assert (again.status_code, again.content) == (304, b"")
+    assert again.status_code == 304
+    assert again.content == b""
     site.machine("h100")
     assert (
         caller.client.get(

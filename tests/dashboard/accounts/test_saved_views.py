@@ -7,7 +7,7 @@ from django.test import Client
 from dashboard.accounts.services import saved_views
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 PAGE = "/benchmarks/?family=llm&sort=worst"
@@ -24,9 +24,7 @@ def save(user: User, name: str = "LLMs", address: str = PAGE) -> SavedView:
 
 def test_a_page_is_saved_and_is_in_the_menu_of_every_page(me: User, reader: Client) -> None:
     reader.post("/views/save", {"name": "LLMs", "address": PAGE})
-    menu = reader.get(
-        "/views/", headers={"HX-Target": "views", "HX-Request": "true"}
-    ).content.decode()
+    menu = page_text(reader.get("/views/", headers={"HX-Target": "views", "HX-Request": "true"}))
     assert 'href="/benchmarks/?family=llm&amp;sort=worst"' in menu
     assert "<html" not in menu
 
@@ -37,9 +35,8 @@ def test_the_menu_saves_the_page_where_it_was_opened(me: User, reader: Client) -
         "HX-Request": "true",
         "HX-Current-URL": f"http://testserver{PAGE}",
     }
-    assert (
-        'value="/benchmarks/?family=llm&amp;sort=worst"'
-        in reader.get("/views/", headers=opened).content.decode()
+    assert 'value="/benchmarks/?family=llm&amp;sort=worst"' in page_text(
+        reader.get("/views/", headers=opened)
     )
 
 
@@ -83,9 +80,9 @@ def test_a_view_is_renamed_and_removed(me: User, reader: Client) -> None:
 def test_two_views_do_not_share_a_name(me: User, reader: Client) -> None:
     save(me)
     other = save(me, "Runs", "/runs/")
-    shown = reader.post(
-        f"/views/{other.pk}", {"act": "rename", "name": "llms"}, follow=True
-    ).content.decode()
+    shown = page_text(
+        reader.post(f"/views/{other.pk}", {"act": "rename", "name": "llms"}, follow=True)
+    )
     assert "choose another name" in shown
 
 
@@ -99,7 +96,8 @@ def test_the_sites_address_by_itself_leads_to_the_default_view(me: User, reader:
     view = save(me)
     reader.post(f"/views/{view.pk}", {"act": "default"})
     typed = reader.get("/", headers={"Sec-Fetch-Site": "none"})
-    assert (typed.status_code, typed.headers["Location"]) == (302, PAGE)
+    assert typed.status_code == 302
+    assert typed.headers["Location"] == PAGE
 
 
 def test_a_link_to_the_overview_leads_to_the_overview(me: User, reader: Client) -> None:

@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from tests.builders.reading import page_text
+
 pytestmark = pytest.mark.django_db
 RIGHT = "a-rather-long-word"
 
@@ -39,7 +41,7 @@ def test_who_guesses_is_locked_out(address: str) -> None:
 
 
 def test_the_page_says_what_to_do() -> None:
-    assert "Nobody can sign in with it from here for 15 minutes" in guess().content.decode()
+    assert "Nobody can sign in with it from here for 15 minutes" in page_text(guess())
 
 
 def test_others_are_not_locked_out() -> None:

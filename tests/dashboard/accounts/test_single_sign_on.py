@@ -48,7 +48,8 @@ def is_in(client: Client) -> bool:
 def test_somebody_new_gets_an_account_that_may_look(issuer: Provider) -> None:
     assert is_in(sign_in(issuer))
     person = User.objects.get(email="ada@example.org")
-    assert ([group.name for group in person.groups.all()], person.is_staff) == (["viewer"], False)
+    assert [group.name for group in person.groups.all()] == ["viewer"]
+    assert not person.is_staff
 
 
 def test_who_has_an_account_keeps_it(issuer: Provider) -> None:

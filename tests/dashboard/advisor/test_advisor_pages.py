@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from dashboard.advisor.selectors.advice import built, device_memory_gb, options
+from dashboard.advisor.selectors.advice import advised_builds, device_memory_gb, read_options
 from dashboard.models import Job
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
@@ -23,15 +23,15 @@ FAST = {
 }
 
 
-def land(
+def store(
     config: str, values: dict[str, float], /, build: str = site.BUILD, **fields: object
 ) -> None:
     worker = site.worker(f"w{Job.objects.count()}")
     job = site.running_job(worker, configs=(config,), build=site.build(build).label)
-    take_in(job, site.result(job, values, **fields))
+    ingest_result(job, site.result(job, values, **fields))
 
 
-def take_in(job: Job, result: dict[str, Any]) -> None:
+def ingest_result(job: Job, result: dict[str, Any]) -> None:
     assert job.worker is not None
     ingest(job_id=job.pk, worker=job.worker, body=site.delivery(job, result))
 
@@ -39,108 +39,115 @@ def take_in(job: Job, result: dict[str, Any]) -> None:
 @pytest.fixture
 def measured(db: None) -> None:
     """One millisecond saved at each step, for a start of one second."""
-    land("eager", SLOW)
-    land("inductor", FAST)
+    store("eager", SLOW)
+    store("inductor", FAST)
 
 
-def test_an_empty_site_says_what_advice_needs(reader: Client) -> None:
-    assert "Nothing was measured yet" in reader.get("/advisor/").text
+def test_empty_site_says_what_advice_needs(reader: Client) -> None:
+    page = reader.get("/advisor/").text
+    assert "Nothing was measured yet" in page
 
 
-def test_a_benchmark_without_numbers_says_what_advice_needs(reader: Client) -> None:
+def test_benchmark_without_numbers_says_what_advice_needs(reader: Client) -> None:
     site.worker()
-    assert "This benchmark was not measured yet" in reader.get(ADVISOR).text
+    page = reader.get(ADVISOR).text
+    assert "This benchmark was not measured yet" in page
 
 
-def test_an_unknown_benchmark_is_not_found(reader: Client) -> None:
+def test_unknown_benchmark_is_not_found(reader: Client) -> None:
     assert reader.get("/advisor/nothing/").status_code == 404
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_page_says_below_how_many_steps_to_stay_in_eager(reader: Client) -> None:
-    assert "Below 1\u2009000 steps stay in eager; above, use inductor." in reader.get(ADVISOR).text
+def test_page_says_below_how_many_steps_to_stay_in_eager(reader: Client) -> None:
+    page = reader.get(ADVISOR).text
+    assert "Below 1\u2009000 steps stay in eager; above, use inductor." in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_list_tells_the_same_sentence_and_leads_to_the_page(reader: Client) -> None:
+def test_list_has_the_same_sentence_and_links_to_the_page(reader: Client) -> None:
     page = reader.get("/advisor/").text
     assert "Below 1\u2009000 steps stay in eager; above, use inductor." in page
     assert f'href="/advisor/{site.MLP}/?machine=cpu-2c"' in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_a_number_of_steps_and_a_time_are_answered(reader: Client) -> None:
+def test_page_answers_for_a_number_of_steps_and_for_a_time(reader: Client) -> None:
     page = reader.get(f"{ADVISOR}?steps=10000&hours=1").text
     assert "inductor, done in 11 s" in page
     assert "1 h: inductor does" in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_a_memory_limit_of_the_address_is_kept_to(reader: Client) -> None:
-    assert "it needs 3 GB, and 2 GB are allowed" in reader.get(f"{ADVISOR}?memory_gb=2").text
+def test_memory_limit_of_the_address_is_respected(reader: Client) -> None:
+    page = reader.get(f"{ADVISOR}?memory_gb=2").text
+    assert "it needs 3 GB, and 2 GB are allowed" in page
 
 
 @pytest.mark.parametrize(
     "query", ["steps=many", "steps=-4", "hours=nan", "memory_gb=1e99", "start=lukewarm"]
 )
 @pytest.mark.usefixtures("measured")
-def test_what_an_address_says_in_vain_changes_nothing(reader: Client, query: str) -> None:
-    assert "Below 1\u2009000 steps stay in eager" in reader.get(f"{ADVISOR}?{query}").text
+def test_invalid_parameters_change_nothing(reader: Client, query: str) -> None:
+    page = reader.get(f"{ADVISOR}?{query}").text
+    assert "Below 1\u2009000 steps stay in eager" in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_starts_that_were_not_measured_are_said_to_be_missing(reader: Client) -> None:
-    assert "Not known: no config has a warm start that was measured." in reader.get(ADVISOR).text
+def test_starts_that_were_not_measured_are_reported_missing(reader: Client) -> None:
+    page = reader.get(ADVISOR).text
+    assert "Not known: no config has a warm start that was measured." in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_figure_has_a_line_for_each_config(reader: Client) -> None:
+def test_figure_has_a_line_for_each_config(reader: Client) -> None:
     figure = reader.get(f"{ADVISOR}data.json").json()
     assert {"eager", "inductor"} <= {trace.get("name") for trace in figure["data"]}
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_export_has_every_config_with_its_break_even(reader: Client) -> None:
+def test_export_has_every_config_with_its_break_even(reader: Client) -> None:
     rows = list(csv.DictReader(reader.get(f"{ADVISOR}export.csv").text.splitlines()))
     cold = {row["config"]: float(row["ahead_from_steps"]) for row in rows if row["start"] == "cold"}
     assert cold == pytest.approx({"eager": 1, "inductor": 999})  # (1000 - 1) / (2 - 1)
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_newest_build_is_advised_on_unless_another_is_named(reader: Client) -> None:
-    land("inductor", FAST | {"cold_start_s": 4.0}, build="2.14.0")
-    assert "Below 4\u2009000 steps" in reader.get(ADVISOR).text
-    assert (
-        "Below 1\u2009000 steps"
-        in reader.get(f"{ADVISOR}?build={site.BUILD.replace('+', '%2B')}").text
-    )
+def test_newest_build_is_advised_on_unless_another_is_named(reader: Client) -> None:
+    store("inductor", FAST | {"cold_start_s": 4.0}, build="2.14.0")
+    page = reader.get(ADVISOR).text
+    assert "Below 4\u2009000 steps" in page
+    older = reader.get(ADVISOR, {"build": site.BUILD}).text
+    assert "Below 1\u2009000 steps" in older
 
 
 @pytest.mark.usefixtures("measured")
 def test_builds_are_never_mixed(db: None) -> None:
-    land("regional", FAST, build="2.14.0")
-    newest, before = built()
-    assert (newest.label, before.label) == ("2.14.0", site.BUILD)
-    assert [option.config for option in options(newest)[site.MLP]] == ["regional"]
+    store("regional", FAST, build="2.14.0")
+    newest, before = advised_builds()
+    assert newest.label == "2.14.0"
+    assert before.label == site.BUILD
+    assert [option.config for option in read_options(newest)[site.MLP]] == ["regional"]
 
 
-def test_a_config_that_failed_is_left_out_with_its_status(reader: Client) -> None:
-    land("eager", SLOW)
-    land("inductor", {}, status="fail_accuracy", message="wrong")
-    assert "it ended in fail_accuracy" in reader.get(ADVISOR).text
+def test_failed_config_is_left_out_with_its_status(reader: Client) -> None:
+    store("eager", SLOW)
+    store("inductor", {}, status="fail_accuracy", message="wrong")
+    page = reader.get(ADVISOR).text
+    assert "it ended in fail_accuracy" in page
 
 
 @pytest.mark.usefixtures("measured")
-def test_another_version_of_the_benchmark_is_another_work(db: None) -> None:
+def test_older_version_of_the_benchmark_is_not_used(db: None) -> None:
     job = site.running_job(site.worker("late"), configs=("eager",))
     result = site.result(job, SLOW)
     result["benchmark"]["version"] = 2
-    take_in(job, result)
-    eager, inductor = options(built()[0])[site.MLP]
+    ingest_result(job, result)
+    eager, inductor = read_options(advised_builds()[0])[site.MLP]
     assert eager.levels
     assert inductor.failed == "only an older version of the benchmark was measured with it"
 
 
 @pytest.mark.usefixtures("measured")
-def test_the_memory_of_the_device_is_what_the_newest_result_says(db: None) -> None:
-    assert device_memory_gb(built()[0].machine) == 23.4
+def test_device_memory_is_what_the_newest_result_says(db: None) -> None:
+    assert device_memory_gb(advised_builds()[0].machine) == 23.4

@@ -1,6 +1,4 @@
-"""The figures of an alert: levels, the eager control beside it, and the processes that confirmed
-it.
-"""
+"""The figures of an alert: levels, the eager control, and the processes that confirmed it."""
 
 from dataclasses import replace
 
@@ -28,11 +26,9 @@ def step(of: object, index: int = 3, effect: float = 20.0, unit: str = "percent"
 def test_points_and_levels_are_percent_of_the_level_before() -> None:
     points = line([10.0, 10.0, 10.0, 12.0, 12.0])
     before, band, after, shown = change_figure(points, None, step(points), LATENCY)["data"]
-    assert (before["y"], after["y"], band["y"]) == (
-        [0.0, 0.0],
-        [20.0, 20.0],
-        [18.0, 18.0, 22.0, 22.0],
-    )
+    assert before["y"] == [0.0, 0.0]
+    assert after["y"] == [20.0, 20.0]
+    assert band["y"] == [18.0, 18.0, 22.0, 22.0]
     assert shown["y"] == pytest.approx([0, 0, 0, 20, 20])
 
 
@@ -44,19 +40,27 @@ def test_the_control_is_percent_of_its_own_level() -> None:
     assert shown["y"] == pytest.approx([0, 0, 0, 1])
 
 
-def test_a_pause_longer_than_all_else_is_left_out_of_the_axis_and_told() -> None:
+def test_long_pause_is_left_out_of_the_axis_and_labelled() -> None:
     points = line([10.0] * 6)
     minutes = np.array([0, 1, 2, 200, 201, 202])
     paused = replace(points, at_ms=points.at_ms[0] + minutes * 60_000)
     layout = change_figure(paused, None, step(paused), LATENCY)["layout"]
-    start, end = (int(paused.at_ms[0]) + seconds * 1000 for seconds in (2 * 60 + 24, 200 * 60 - 24))
+    first = int(paused.at_ms[0])
+    start, end = first + (2 * 60 + 24) * 1000, first + (200 * 60 - 24) * 1000
     assert pause(paused.at_ms) == (start, end)
     assert layout["annotations"][1]["text"] == "3 h 17 min without a point"
     assert len(layout["xaxis"]["rangebreaks"]) == 1
 
 
-@pytest.mark.parametrize("minutes", [[0, 1, 2, 3, 4, 5], [0, 10, 20, 45, 55, 66], [0, 1, 200]])
-def test_time_is_drawn_evenly_where_no_pause_squeezes_the_points(minutes: list[int]) -> None:
+@pytest.mark.parametrize(
+    "minutes",
+    [
+        [0, 1, 2, 3, 4, 5],
+        [0, 10, 20, 45, 55, 66],
+        [0, 1, 200],
+    ],
+)
+def test_time_is_drawn_evenly_without_a_long_pause(minutes: list[int]) -> None:
     assert pause(np.array(minutes)) is None
 
 
@@ -78,11 +82,12 @@ def test_the_level_before_ignores_single_outliers_and_failures() -> None:
     assert level_before(points, step(points, index=5)) == 10.0
 
 
-def test_pairs_are_percent_of_the_median_of_base_in_the_order_measured() -> None:
+def test_pairs_are_percent_of_the_mean_of_base_in_the_order_measured() -> None:
     values = [("base", 10.0), ("new", 11.0), ("new", 11.2), ("base", 10.0)]
     made = [Process(place, arm, arm, value, "j") for place, (arm, value) in enumerate(values, 1)]
     *_, base, new = pairs_figure(made, LATENCY)["data"]
-    assert (base["x"], new["x"]) == ([1, 4], [2, 3])
+    assert base["x"] == [1, 4]
+    assert new["x"] == [2, 3]
     assert np.allclose(new["y"], [10, 12])
 
 

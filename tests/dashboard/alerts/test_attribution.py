@@ -88,12 +88,12 @@ def test_without_positive_evidence_it_is_unknown(facts: ChangeFacts) -> None:
     assert cause(facts) == "unknown"
 
 
-def test_a_machine_says_nothing_about_memory() -> None:
+def test_machine_is_not_blamed_for_memory() -> None:
     memory = replace(SAME_BUILD, metric="peak_memory_gb", unit="GB", canary=[AS_MUCH])
     assert cause(memory) == "unknown"
 
 
-def test_evidence_is_told_that_of_the_cause_first() -> None:
+def test_evidence_of_the_cause_comes_first() -> None:
     facts = replace(COMPILED, control=STEADY, code=OTHER_CODE, variant="max_fusion_size = 1")
     _, evidence = attribute(facts)
     assert [(piece.fact, piece.supports) for piece in evidence] == [
@@ -101,14 +101,10 @@ def test_evidence_is_told_that_of_the_cause_first() -> None:
         ("eager control", ""),
         ("variant", ""),
     ]
-    assert (
-        evidence[0].says
-        == "The generated code differs (kernels), the same way in 4 or more jobs a side."
-    )
-    assert (
-        evidence[1].says
-        == "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
-    )
+    expected = "The generated code differs (kernels), the same way in 4 or more jobs a side."
+    assert evidence[0].says == expected
+    expected = "The eager control stayed (−0.8 to +1.2 %): only the compiled arm moved."
+    assert evidence[1].says == expected
 
 
 SETTING = replace(
@@ -116,42 +112,38 @@ SETTING = replace(
 )
 
 
-def test_a_setting_of_inductor_that_is_all_that_differs_is_the_compilers() -> None:
-    found, (first, *_) = attribute(SETTING)
-    assert (found, first.fact) == ("compiler", "confirmed variant")
+def test_variant_that_differs_in_inductor_alone_blames_the_compiler() -> None:
+    blamed, (first, *_) = attribute(SETTING)
+    assert blamed == "compiler"
+    assert first.fact == "confirmed variant"
 
 
 @pytest.mark.parametrize(
     "lacks", [{"confirmed": False}, {"inductor_alone": False}, {"control": None}]
 )
-def test_a_variant_proves_nothing_before_it_was_measured_in_turn_or_where_more_differs(
+def test_variant_is_no_proof_unless_measured_in_turn_and_alone(
     lacks: dict[str, Any],
 ) -> None:
     assert cause(replace(SETTING, **lacks)) == "unknown"
 
 
-def test_a_control_that_is_exactly_as_before_is_told_so_and_by_its_name() -> None:
+def test_control_that_stayed_exactly_is_named_and_described_so() -> None:
     same = ObservedChange("Eager peak memory", 0.0, 0.0, 0.0)
     _, (evidence, *_) = attribute(replace(COMPILED, control=same))
-    assert (
-        evidence.says == "Eager peak memory stayed exactly as it was: only the compiled arm moved."
-    )
+    expected = "Eager peak memory stayed exactly as it was: only the compiled arm moved."
+    assert evidence.says == expected
 
 
-def test_an_ablation_names_the_stage() -> None:
+def test_evidence_names_the_stage_that_the_ablation_blames() -> None:
     facts = replace(
         COMPILED, metric="passed", unit="", change=None, eager_passes=True, stage="inductor"
     )
-    assert (
-        attribute(facts)[1][0].says
-        == "The same benchmark passes in eager. The ablation blames inductor."
-    )
+    expected = "The same benchmark passes in eager. The ablation blames inductor."
+    assert attribute(facts)[1][0].says == expected
 
 
-def test_equal_code_is_told_and_blames_nobody() -> None:
+def test_equal_code_is_mentioned_and_blames_nobody() -> None:
     same = CodeFingerprints({"kernels": frozenset({"a"})}, {"kernels": frozenset({"a"})}, jobs=3)
     blamed, evidence = attribute(replace(COMPILED, control=STEADY, code=same))
-    assert (blamed, evidence[-1].says) == (
-        "unknown",
-        "The generated code is the same before and after.",
-    )
+    assert blamed == "unknown"
+    assert evidence[-1].says == "The generated code is the same before and after."

@@ -10,11 +10,11 @@ import pytest
 from dashboard.alerts.core.confirmation import (
     FEWEST,
     MOST,
-    alone,
     bounds,
+    compare_pairs,
+    compare_with_recorded,
     draw_order,
-    evidence,
-    look,
+    e_value,
 )
 from dashboard.detection import Settings
 
@@ -37,14 +37,16 @@ NOISE: dict[str, Draw] = {
 
 def verdicts(draw: Draw, percent: float, suspected: float, seed: int = 0) -> Counter[str]:
     """How many of TRIES sequential tests end with each verdict; noise of 1 % between processes."""
-    rng, found = np.random.default_rng(seed), Counter[str]()
+    rng, counts = np.random.default_rng(seed), Counter[str]()
     for _ in range(TRIES):
         pairs = [(100.0, 100 * (1 + percent / 100) * exp(draw(rng) / 100)) for _ in range(MOST)]
-        looks = [
-            look(pairs[:count], suspected, SETTINGS).verdict for count in range(FEWEST, MOST + 1)
-        ]
-        found[next((verdict for verdict in looks if verdict != "open"), "open")] += 1
-    return found
+        verdict = "open"
+        for count in range(FEWEST, MOST + 1):
+            verdict = compare_pairs(pairs[:count], suspected, SETTINGS).verdict
+            if verdict != "open":
+                break
+        counts[verdict] += 1
+    return counts
 
 
 @pytest.mark.parametrize("kind", NOISE)
@@ -61,11 +63,11 @@ def test_three_percent_in_noise_of_one_is_confirmed(kind: str, share: float) -> 
     assert verdicts(NOISE[kind], 3.0, 3.0)["confirmed"] >= share * TRIES
 
 
-def test_what_is_not_there_is_mostly_closed_and_not_left_open() -> None:
+def test_change_that_is_not_there_is_mostly_closed_as_not_reproduced() -> None:
     assert verdicts(NOISE["gauss"], 0.0, 6.0)["not_reproduced"] >= 0.95 * TRIES
 
 
-def test_the_bounds_cover_the_truth_at_every_look() -> None:
+def test_bounds_cover_the_truth_at_every_number_of_pairs() -> None:
     rng, missed = np.random.default_rng(7), 0
     for _ in range(1000):
         values = rng.normal(3.0, 1.0, MOST)
@@ -74,10 +76,10 @@ def test_the_bounds_cover_the_truth_at_every_look() -> None:
     assert missed <= 50
 
 
-def test_the_bounds_are_where_the_evidence_reaches_its_limit() -> None:
+def test_bounds_are_where_the_e_value_reaches_its_limit() -> None:
     values = [0.9, 1.4, 1.1, 0.7, 1.2, 1.6]
     low, high = bounds(values)
-    assert [evidence(values, end) for end in (low, high)] == pytest.approx([20, 20])
+    assert [e_value(values, end) for end in (low, high)] == pytest.approx([20, 20])
 
 
 def test_the_order_is_balanced_in_each_two_pairs() -> None:
@@ -96,38 +98,37 @@ def test_the_order_is_drawn() -> None:
 
 def test_exact_values_are_decided_with_the_fewest_pairs() -> None:
     memory = Settings(2.0, "constant")
-    assert look([(1.5, 1.8)] * FEWEST, 20.0, memory).verdict == "confirmed"
-    assert look([(1.5, 1.5)] * FEWEST, 20.0, memory).verdict == "not_reproduced"
-    assert look([(1.5, 1.8)] * 3, 20.0, memory).verdict == "open"
+    assert compare_pairs([(1.5, 1.8)] * FEWEST, 20.0, memory).verdict == "confirmed"
+    assert compare_pairs([(1.5, 1.5)] * FEWEST, 20.0, memory).verdict == "not_reproduced"
+    assert compare_pairs([(1.5, 1.8)] * 3, 20.0, memory).verdict == "open"
 
 
 def test_a_status_that_comes_and_goes_is_inconclusive() -> None:
     status = Settings(0.0, "status")
     flaky = [(0.0, float(at % 2)) for at in range(MOST)]
-    assert [look(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
+    assert [compare_pairs(flaky[:count], 1.0, status).verdict for count in (FEWEST, MOST)] == [
         "open",
         "inconclusive",
     ]
 
 
-def test_the_other_direction_does_not_reproduce() -> None:
-    assert (
-        look([(100.0, 94.0 + at / 10) for at in range(6)], 6.0, SETTINGS).verdict
-        == "not_reproduced"
-    )
+def test_change_in_the_other_direction_does_not_reproduce() -> None:
+    faster = [(100.0, 94.0 + at / 10) for at in range(6)]
+    assert compare_pairs(faster, 6.0, SETTINGS).verdict == "not_reproduced"
 
 
-def test_half_of_what_was_suspected_is_the_least_that_counts() -> None:
+def test_less_than_half_of_the_suspected_effect_is_not_reproduced() -> None:
     pairs = [(100.0, 101.0 + at / 100) for at in range(6)]
-    assert look(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
+    assert compare_pairs(pairs, 6.0, SETTINGS).verdict == "not_reproduced"
 
 
-def test_alone_compares_with_the_recorded_level() -> None:
+def test_new_build_alone_is_compared_with_the_recorded_level() -> None:
     recorded, again = [100.0, 101.0, 99.0, 100.5, 99.5], [110.0, 111.0, 109.5, 110.5]
-    assert alone(recorded, again, 10.0, SETTINGS).verdict == "confirmed"
-    assert alone(recorded, [99.5, 100.5, 100.0, 99.8], 10.0, SETTINGS).verdict == "not_reproduced"
+    assert compare_with_recorded(recorded, again, 10.0, SETTINGS).verdict == "confirmed"
+    unchanged = [99.5, 100.5, 100.0, 99.8]
+    assert compare_with_recorded(recorded, unchanged, 10.0, SETTINGS).verdict == "not_reproduced"
 
 
-def test_no_pairs_are_an_error() -> None:
+def test_comparing_without_pairs_is_an_error() -> None:
     with pytest.raises(ValueError, match="at least one pair"):
-        look([], 6.0, SETTINGS)
+        compare_pairs([], 6.0, SETTINGS)

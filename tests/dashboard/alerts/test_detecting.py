@@ -25,25 +25,28 @@ def test_a_step_becomes_one_alert_with_its_builds() -> None:
     measured(stepped()[30:], first=30, build="2.14.0")
     detection.detect_due()
     alert = Alert.objects.get()
-    assert (str(alert.base), str(alert.new)) == (site.BUILD, "2.14.0")
+    assert str(alert.base) == site.BUILD
+    assert str(alert.new) == "2.14.0"
     assert alert.planned_at == FIRST + timedelta(hours=30)
     assert alert.effect == pytest.approx(10, abs=2)
-    assert (alert.kind, alert.direction, alert.group.state) == ("step", "regression", "suspected")
+    assert alert.kind == "step"
+    assert alert.direction == "regression"
+    assert alert.group.state == "suspected"
     assert alert.group.title.startswith("mlp inference: ")
     assert alert.group.title.endswith(" slower in inductor since 2.14.0")
 
 
-def test_judging_point_by_point_tells_the_same_as_all_at_once() -> None:
+def test_detecting_point_by_point_raises_the_same_alert_as_all_at_once() -> None:
     for hour, value in enumerate(stepped()):
         measure({"latency_ms": value}, hour)
         detection.detect_due()
-    one = Alert.objects.get()
+    alert = Alert.objects.get()
     DetectorState.objects.update(version="", due=True)
     detection.detect_due()
-    assert Alert.objects.get() == one
+    assert Alert.objects.get() == alert
 
 
-def test_noise_raises_nothing() -> None:
+def test_noise_raises_no_alert() -> None:
     measured(noise(60))
     detection.detect_due()
     assert not Alert.objects.exists()
@@ -55,19 +58,20 @@ def test_a_series_that_is_not_due_is_left_alone() -> None:
     assert not detection.detect(series_id=series.pk)
 
 
-def test_what_does_not_alert_is_not_judged() -> None:
+def test_metric_that_does_not_alert_is_not_judged() -> None:
     measured(noise(3), metric="speedup")
     assert set(DetectorState.objects.values_list("series__metric", flat=True)) == {"passed"}
 
 
-def test_late_data_have_the_series_judged_anew() -> None:
+def test_late_data_make_the_detector_read_the_series_again() -> None:
     series = measured(noise(30))
     detection.detect_due()
     before = DetectorState.objects.get(series=series).state
     measure({"latency_ms": 100.0}, 10.5)
     detection.detect_due()
     after = DetectorState.objects.get(series=series).state
-    assert (before["now"]["seen"], after["now"]["seen"]) == (30, 31)
+    assert before["now"]["seen"] == 30
+    assert after["now"]["seen"] == 31
 
 
 def test_manual_and_confirmation_data_are_not_read() -> None:
@@ -83,7 +87,8 @@ def test_memory_that_was_constant_needs_one_point() -> None:
     measure({"peak_memory_gb": 1.8}, 10, build="2.14.0")
     detection.detect_due()
     alert = Alert.objects.get()
-    assert (alert.series.metric, str(alert.new)) == ("peak_memory_gb", "2.14.0")
+    assert alert.series.metric == "peak_memory_gb"
+    assert str(alert.new) == "2.14.0"
     assert alert.effect == pytest.approx(20)
 
 
@@ -92,7 +97,8 @@ def test_a_status_change_needs_no_history() -> None:
     measure({"latency_ms": 100.0}, 3, build="2.14.0", status="fail_accuracy")
     detection.detect_due()
     alert = Alert.objects.get()
-    assert (alert.kind, alert.decision["words"]) == ("status", ["pass", "fail_accuracy"])
+    assert alert.kind == "status"
+    assert alert.decision["words"] == ["pass", "fail_accuracy"]
     assert alert.group.title == "mlp inference: fail_accuracy (was pass) in inductor since 2.14.0"
     assert alert.group.severity == "high"
 
@@ -108,10 +114,8 @@ def test_graph_breaks_count_from_the_first_more() -> None:
     measured([0.0] * 8, metric="graph_breaks")
     measure({"graph_breaks": 2.0}, 8, build="2.14.0")
     detection.detect_due()
-    assert (
-        Alert.objects.get().group.title
-        == "mlp inference: 2 more graph breaks in inductor since 2.14.0"
-    )
+    expected = "mlp inference: 2 more graph breaks in inductor since 2.14.0"
+    assert Alert.objects.get().group.title == expected
 
 
 def test_repeats_of_one_nightly_build_make_one_point() -> None:
@@ -121,7 +125,8 @@ def test_repeats_of_one_nightly_build_make_one_point() -> None:
             measure({"latency_ms": 100.0 + repeat}, night * 24 + repeat, build=f"2.14.0.dev{night}")
     detection.detect_due()
     state = DetectorState.objects.get(series__metric="latency_ms").state
-    assert (state["now"]["seen"], state["now"]["recent"][-1]) == (6, 101.0)
+    assert state["now"]["seen"] == 6
+    assert state["now"]["recent"][-1] == 101.0
 
 
 def test_on_a_track_that_stands_still_every_run_is_a_point() -> None:
@@ -140,7 +145,7 @@ def test_another_version_of_the_benchmark_is_a_new_segment() -> None:
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 30
 
 
-def test_a_muted_series_raises_nothing_and_goes_on() -> None:
+def test_muted_series_raises_no_alert_and_is_still_judged() -> None:
     series = measured(noise(30))
     triage.mute(series=series, until=FIRST + timedelta(days=365), by=None)
     measured(stepped()[30:], first=30)
@@ -167,7 +172,7 @@ def test_an_invalid_point_takes_its_alert_along_and_brings_it_back() -> None:
     assert Alert.objects.count() == 1
 
 
-def test_history_that_is_weeks_old_alerts_nobody() -> None:
+def test_change_that_is_weeks_old_raises_no_alert() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 2, metric="peak_memory_gb", first=10)
     measured([1.8], metric="peak_memory_gb", first=10 + 15 * 24)
@@ -175,7 +180,7 @@ def test_history_that_is_weeks_old_alerts_nobody() -> None:
     assert not Alert.objects.exists()
 
 
-def test_the_series_knows_what_it_can_show() -> None:
+def test_series_keeps_the_smallest_change_that_it_can_show() -> None:
     series = measured(noise(40))
     detection.detect_due()
     shown = DetectorState.objects.get(series=series).can_show_percent
@@ -193,7 +198,8 @@ def test_changes_of_one_case_at_one_build_are_one_group() -> None:
         measure({"peak_memory_gb": 1.5, "graph_breaks": 0.0}, hour)
     measure({"peak_memory_gb": 1.8, "graph_breaks": 1.0}, 10, build="2.14.0")
     detection.detect_due()
-    assert (AlertGroup.objects.count(), Alert.objects.count()) == (1, 2)
+    assert AlertGroup.objects.count() == 1
+    assert Alert.objects.count() == 2
 
 
 def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
@@ -202,14 +208,13 @@ def test_better_and_worse_in_one_case_is_a_trade_off() -> None:
     measure({"peak_memory_gb": 1.8, "graph_breaks": 0.0}, 10, build="2.14.0")
     detection.detect_due()
     group = AlertGroup.objects.get()
-    assert (group.direction, group.severity) == ("trade_off", "high")
-    assert (
-        group.title
-        == "mlp inference: 20.0 % heavier, but 3 fewer graph breaks in inductor since 2.14.0"
-    )
+    assert group.direction == "trade_off"
+    assert group.severity == "high"
+    expected = "mlp inference: 20.0 % heavier, but 3 fewer graph breaks in inductor since 2.14.0"
+    assert group.title == expected
 
 
-def test_two_judges_at_once_never_tell_a_change_twice() -> None:
+def test_change_that_is_detected_again_raises_no_second_alert() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measure({"peak_memory_gb": 1.8}, 10)
     detection.detect_due()
@@ -219,13 +224,14 @@ def test_two_judges_at_once_never_tell_a_change_twice() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_workers_at_once_tell_a_change_once() -> None:
+def test_two_workers_at_once_raise_one_alert() -> None:
     series = measured([1.5] * 10, metric="peak_memory_gb")
     measure({"peak_memory_gb": 1.8}, 10)
     with ThreadPoolExecutor(2) as pool:
         judged = list(pool.map(judge_in_a_thread, [series.pk] * 2))
     assert sorted(judged) == [False, True]
-    assert (Alert.objects.count(), AlertGroup.objects.count()) == (1, 1)
+    assert Alert.objects.count() == 1
+    assert AlertGroup.objects.count() == 1
 
 
 def judge_in_a_thread(series_id: int) -> bool:
@@ -235,7 +241,7 @@ def judge_in_a_thread(series_id: int) -> bool:
         connection.close()
 
 
-def test_a_series_that_cannot_be_judged_keeps_no_other_from_it() -> None:
+def test_series_that_cannot_be_judged_does_not_stop_the_others() -> None:
     measure({"latency_ms": 1.0}, 0).data.filter(series__metric="passed").update(
         status="a word of another version"
     )
@@ -244,6 +250,6 @@ def test_a_series_that_cannot_be_judged_keeps_no_other_from_it() -> None:
     assert DetectorState.objects.get(series__metric="latency_ms").state["now"]["seen"] == 1
 
 
-def test_only_scheduled_landings_mark_series_as_due() -> None:
+def test_only_scheduled_results_mark_series_as_due() -> None:
     measure({"latency_ms": 1.0}, 0, purpose="manual")
     assert not DetectorState.objects.exists()

@@ -3,11 +3,12 @@ tracks, canary.
 """
 
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from dashboard.alerts.selectors.facts import facts_of
-from dashboard.alerts.services import detection
+from dashboard.alerts.services import alert_groups, detection
 from dashboard.models import Alert, AlertGroup, Benchmark, Track
 from tests.builders import site
 from tests.builders.alerting import measure, noise
@@ -23,20 +24,19 @@ def history(
     build: str = NEW,
     then: dict[str, Any] | None = None,
     detect: bool = True,
-    **asked: Any,
+    **fields: Any,
 ) -> None:
-    """24 points of a latency of 100 with an eager control of 200, then 8 that are `after` and end
-    as `then` says.
+    """24 points of a latency of 100 with an eager control of 200, then 8 of the levels `after`.
+
+    then: further fields of these.
     """
-    spread = noise(BEFORE + AFTER, level=1.0)
-    level = {"latency_ms": 100.0, "eager_latency_ms": 200.0}
-    for hour, factor in enumerate(spread):
-        changed = hour >= BEFORE
-        values = {
-            key: value * factor for key, value in {**level, **(after if changed else {})}.items()
-        }
-        where = {"build": build, **(then or {})} if changed else {}
-        measure(values, hour, **{**asked, **where})
+    levels = {"latency_ms": 100.0, "eager_latency_ms": 200.0}
+    for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0)):
+        if hour == BEFORE:
+            levels |= after
+            fields |= {"build": build, **(then or {})}
+        values = {metric: level * factor for metric, level in levels.items()}
+        measure(values, hour, **fields)
     if detect:
         detection.detect_due()
 
@@ -48,6 +48,13 @@ def cause() -> tuple[str, list[str]]:
 
 def code(kernels: str) -> dict[str, Any]:
     return {"fingerprints": {"kernels": kernels, "wrapper": "same"}}
+
+
+def test_facts_of_an_alert_that_opens_a_group_are_gathered_once() -> None:
+    with mock.patch.object(alert_groups, "facts_of", wraps=facts_of) as gathering:
+        history({"latency_ms": 115.0})
+    assert AlertGroup.objects.count() == 1
+    assert gathering.call_count == 1
 
 
 def test_other_code_and_a_steady_control_blame_the_compiler() -> None:
@@ -76,7 +83,7 @@ def test_a_library_that_changed_under_one_build_is_blamed() -> None:
     assert cause()[0] == "library"
 
 
-def test_the_host_and_the_device_are_no_difference() -> None:
+def test_host_and_device_do_not_count_as_differences() -> None:
     other = site.environment("fedcba9876543210")
     other["machine"] = {**other["machine"], "host": "another"}
     history({"latency_ms": 115.0}, then={"environment": other})
@@ -94,10 +101,11 @@ def test_interference_since_then_under_one_build_is_the_machines() -> None:
     assert cause()[0] == "machine"
 
 
-def witness(**asked: Any) -> None:
+def witness(**fields: Any) -> None:
     """Another series that gets slower by 15 % at the same time, half an hour later each."""
     for hour, factor in enumerate(noise(BEFORE + AFTER, level=1.0, seed=4)):
-        measure({"latency_ms": (115.0 if hour >= BEFORE else 100.0) * factor}, hour + 0.5, **asked)
+        level = 115.0 if hour >= BEFORE else 100.0
+        measure({"latency_ms": level * factor}, hour + 0.5, **fields)
 
 
 def test_the_same_case_on_a_pinned_track_is_a_witness() -> None:
@@ -117,14 +125,15 @@ def test_the_canary_speaks_for_the_machine_where_the_build_stayed() -> None:
     assert alert.group.cause == "machine"
 
 
-def test_what_a_variant_sets_is_told() -> None:
+def test_facts_say_what_a_variant_sets() -> None:
     variant = {"inductor": {"max_fusion_size": 1}, "env": {"TORCH_LOGS": "x"}}
     built = site.build("2.13.0~nofuse")
     built.variant = variant
     built.save()
     history({"latency_ms": 115.0}, build="2.13.0~nofuse")
     facts = facts_of(Alert.objects.get())
-    assert (facts.variant, facts.inductor_alone) == ("max_fusion_size = 1, TORCH_LOGS = x", False)
+    assert facts.variant == "max_fusion_size = 1, TORCH_LOGS = x"
+    assert not facts.inductor_alone
 
 
 @pytest.mark.parametrize(("status", "blamed"), [("pass", "compiler"), ("fail_accuracy", "unknown")])

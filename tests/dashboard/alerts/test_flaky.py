@@ -1,4 +1,4 @@
-"""A case that passes and fails by turns is told once, as inconclusive; it ends by itself."""
+"""A case that passes and fails by turns raises one alert, as inconclusive; it ends by itself."""
 
 from datetime import timedelta
 
@@ -31,31 +31,33 @@ def states() -> list[str]:
 
 
 def readings(words: str, *, one_build: bool = True) -> list[SeriesPoint]:
-    return [
-        SeriesPoint(
-            FIRST + timedelta(hours=at),
-            str(at),
-            1 if one_build else at,
-            None,
-            1,
-            "pass" if word == "P" else "crashed",
-            None,
-            None,
-            None,
+    points = []
+    for hour, word in enumerate(words):
+        point = SeriesPoint(
+            at=FIRST + timedelta(hours=hour),
+            job=str(hour),
+            build=1 if one_build else hour,
+            environment=None,
+            version=1,
+            status="pass" if word == "P" else "crashed",
+            value=None,
+            low=None,
+            high=None,
         )
-        for at, word in enumerate(words)
-    ]
+        points.append(point)
+    return points
 
 
 # --- What is flaky
-# --------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("words", "one_build", "expected"),
     [
         ("PPPFFFF", True, False),
         ("PPPFFPP", True, False),
         ("PPPFPF", True, True),
-        ("PPPFPF", False, False),  # mended and broken again by builds
+        ("PPPFPF", False, False),  # fixed and broken again by builds
         ("PFPFPFP", False, True),
         ("PFPF" + "P" * 20, True, False),  # long ago
     ],
@@ -66,21 +68,22 @@ def test_a_case_is_flaky_when_its_status_went_to_and_fro(
     assert flakiness.is_flaky(readings(words, one_build=one_build)) is expected
 
 
-# --- What is told
-# ---------------------------------------------------------------------------------------------------
-def test_a_flaky_case_is_told_once_and_not_by_turns() -> None:
+# --- What is raised
+
+
+def test_flaky_case_raises_one_alert_and_not_one_each_turn() -> None:
     history(TO_AND_FRO)
     assert states() == ["recovered", "inconclusive"]
     assert flaky().title.startswith("mlp inference: flaky (was pass) in inductor")
 
 
-def test_it_says_how_often_it_failed() -> None:
+def test_flaky_alert_says_how_often_the_case_failed() -> None:
     history("PPPFPF")
-    told = flaky().events.get(action="state")
-    assert told.text == "Flaky: it passes and fails by turns; 2 of the last 6 points failed."
+    event = flaky().events.get(action="state")
+    assert event.text == "Flaky: it passes and fails by turns; 2 of the last 6 points failed."
 
 
-def test_what_a_person_leaves_as_it_is_stays_told() -> None:
+def test_flaky_case_marked_wontfix_raises_no_other_alert() -> None:
     history("PPPFPF")
     triage.move(group=flaky(), to=AlertState.WONTFIX, by=User.objects.create_user("ada"))
     history("PFPF", first=6)
@@ -92,7 +95,7 @@ def test_a_flaky_case_that_passes_for_long_has_recovered() -> None:
     assert states() == ["recovered", "recovered"]
 
 
-def test_after_that_a_failure_is_a_failure() -> None:
+def test_failure_long_after_flakiness_is_suspected() -> None:
     history("PPPFPF" + "P" * 20 + "F")
     assert states() == ["recovered", "recovered", "suspected"]
 
@@ -104,7 +107,7 @@ def test_a_flaky_case_that_fails_for_long_is_suspected_again() -> None:
     assert group.title.startswith("mlp inference: fail_accuracy (was pass) in inductor")
 
 
-def test_a_series_that_is_judged_anew_tells_nothing_new() -> None:
+def test_flaky_series_that_is_read_again_raises_nothing_new() -> None:
     history(TO_AND_FRO)
     measure({"latency_ms": 100.0}, 0.5)
     detection.detect_due()

@@ -8,13 +8,13 @@ from dashboard.alerts.core.grouping import (
     OpenGroup,
     Suspicion,
     cause_of,
-    counted,
+    choose_group,
     direction_of,
-    place,
     representatives,
+    sentence,
     severity_of,
+    significant,
     title,
-    words,
 )
 
 SLOWER = Suspicion(
@@ -47,30 +47,24 @@ OTHER = replace(
 
 
 def test_the_title_says_which_model_what_by_how_much_where_and_since_when() -> None:
-    assert (
-        title([SLOWER], "since 2.13.0")
-        == "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
-    )
+    expected = "sd_unet inference: 6.2 % slower in inductor since 2.13.0"
+    assert title([SLOWER], "since 2.13.0") == expected
 
 
 def test_the_title_says_how_many_more_there_are() -> None:
-    assert title([SLOWER, replace(OTHER, effect=3.0)], "since 2.13.0") == (
-        "sd_unet inference and 1 more: 6.2 % slower in inductor since 2.13.0"
-    )
+    expected = "sd_unet inference and 1 more: 6.2 % slower in inductor since 2.13.0"
+    assert title([SLOWER, replace(OTHER, effect=3.0)], "since 2.13.0") == expected
 
 
 def test_a_status_change_and_its_speed_change_are_one_line() -> None:
-    told = title([SLOWER, FAILS], "since 2.13.0")
-    assert (
-        told == "sd_unet inference: fail_accuracy (was pass), 6.2 % slower in inductor since 2.13.0"
-    )
+    text = title([SLOWER, FAILS], "since 2.13.0")
+    expected = "sd_unet inference: fail_accuracy (was pass), 6.2 % slower in inductor since 2.13.0"
+    assert text == expected
 
 
-def test_a_trade_off_is_told_as_one() -> None:
-    assert (
-        title([SLOWER, LIGHTER], "")
-        == "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
-    )
+def test_title_of_a_trade_off_names_both_sides() -> None:
+    expected = "sd_unet inference: 6.2 % slower, but 8.0 % lighter in inductor"
+    assert title([SLOWER, LIGHTER], "") == expected
 
 
 def test_several_configs_are_listed_and_many_are_counted() -> None:
@@ -82,7 +76,7 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("suspicion", "told"),
+    ("suspicion", "expected"),
     [
         (replace(SLOWER, metric="cold_start_s", effect=30.0), "cold start 30.0 % slower"),
         (
@@ -93,33 +87,35 @@ def test_several_configs_are_listed_and_many_are_counted() -> None:
         (FAILS, "fail_accuracy (was pass)"),
     ],
 )
-def test_each_metric_has_its_words(suspicion: Suspicion, told: str) -> None:
-    assert words(suspicion) == told
+def test_each_metric_has_its_own_sentence(suspicion: Suspicion, expected: str) -> None:
+    assert sentence(suspicion) == expected
 
 
-def test_one_weak_suspicion_among_many_series_does_not_count() -> None:
-    assert counted([replace(SLOWER, false_alarm_share=0.001)], tests=200) == set()
+def test_one_weak_suspicion_among_many_series_is_not_significant() -> None:
+    assert significant([replace(SLOWER, false_alarm_share=0.001)], tests=200) == set()
 
 
-def test_one_strong_suspicion_among_many_series_counts() -> None:
-    assert counted([replace(SLOWER, false_alarm_share=0.00001)], tests=200) == {1}
+def test_one_strong_suspicion_among_many_series_is_significant() -> None:
+    assert significant([replace(SLOWER, false_alarm_share=0.00001)], tests=200) == {1}
 
 
-def test_weak_suspicions_count_together() -> None:
+def test_several_weak_suspicions_are_significant_together() -> None:
     weak = [replace(SLOWER, key=at, false_alarm_share=0.001) for at in range(3)]
-    assert counted(weak, tests=200) == {0, 1, 2}
+    assert significant(weak, tests=200) == {0, 1, 2}
 
 
 def test_the_discoveries_are_the_largest_rank_that_passes() -> None:
     shares = (0.0001, 0.0011, 0.0012, 0.5)
-    found = [replace(SLOWER, key=at, false_alarm_share=share) for at, share in enumerate(shares)]
-    assert counted(found, tests=300) == {0}
-    assert counted(found, tests=200) == {0, 1, 2}
+    suspicions = [
+        replace(SLOWER, key=key, false_alarm_share=share) for key, share in enumerate(shares)
+    ]
+    assert significant(suspicions, tests=300) == {0}
+    assert significant(suspicions, tests=200) == {0, 1, 2}
 
 
 def test_the_same_case_joins_whatever_its_direction() -> None:
     group = OpenGroup(7, "compiler", "improvement", frozenset({SLOWER.case}))
-    assert place(SLOWER, [group]) == 7
+    assert choose_group(SLOWER, [group]) == 7
 
 
 def test_the_same_cause_and_direction_join() -> None:
@@ -128,23 +124,21 @@ def test_the_same_cause_and_direction_join() -> None:
         OpenGroup(8, "compiler", "improvement", frozenset()),
         OpenGroup(9, "compiler", "regression", frozenset()),
     ]
-    assert place(replace(OTHER, cause="compiler"), groups) == 9
+    assert choose_group(replace(OTHER, cause="compiler"), groups) == 9
 
 
 def test_eager_and_the_compiled_case_that_it_slows_are_one_change() -> None:
     eager = replace(SLOWER, config="eager")
-    blamed = replace(SLOWER, cause="eager")
-    assert place(eager, [OpenGroup(7, "eager", "regression", frozenset({SLOWER.case}))]) == 7
-    assert place(blamed, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) == 7
-    other = replace(SLOWER, cause="compiler")
-    assert place(other, [OpenGroup(7, "unknown", "regression", frozenset({eager.case}))]) is None
+    of_compiled = OpenGroup(7, "eager", "regression", frozenset({SLOWER.case}))
+    of_eager = OpenGroup(7, "unknown", "regression", frozenset({eager.case}))
+    assert choose_group(eager, [of_compiled]) == 7
+    assert choose_group(replace(SLOWER, cause="eager"), [of_eager]) == 7
+    assert choose_group(replace(SLOWER, cause="compiler"), [of_eager]) is None
 
 
 def test_another_cause_is_another_group() -> None:
-    assert (
-        place(replace(OTHER, cause="eager"), [OpenGroup(7, "compiler", "regression", frozenset())])
-        is None
-    )
+    group = OpenGroup(7, "compiler", "regression", frozenset())
+    assert choose_group(replace(OTHER, cause="eager"), [group]) is None
 
 
 def test_the_cause_of_a_group_is_what_most_have_evidence_for() -> None:
@@ -175,11 +169,11 @@ def test_severity_follows_the_worst_and_how_many(
     assert severity_of(suspicions) == severity
 
 
-def test_what_the_false_discovery_rate_does_not_let_count_is_low() -> None:
+def test_group_without_a_significant_suspicion_is_of_low_severity() -> None:
     assert severity_of([FAILS], passing=False) == "low"
 
 
-def test_the_surest_of_each_case_stand_for_the_group() -> None:
+def test_surest_suspicion_of_each_case_represents_the_group() -> None:
     more = [
         replace(OTHER, key=at, config=str(at), false_alarm_share=0.0001 * at) for at in range(4, 8)
     ]

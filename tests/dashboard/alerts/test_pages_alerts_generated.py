@@ -47,7 +47,7 @@ def test_the_inbox_needs_ten_queries_at_most(
         text(operator, "/alerts/?direction=all&state=all")
 
 
-def test_a_reader_is_told_why_there_are_no_buttons(history: None, reader: Client) -> None:
+def test_reader_sees_why_there_are_no_buttons(history: None, reader: Client) -> None:
     shown = text(reader, "/alerts/?direction=all")
     assert "“Can change alert group”" in shown
     assert 'name="act"' not in shown
@@ -55,10 +55,8 @@ def test_a_reader_is_told_why_there_are_no_buttons(history: None, reader: Client
 
 def test_every_generated_alert_has_a_page(history: None, operator: Client) -> None:
     for group in AlertGroup.objects.all():
-        assert (
-            group.get_state_display().lower()[:4]
-            in text(operator, group.get_absolute_url()).lower()
-        )
+        shown = text(operator, group.get_absolute_url()).lower()
+        assert group.get_state_display().lower()[:4] in shown
 
 
 def test_the_page_of_an_alert_needs_few_queries(
@@ -68,7 +66,7 @@ def test_the_page_of_an_alert_needs_few_queries(
         text(operator, confirmed().get_absolute_url())
 
 
-def test_an_alert_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
+def test_page_is_laid_out_as_an_argument(history: None, reader: Client) -> None:
     shown = text(reader, confirmed().get_absolute_url())
     headings = [
         "1. What changed",
@@ -81,8 +79,8 @@ def test_an_alert_is_laid_out_as_an_argument(history: None, reader: Client) -> N
 
 
 def figure(client: Client, url: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text(client, url))
-    return found
+    drawn: dict[str, Any] = json.loads(text(client, url))
+    return drawn
 
 
 def test_the_figure_of_a_change_has_levels_a_band_and_the_points(

@@ -1,4 +1,4 @@
-"""What goes back to where it was ends its alert, and is told as nothing new."""
+"""What goes back to where it was ends its alert, and raises no new one."""
 
 from datetime import timedelta
 
@@ -11,36 +11,32 @@ from tests.builders.alerting import FIRST, measure, measured, noise
 pytestmark = pytest.mark.django_db
 
 
-def test_a_level_that_goes_back_is_recovered_and_no_improvement() -> None:
+def test_level_that_goes_back_recovers_and_is_not_an_improvement() -> None:
     measured([1.5] * 10, metric="peak_memory_gb")
     measured([1.8] * 10, metric="peak_memory_gb", first=10)
     measured([1.5] * 4, metric="peak_memory_gb", first=20)
     detection.detect_due()
     group = AlertGroup.objects.get()
-    assert (group.state, Alert.objects.get().recovered_at) == (
-        "recovered",
-        FIRST + timedelta(hours=20),
-    )
+    assert group.state == "recovered"
+    assert Alert.objects.get().recovered_at == FIRST + timedelta(hours=20)
     assert group.events.filter(text="Measured: every series is back at the level before.").exists()
 
 
-def test_what_is_set_right_soon_after_it_was_seen_is_recovered_and_told_no_more() -> None:
+def test_change_fixed_soon_after_it_was_seen_recovers_without_another_alert() -> None:
     measured(noise(30))
     measured(noise(6, 130, seed=1), first=30, build="2.14.0")
     detection.detect_due()
     measured(noise(5, seed=2), first=36)
     detection.detect_due()
     group = AlertGroup.objects.get()
-    assert (group.state, group.events.latest("pk").text) == (
-        "recovered",
-        "Measured: every series is back at the level before.",
-    )
+    assert group.state == "recovered"
+    assert group.events.latest("pk").text == "Measured: every series is back at the level before."
     measured(noise(12, seed=3), first=41)
     detection.detect_due()
     assert Alert.objects.count() == 1
 
 
-def test_what_is_half_way_back_has_not_recovered() -> None:
+def test_level_half_way_back_has_not_recovered() -> None:
     measured(noise(30))
     measured(noise(6, 130, seed=1), first=30, build="2.14.0")
     detection.detect_due()
@@ -55,24 +51,22 @@ def traded(hours: range, graph_breaks: float, memory_gb: float, build: str) -> N
     detection.detect_due()
 
 
-def test_a_trade_off_that_is_undone_tells_nothing_anew() -> None:
+def test_trade_off_that_is_undone_recovers_without_another_alert() -> None:
     traded(range(10), 3, 1.5, "2.13.0")
     traded(range(10, 16), 0, 1.8, "2.14.0")
     traded(range(16, 22), 3, 1.5, "2.13.0")
     assert AlertGroup.objects.get().state == "recovered"
 
 
-def test_what_a_trade_off_had_won_and_is_lost_alone_is_told() -> None:
+def test_gain_of_a_trade_off_lost_alone_is_a_regression() -> None:
     traded(range(10), 3, 1.5, "2.13.0")
     traded(range(10, 16), 0, 1.8, "2.14.0")
     traded(range(16, 22), 3, 1.8, "2.15.0")
-    assert (
-        AlertGroup.objects.latest("pk").title
-        == "mlp inference: 3 more graph breaks in inductor since 2.15.0"
-    )
+    expected = "mlp inference: 3 more graph breaks in inductor since 2.15.0"
+    assert AlertGroup.objects.latest("pk").title == expected
 
 
-def test_what_changes_when_a_track_comes_back_to_a_build_is_a_group_of_its_own() -> None:
+def test_change_after_a_track_returns_to_a_build_opens_its_own_group() -> None:
     traded(range(10), 0, 1.5, "2.13.0")
     traded(range(10, 16), 1, 1.5, "2.14.0")
     traded(range(16, 24), 1, 1.5, "2.15.0")

@@ -14,6 +14,7 @@ from django.utils import timezone
 from dashboard.alerts.pages.triage import ACTS
 from dashboard.models import Alert, AlertGroup, AlertState, InvalidPoint, Mute
 from tests.builders import alerting, site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -27,12 +28,12 @@ def triager(client: Client) -> Client:
     return client
 
 
-def do(client: Client, group: AlertGroup, act: str, **asked: Any) -> str:
+def do(client: Client, group: AlertGroup, act: str, **form: Any) -> str:
     """Send the form; what the page says afterwards."""
-    response = client.post(f"/alerts/{group.pk}/{act}", asked, follow=True)
+    response = client.post(f"/alerts/{group.pk}/{act}", form, follow=True)
     assert response.status_code == 200
-    told = re.search(r'<ul class="messages".*?</ul>', response.content.decode(), re.DOTALL)
-    return told[0] if told else ""
+    messages = re.search(r'<ul class="messages".*?</ul>', page_text(response), re.DOTALL)
+    return messages[0] if messages else ""
 
 
 def reloaded(group: AlertGroup) -> AlertGroup:
@@ -40,7 +41,8 @@ def reloaded(group: AlertGroup) -> AlertGroup:
 
 
 # --- Who may
-# --------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("act", [*ACTS, "bulk"])
 @pytest.mark.parametrize(("who", "status"), [("stranger", 302), ("reader", 403)])
 def test_only_who_has_the_permission_may_triage(
@@ -50,63 +52,67 @@ def test_only_who_has_the_permission_may_triage(
     if who == "reader":
         client.force_login(User.objects.create_user("reader"))
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{group.pk}/{act}"
-    assert (
-        client.post(path, {"to": "invalid", "act": "invalid", "group": group.pk}).status_code
-        == status
-    )
+    response = client.post(path, {"to": "invalid", "act": "invalid", "group": group.pk})
+    assert response.status_code == status
     assert reloaded(group).state == "suspected"
 
 
 @pytest.mark.parametrize("act", ["move", "bulk"])
-def test_a_link_changes_nothing(triager: Client, act: str) -> None:
+def test_get_request_changes_nothing(triager: Client, act: str) -> None:
     path = "/alerts/bulk" if act == "bulk" else f"/alerts/{alerting.group().pk}/{act}"
     assert triager.get(path).status_code == 405
 
 
 def test_the_page_offers_what_is_possible_now(triager: Client) -> None:
     group = alerting.group(state=AlertState.ACKNOWLEDGED)
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert re.findall(r'name="to" value="(\w+)"', shown) == ["fixed", "wontfix", "invalid"]
 
 
 def test_a_closed_alert_can_be_opened_again(triager: Client) -> None:
     group = alerting.group(state=AlertState.FIXED, closed_at=timezone.now())
-    assert "Open again" in triager.get(group.get_absolute_url()).content.decode()
+    assert "Open again" in page_text(triager.get(group.get_absolute_url()))
     do(triager, group, "move", to="acknowledged")
-    assert (reloaded(group).state, reloaded(group).closed_at) == ("acknowledged", None)
+    assert reloaded(group).state == "acknowledged"
+    assert reloaded(group).closed_at is None
 
 
 # --- What each act does
-# ---------------------------------------------------------------------------------------------
+
+
 def test_a_move_is_in_the_history_with_who_and_why(triager: Client) -> None:
     group = alerting.group()
-    assert "It is acknowledged now." in do(
-        triager, group, "move", to="acknowledged", why="looking at it"
-    )
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    said = do(triager, group, "move", to="acknowledged", why="looking at it")
+    assert "It is acknowledged now." in said
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert "<b>ada</b>" in shown
     assert "looking at it" in shown
 
 
 @pytest.mark.parametrize(
-    ("to", "told"), [("confirmed", "cannot become confirmed"), ("sunk", "There is no state")]
+    ("to", "expected"), [("confirmed", "cannot become confirmed"), ("sunk", "There is no state")]
 )
-def test_a_move_that_is_not_possible_is_explained(triager: Client, to: str, told: str) -> None:
+def test_a_move_that_is_not_possible_is_explained(triager: Client, to: str, expected: str) -> None:
     group = alerting.group()
-    assert told in do(triager, group, "move", to=to)
+    assert expected in do(triager, group, "move", to=to)
     assert reloaded(group).state == "suspected"
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"), [({"mine": "1"}, "ada"), ({"to": "bob"}, "bob"), ({"to": ""}, "None")]
+    ("form", "name"),
+    [
+        ({"mine": "1"}, "ada"),
+        ({"to": "bob"}, "bob"),
+        ({"to": ""}, "None"),
+    ],
 )
-def test_an_alert_is_assigned(triager: Client, asked: dict[str, str], name: str) -> None:
+def test_an_alert_is_assigned(triager: Client, form: dict[str, str], name: str) -> None:
     group = alerting.group(assignee=User.objects.create_user("bob"))
-    do(triager, group, "assign", **asked)
+    do(triager, group, "assign", **form)
     assert str(reloaded(group).assignee) == name
 
 
-def test_nobody_is_assigned_who_does_not_exist(triager: Client) -> None:
+def test_unknown_account_is_not_assigned(triager: Client) -> None:
     assert "no account “eve”" in do(triager, alerting.group(), "assign", to="eve")
 
 
@@ -114,14 +120,14 @@ def test_a_note_and_a_link_are_kept(triager: Client) -> None:
     group = alerting.group()
     do(triager, group, "note", text="seen upstream")
     do(triager, group, "link", url="https://github.com/pytorch/pytorch/issues/1", title="Slow UNet")
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert "seen upstream" in shown
     assert ">Slow UNet</a>" in shown
 
 
-def test_a_link_that_is_no_address_is_refused(triager: Client) -> None:
+def test_link_that_is_not_an_address_is_refused(triager: Client) -> None:
     group = alerting.group()
-    assert "is no address" in do(triager, group, "link", url="javascript:alert(1)")
+    assert "is not an address" in do(triager, group, "link", url="javascript:alert(1)")
     assert not group.links.exists()
 
 
@@ -131,10 +137,11 @@ def test_a_change_is_moved_to_a_neighbouring_build(triager: Client) -> None:
         alerting.measure({"latency_ms": 2.2}, hour, build=build)
     group = alerting.group(base=site.build("2.12.0"), new=site.build("2.13.0"))
     alerting.alert(group, planned_at=alerting.FIRST + timedelta(hours=2))
-    shown = triager.get(group.get_absolute_url()).content.decode()
+    shown = page_text(triager.get(group.get_absolute_url()))
     assert re.findall(r"<option value=\"\d+\">(2\.\d+\.0)</option>", shown) == ["2.11.0", "2.12.0"]
     do(triager, group, "nudge", to=site.build("2.12.0").pk, why="the night before was noisy")
-    assert (str(reloaded(group).base), str(reloaded(group).new)) == ("2.11.0", "2.12.0")
+    assert str(reloaded(group).base) == "2.11.0"
+    assert str(reloaded(group).new) == "2.12.0"
     assert series.alerts.get().new == site.build("2.12.0")
 
 
@@ -157,7 +164,8 @@ def test_a_point_is_left_out_and_brought_back(triager: Client) -> None:
     job = series.data.get(value=9.0).job_id
     do(triager, group, "invalidate", series=series.pk, job=job, reason="shared machine")
     point = InvalidPoint.objects.get()
-    assert (str(point.by), point.reason) == ("ada", "shared machine")
+    assert str(point.by) == "ada"
+    assert point.reason == "shared machine"
     do(triager, group, "bring-back", point=point.pk)
     assert not InvalidPoint.objects.exists()
 
@@ -168,7 +176,7 @@ def test_a_point_of_another_alert_is_not_brought_back_here(triager: Client) -> N
     assert "no such invalid point" in do(triager, alerting.group(), "bring-back", point=point.pk)
 
 
-def test_what_is_not_sure_is_measured_again(triager: Client) -> None:
+def test_inconclusive_alert_can_be_measured_again(triager: Client) -> None:
     worker = site.worker()
     worker.last_seen = timezone.now()
     worker.save()
@@ -176,26 +184,25 @@ def test_what_is_not_sure_is_measured_again(triager: Client) -> None:
         state=AlertState.INCONCLUSIVE, base=site.build("2.12.0"), new=site.build()
     )
     alerting.alert(group)
-    assert "Measure again" in triager.get(group.get_absolute_url()).content.decode()
+    assert "Measure again" in page_text(triager.get(group.get_absolute_url()))
     assert "It is measured again now" in do(triager, group, "again", why="busy")
     assert reloaded(group).state == "confirming"
-    assert ">Measure again<" not in triager.get(group.get_absolute_url()).content.decode()
+    assert ">Measure again<" not in page_text(triager.get(group.get_absolute_url()))
 
 
 def test_a_series_is_muted_until_the_end_of_a_day_and_unmuted(triager: Client) -> None:
     group = alerting.group()
     series = alerting.alert(group).series
     day = timezone.localdate() + timedelta(days=3)
-    assert f"until the end of {day}" in do(
-        triager, group, "mute", series=series.pk, until=f"{day}", reason="noisy"
-    )
+    said = do(triager, group, "mute", series=series.pk, until=f"{day}", reason="noisy")
+    assert f"until the end of {day}" in said
     assert timezone.localtime(Mute.objects.get().until).date() == day + timedelta(days=1)
     do(triager, group, "unmute", series=series.pk)
     assert not Mute.objects.filter(until__gt=timezone.now()).exists()
 
 
 @pytest.mark.parametrize("until", ["", "soon", "2026-02-31", "2001-01-01"])
-def test_a_mute_needs_a_day_that_is_to_come(triager: Client, until: str) -> None:
+def test_mute_needs_a_future_day(triager: Client, until: str) -> None:
     group = alerting.group()
     series = alerting.alert(group).series
     assert "error" in do(triager, group, "mute", series=series.pk, until=until)
@@ -203,7 +210,7 @@ def test_a_mute_needs_a_day_that_is_to_come(triager: Client, until: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("act", "asked"),
+    ("act", "form"),
     [
         ("nudge", {"to": "x"}),
         ("merge", {"into": "0"}),
@@ -214,10 +221,10 @@ def test_a_mute_needs_a_day_that_is_to_come(triager: Client, until: str) -> None
         ("note", {"text": "  "}),
     ],
 )
-def test_nonsense_is_answered_with_a_sentence(
-    triager: Client, act: str, asked: dict[str, Any]
+def test_invalid_form_is_answered_with_an_error(
+    triager: Client, act: str, form: dict[str, Any]
 ) -> None:
-    assert 'class="error"' in do(triager, alerting.group(), act, **asked)
+    assert 'class="error"' in do(triager, alerting.group(), act, **form)
 
 
 def test_an_act_that_does_not_exist_is_not_found(triager: Client) -> None:
@@ -225,12 +232,13 @@ def test_an_act_that_does_not_exist_is_not_found(triager: Client) -> None:
 
 
 # --- Several at once
-# ------------------------------------------------------------------------------------------------
+
+
 def bulk(
     client: Client, act: str, *groups: AlertGroup, back: str = "/alerts/?severity=high"
 ) -> Any:
-    asked = {"act": act, "why": "together", "group": [group.pk for group in groups], "back": back}
-    return client.post("/alerts/bulk", asked)
+    form = {"act": act, "why": "together", "group": [group.pk for group in groups], "back": back}
+    return client.post("/alerts/bulk", form)
 
 
 def test_several_are_acknowledged_and_the_filters_stay(triager: Client) -> None:
@@ -239,15 +247,15 @@ def test_several_are_acknowledged_and_the_filters_stay(triager: Client) -> None:
     assert {reloaded(group).state for group in groups} == {"acknowledged"}
 
 
-def test_what_was_refused_is_said_and_the_rest_done(triager: Client) -> None:
+def test_bulk_act_reports_refusals_and_does_the_rest(triager: Client) -> None:
     done, refused = alerting.group(), alerting.group(state=AlertState.FIXED)
     bulk(triager, "wontfix", done, refused)
-    shown = triager.get("/alerts/?state=all").content.decode()
+    shown = page_text(triager.get("/alerts/?state=all"))
     assert "Done with 1 of 2." in shown
     assert "is fixed and cannot become wontfix" in shown
 
 
-def test_several_are_taken_over_and_merged(triager: Client) -> None:
+def test_several_alerts_are_assigned_and_merged(triager: Client) -> None:
     groups = [alerting.group(), alerting.group()]
     for number, group in enumerate(groups):
         alerting.alert(group, planned_at=alerting.FIRST + timedelta(hours=number))
@@ -258,13 +266,15 @@ def test_several_are_taken_over_and_merged(triager: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "chosen", "told"), [("fixed", 0, "Choose alerts first"), ("merge", 1, "two alerts")]
+    ("act", "chosen", "expected"), [("fixed", 0, "Choose alerts first"), ("merge", 1, "two alerts")]
 )
-def test_too_few_chosen_is_said(triager: Client, act: str, chosen: int, told: str) -> None:
+def test_too_few_chosen_alerts_are_reported(
+    triager: Client, act: str, chosen: int, expected: str
+) -> None:
     alerting.group()
     bulk(triager, act, *AlertGroup.objects.all()[:chosen])
-    assert told in triager.get("/alerts/").content.decode()
+    assert expected in page_text(triager.get("/alerts/"))
 
 
-def test_a_form_does_not_lead_to_another_site(triager: Client) -> None:
+def test_bulk_form_does_not_redirect_to_another_site(triager: Client) -> None:
     assert bulk(triager, "mine", back="https://evil.example/").headers["Location"] == "/alerts/"

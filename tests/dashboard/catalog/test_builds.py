@@ -54,13 +54,13 @@ def call(*arguments: str) -> str:
 
 def test_a_build_knows_what_the_index_tells(index: PackageIndex) -> None:
     build = add_build(version="2.10.0")
-    assert (build.label, build.cuda, build.triton, build.channel) == (
-        "2.10.0",
-        "12.8",
-        "3.6.0",
-        "release",
-    )
-    assert (build.python, build.released_on, build.index_url) == (">=3.8", date(2026, 1, 1), "")
+    assert build.label == "2.10.0"
+    assert build.cuda == "12.8"
+    assert build.triton == "3.6.0"
+    assert build.channel == "release"
+    assert build.python == ">=3.8"
+    assert build.released_on == date(2026, 1, 1)
+    assert build.index_url == ""
 
 
 def test_adding_twice_is_adding_once(index: PackageIndex) -> None:
@@ -106,7 +106,8 @@ def test_a_worker_fills_in_what_the_index_did_not_tell(index: PackageIndex) -> N
     build = add_build(version="2.10.0")
     learn(build=build, facts={"git_sha": "abc", "cuda": "12.9"})
     build.refresh_from_db()
-    assert (build.git_sha, build.cuda) == ("abc", "12.8")
+    assert build.git_sha == "abc"
+    assert build.cuda == "12.8"
 
 
 def test_releases_that_our_workers_can_install_are_added(index: PackageIndex) -> None:
@@ -118,13 +119,15 @@ def test_the_newest_nightly_comes_from_the_nightly_index(index: PackageIndex) ->
     index.add_torch("2.13.0.dev20260102", tag=LINUX)
     found = {build.label: build for build in discover_builds(nightly_index=index.url).added}
     nightly = found["2.13.0.dev20260102"]
-    assert (nightly.channel, nightly.index_url) == ("nightly", index.url)
+    assert nightly.channel == "nightly"
+    assert nightly.index_url == index.url
     assert "2.13.0.dev20260101" not in found
 
 
 def test_one_index_that_does_not_answer_does_not_hold_up_the_other(index: PackageIndex) -> None:
     found = discover_builds(nightly_index="http://127.0.0.1:9/simple")
-    assert (len(found.added), len(found.problems)) == (2, 1)
+    assert len(found.added) == 2
+    assert len(found.problems) == 1
 
 
 def test_the_command_prints_what_is_new(index: PackageIndex) -> None:
@@ -151,7 +154,8 @@ def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
     variant = add_variant(
         base=site.build(), name="tf32", env={"TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": "1"}
     )
-    assert (variant.base, variant.version) == (site.build(), site.build().version)
+    assert variant.base == site.build()
+    assert variant.version == site.build().version
     assert variant.label.startswith(f"{site.BUILD}~tf32-")
 
 
@@ -183,10 +187,8 @@ def test_a_variant_that_nobody_has_named_is_called_after_its_settings(
 def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:
     variant = add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": 1})
     job = site.run(build=variant.label).jobs.get()
-    assert (job.spec["variant"], job.spec["build"]) == (
-        {"inductor": {"max_fusion_size": 1}},
-        variant.label,
-    )
+    assert job.spec["variant"] == {"inductor": {"max_fusion_size": 1}}
+    assert job.spec["build"] == variant.label
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from django.test import Client
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.comparisons.core.bisection import decide, ends_differ, middle
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level
 from dashboard.comparisons.services.bisections import (
     advance,
     advance_all,
@@ -26,22 +26,23 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Bisection, Job, JobState, TorchBuild, Worker
 from dashboard.results.services.ingest import ingest
 from tests.builders import site
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 LATENCY = METRICS["latency_ms"]
 VERSIONS = [f"2.{minor}.0" for minor in range(1, 12)]
 
 
-# --- Pure
-# ---------------------------------------------------------------------------------------------------------
-def part(values: list[float]) -> CaseSamples:
-    return CaseSamples(
-        1, (), level(values), len(values), min(values), max(values), float(np.mean(values))
-    )
+# --- Pure ---
 
 
-def noisy(rng: np.random.Generator, middle: float, n: int, spread: float = 0.01) -> CaseSamples:
-    return part((middle * np.exp(rng.normal(0, spread, n))).tolist())
+def samples(values: list[float]) -> CaseSamples:
+    level, mean = level_of(values), float(np.mean(values))
+    return CaseSamples(1, (), level, len(values), min(values), max(values), mean)
+
+
+def draw(rng: np.random.Generator, middle: float, n: int, spread: float) -> list[float]:
+    values: list[float] = (middle * np.exp(rng.normal(0, spread, n))).tolist()
+    return values
 
 
 def search(rng: np.random.Generator, levels: list[float], spread: float) -> tuple[int, int]:
@@ -49,23 +50,28 @@ def search(rng: np.random.Generator, levels: list[float], spread: float) -> tupl
     processes a round.
     """
     low, high = 0, len(levels) - 1
-    ends: tuple[list[float], list[float]] = ([], [])
+    base: list[float] = []
+    new: list[float] = []
     while high - low > 1:
-        here = middle(range(low + 1, high))
+        candidate = middle(range(low + 1, high))
         values: list[float] = []
-        while True:
-            for found, at in ((ends[0], 0), (values, here), (ends[1], -1)):
-                found.extend((levels[at] * np.exp(rng.normal(0, spread, 2))).tolist())
-            verdict = decide(part(ends[0]), part(values), part(ends[1])).verdict
-            if verdict != "unknown":
-                break
-        low, high = (here, high) if verdict == "like_base" else (low, here)
+        verdict = "unknown"
+        while verdict == "unknown":
+            base += draw(rng, levels[0], 2, spread)
+            values += draw(rng, levels[candidate], 2, spread)
+            new += draw(rng, levels[-1], 2, spread)
+            verdict = decide(samples(base), samples(values), samples(new)).verdict
+        if verdict == "like_base":
+            low = candidate
+        else:
+            high = candidate
     return low, high
 
 
 @pytest.mark.parametrize("effect", [1.05, 0.93])
 def test_searches_under_noise_end_at_the_right_pair(effect: float) -> None:
-    rng, right = np.random.default_rng(3), 0
+    rng = np.random.default_rng(3)
+    right = 0
     for _ in range(60):
         at = int(rng.integers(1, 16))
         levels = [1.0] * at + [effect] * (16 - at)
@@ -73,45 +79,45 @@ def test_searches_under_noise_end_at_the_right_pair(effect: float) -> None:
     assert right >= 57
 
 
-def test_a_build_is_rarely_called_like_the_wrong_end() -> None:
+def test_build_is_rarely_called_like_the_wrong_end() -> None:
     rng = np.random.default_rng(9)
-    wrong = sum(
-        decide(noisy(rng, 1.0, 3), noisy(rng, 1.0, 3), noisy(rng, 1.05, 3)).verdict == "like_new"
-        for _ in range(400)
-    )
+    wrong = 0
+    for _ in range(400):
+        base, candidate, new = (samples(draw(rng, end, 3, 0.01)) for end in (1.0, 1.0, 1.05))
+        wrong += decide(base, candidate, new).verdict == "like_new"
     assert wrong <= 2
 
 
 def test_one_process_of_each_build_decides_nothing() -> None:
-    assert decide(part([1.0]), part([1.0]), part([1.2])).verdict == "unknown"
+    assert decide(samples([1.0]), samples([1.0]), samples([1.2])).verdict == "unknown"
 
 
 def test_counts_are_decided_by_their_values() -> None:
     zero, two = (CaseSamples(1, (), None, 2, value, value, value) for value in (0.0, 2.0))
-    assert (decide(zero, zero, two).verdict, decide(zero, two, two).verdict) == (
-        "like_base",
-        "like_new",
-    )
+    assert decide(zero, zero, two).verdict == "like_base"
+    assert decide(zero, two, two).verdict == "like_new"
 
 
 @pytest.mark.parametrize(("factor", "answer"), [(1.1, True), (1.0, False)])
-def test_whether_the_ends_differ_is_asked_first(factor: float, answer: bool) -> None:
-    values = [1.0, 1.002, 0.998]
-    assert ends_differ(part(values), part([value * factor for value in values]), LATENCY) is answer
+def test_ends_are_compared_first(factor: float, answer: bool) -> None:
+    base = [1.0, 1.002, 0.998]
+    new = [value * factor for value in base]
+    assert ends_differ(samples(base), samples(new), LATENCY) is answer
 
 
 def test_ends_measured_in_one_process_each_are_not_known_yet() -> None:
-    assert ends_differ(part([1.0]), part([1.5]), LATENCY) is None
+    assert ends_differ(samples([1.0]), samples([1.5]), LATENCY) is None
 
 
-# --- In the database
-# ----------------------------------------------------------------------------------------------
+# --- In the database ---
+
+
 @pytest.fixture
 def worker(db: None) -> Worker:
-    made = site.worker()
+    new_worker = site.worker()
     for version in VERSIONS:
         site.build(version)
-    return made
+    return new_worker
 
 
 def started(metric: str = "latency_ms") -> Bisection:
@@ -126,17 +132,17 @@ def started(metric: str = "latency_ms") -> Bisection:
 
 
 def measure(bisection: Bisection, worker: Worker, broken_since: int = 7, broken: str = "") -> None:
-    """Land a result for every job that waits: 10 % slower from 2.<broken_since> on, with noise."""
+    """A result for every job that waits: 10 % slower from 2.<broken_since> on, with noise."""
     rng = np.random.default_rng(bisection.runs.count())
     waiting = Job.objects.filter(
         run__bisection=bisection, state__in=[JobState.PLANNED, JobState.QUEUED]
     )
     for job in waiting.select_related("run__build"):
         Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
-        minor = int(job.run.build.version.split(".")[1])
-        latency = (1.1 if minor >= broken_since else 1.0) * math.exp(rng.normal(0, 0.005))
+        is_slow = int(job.run.build.version.split(".")[1]) >= broken_since
+        latency = (1.1 if is_slow else 1.0) * math.exp(rng.normal(0, 0.005))
         fields = {}
-        if job.run.build.label == broken or (broken == "since" and minor >= broken_since):
+        if job.run.build.label == broken or (broken == "since" and is_slow):
             fields = {"status": "fail_to_compile", "metrics": {}}
         claimed = site.claim(job, worker)
         body = site.delivery(claimed, site.result(claimed, {"latency_ms": latency}, **fields))
@@ -156,23 +162,18 @@ def finish(
 
 
 @pytest.mark.parametrize("since", [2, 7, 11])
-def test_a_search_ends_with_the_neighbours_of_the_change(worker: Worker, since: int) -> None:
-    found = finish(started(), worker, since)
-    assert (found.state, found.low.label, found.high.label) == (
-        "found",
-        f"2.{since - 1}.0",
-        f"2.{since}.0",
-    )
-    assert found.message.startswith(f"It changed between 2.{since - 1}.0 and 2.{since}.0: ")
+def test_search_ends_with_the_neighbours_of_the_change(worker: Worker, since: int) -> None:
+    before, after = f"2.{since - 1}.0", f"2.{since}.0"
+    search = finish(started(), worker, since)
+    assert search.state == "found"
+    assert search.low.label == before
+    assert search.high.label == after
+    assert search.message.startswith(f"It changed between {before} and {after}: ")
 
 
 def test_ends_and_middle_are_measured_in_turn(worker: Worker) -> None:
-    jobs = (
-        Job.objects.filter(run__bisection=started())
-        .order_by("planned_at")
-        .select_related("run__build")
-    )
-    order = [job.run.build.label for job in jobs]
+    jobs = Job.objects.filter(run__bisection=started()).order_by("planned_at")
+    order = [job.run.build.label for job in jobs.select_related("run__build")]
     assert sorted(order[:3]) == ["2.1.0", "2.11.0", "2.6.0"]
     assert order[3:] == order[:3][::-1]
 
@@ -183,32 +184,32 @@ def test_nothing_happens_while_a_round_is_measured(worker: Worker) -> None:
     assert bisection.runs.count() == 3
 
 
-def test_a_build_that_cannot_be_measured_is_passed_over_and_named(worker: Worker) -> None:
-    found = finish(started(), worker, broken_since=7, broken="2.6.0")
-    assert (found.state, found.low.label, found.high.label) == ("found", "2.5.0", "2.7.0")
-    assert "2.6.0 between them could not be decided" in found.message
+def test_build_that_cannot_be_measured_is_passed_over_and_named(worker: Worker) -> None:
+    search = finish(started(), worker, broken_since=7, broken="2.6.0")
+    assert search.state == "found"
+    assert [search.low.label, search.high.label] == ["2.5.0", "2.7.0"]
+    assert "2.6.0 between them could not be decided" in search.message
 
 
 def test_ends_that_do_not_differ_end_the_search(worker: Worker) -> None:
-    found = finish(started(), worker, broken_since=99)
-    assert found.state == "inconclusive"
-    assert found.message.startswith("The ends do not differ")
+    search = finish(started(), worker, broken_since=99)
+    assert search.state == "inconclusive"
+    assert search.message.startswith("The ends do not differ")
 
 
-def test_an_end_that_brings_no_number_ends_the_search(worker: Worker) -> None:
-    found = finish(started(), worker, broken="2.11.0")
-    assert (found.state, found.message) == (
-        "failed",
-        "2.11.0 brought no latency_ms: its run says why.",
-    )
+def test_end_without_a_number_ends_the_search(worker: Worker) -> None:
+    search = finish(started(), worker, broken="2.11.0")
+    assert search.state == "failed"
+    assert search.message == "2.11.0 brought no latency_ms: its run says why."
 
 
-def test_since_which_build_a_case_fails_can_be_searched_too(worker: Worker) -> None:
-    found = finish(started("passed"), worker, broken_since=4, broken="since")
-    assert (found.state, found.low.label, found.high.label) == ("found", "2.3.0", "2.4.0")
+def test_first_failing_build_can_be_searched_too(worker: Worker) -> None:
+    search = finish(started("passed"), worker, broken_since=4, broken="since")
+    assert search.state == "found"
+    assert [search.low.label, search.high.label] == ["2.3.0", "2.4.0"]
 
 
-def test_builds_of_another_flavour_and_variants_are_not_in_between(worker: Worker) -> None:
+def test_builds_of_another_flavour_and_variants_are_not_between(worker: Worker) -> None:
     site.build("2.5.1+rocm6.2")
     TorchBuild.objects.create(
         label="2.5.0 variant", version="2.5.0", base=TorchBuild.objects.get(label="2.5.0")
@@ -216,17 +217,15 @@ def test_builds_of_another_flavour_and_variants_are_not_in_between(worker: Worke
     assert [build.label for build in between(started())] == VERSIONS[1:-1]
 
 
-def test_a_cancelled_search_frees_its_jobs(worker: Worker) -> None:
+def test_cancelled_search_frees_its_jobs(worker: Worker) -> None:
     bisection = started()
     cancel_bisection(bisection=bisection)
-    assert (bisection.state, {run.state for run in bisection.runs.all()}) == (
-        "cancelled",
-        {"cancelled"},
-    )
+    assert bisection.state == "cancelled"
+    assert {run.state for run in bisection.runs.all()} == {"cancelled"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("changed", "words"),
     [
         ({"base": "2.11.0", "new": "2.1.0"}, "is not older than"),
         ({"base": "2.1.0", "new": "2.2.0"}, "No build lies between"),
@@ -235,10 +234,10 @@ def test_a_cancelled_search_frees_its_jobs(worker: Worker) -> None:
         ({"benchmark": "mlq"}, "Unknown benchmark 'mlq'"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_with_the_reason(
-    worker: Worker, asked: dict[str, str], words: str
+def test_impossible_search_is_refused_with_the_reason(
+    worker: Worker, changed: dict[str, str], words: str
 ) -> None:
-    whole = {
+    request = {
         "base": "2.1.0",
         "new": "2.11.0",
         "machine": "cpu-2c",
@@ -246,12 +245,13 @@ def test_what_cannot_be_searched_is_refused_with_the_reason(
         "config": "inductor",
     }
     with pytest.raises(PlanError, match=words):
-        start_bisection(**{**whole, **asked})  # type: ignore[arg-type]  # all of them are texts
+        start_bisection(**{**request, **changed})  # type: ignore[arg-type]  # all of them are texts
 
 
-# --- Pages and the command
-# --------------------------------------------------------------------------------------------
-def test_the_page_of_a_search_at_work_polls_and_says_what_is_left(
+# --- Pages and the command ---
+
+
+def test_page_of_a_running_search_polls_and_says_what_is_left(
     worker: Worker, operator: Client
 ) -> None:
     shown = text(operator, started().get_absolute_url())
@@ -259,7 +259,7 @@ def test_the_page_of_a_search_at_work_polls_and_says_what_is_left(
     assert 'hx-trigger="every 4s"' in shown
 
 
-def test_the_page_of_a_found_change_leads_to_the_commits(worker: Worker, operator: Client) -> None:
+def test_page_of_a_found_change_links_to_the_commits(worker: Worker, operator: Client) -> None:
     TorchBuild.objects.filter(label="2.6.0").update(git_sha="a" * 40)
     TorchBuild.objects.filter(label="2.7.0").update(git_sha="b" * 40)
     shown = text(operator, finish(started(), worker).get_absolute_url())
@@ -267,7 +267,7 @@ def test_the_page_of_a_found_change_leads_to_the_commits(worker: Worker, operato
     assert "2.6.0 → 2.7.0" in shown
 
 
-def test_an_operator_cancels_a_search_and_a_reader_may_not(
+def test_operator_cancels_a_search_and_a_reader_may_not(
     worker: Worker, operator: Client, client: Client
 ) -> None:
     bisection = started()
@@ -279,38 +279,44 @@ def test_an_operator_cancels_a_search_and_a_reader_may_not(
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_the_list_of_searches_opens(worker: Worker, operator: Client, rows: int) -> None:
+def test_list_of_searches_opens(worker: Worker, operator: Client, rows: int) -> None:
     if rows:
         started()
     assert ("mlp.<wbr>" in text(operator, "/bisections/")) == bool(rows)
 
 
-def test_a_search_is_started_in_the_admin(worker: Worker, operator: Client) -> None:
-    ids = {build.label: build.pk for build in TorchBuild.objects.all()}
-    case = started()
-    asked = {
-        "machine": case.machine_id,
-        "benchmark": case.benchmark_id,
-        "config": case.config_id,
+ADD = "/admin/dashboard/bisection/add/"
+
+
+def admin_form(base: str, new: str) -> dict[str, object]:
+    existing = started()
+    return {
+        "base": TorchBuild.objects.get(label=base).pk,
+        "new": TorchBuild.objects.get(label=new).pk,
+        "machine": existing.machine_id,
+        "benchmark": existing.benchmark_id,
+        "config": existing.config_id,
         "metric": "drift",
     }
-    operator.post(
-        "/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.9.0"]}
-    )
+
+
+def test_search_is_started_in_the_admin(worker: Worker, operator: Client) -> None:
+    operator.post(ADD, admin_form("2.3.0", "2.9.0"))
     assert Bisection.objects.filter(metric="drift", base__label="2.3.0").exists()
-    refused = operator.post(
-        "/admin/dashboard/bisection/add/", {**asked, "base": ids["2.3.0"], "new": ids["2.4.0"]}
-    )
-    assert "No build lies between" in refused.content.decode()
 
 
-def test_a_search_is_started_from_the_command_line(
+def test_admin_refuses_a_search_without_builds_between(worker: Worker, operator: Client) -> None:
+    refused = operator.post(ADD, admin_form("2.3.0", "2.4.0"))
+    assert "No build lies between" in page_text(refused)
+
+
+def test_search_is_started_from_the_command_line(
     worker: Worker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("bisect_builds", "2.1.0", "2.5.0", benchmark=site.MLP)
     assert f"/bisections/{Bisection.objects.get().pk}/" in capsys.readouterr().out
 
 
-def test_the_command_refuses_with_the_reason(worker: Worker) -> None:
+def test_command_refuses_with_the_reason(worker: Worker) -> None:
     with pytest.raises(CommandError, match="No build lies between"):
         call_command("bisect_builds", "2.1.0", "2.2.0", benchmark=site.MLP)

@@ -7,110 +7,118 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 
-from dashboard.alerts.services.triage import bring_back, mark_invalid
 from dashboard.catalog.core.plan import Selection
-from dashboard.comparisons.core.matching import Key
-from dashboard.comparisons.selectors import comparisons
 from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.management.commands.compare_builds import Command
 from dashboard.models import (
-    BuildLevel,
     Comparison,
-    Config,
     InstalledEnvironment,
     Job,
     JobState,
     Machine,
-    Series,
     TorchBuild,
     Worker,
 )
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.services.runs import retry_failed_jobs
 from tests.builders import releases, site
-from tests.builders.comparisons import BASE, NEW, comparison_jobs, land, started_comparison
+from tests.builders.comparisons import (
+    BASE,
+    NEW,
+    comparison_jobs,
+    deliver_result,
+    started_comparison,
+)
 from tests.builders.reading import text
 
 pytestmark = pytest.mark.django_db
 COMPARE = "/compare/?base=2.11.0&new=2.13.0&machine=h100"
 
 
-# --- A comparison
-# -----------------------------------------------------------------------------------------------------
-def test_a_comparison_that_waits_shows_its_progress_and_polls(reader: Client) -> None:
+# --- A comparison ---
+
+
+def test_waiting_comparison_shows_its_progress_and_polls(reader: Client) -> None:
     shown = text(reader, started_comparison().get_absolute_url())
     assert "Nothing has ended yet" in shown
     assert 'hx-trigger="every 4s"' in shown
     assert "0 of 8" in shown
 
 
-def test_a_comparison_has_a_report_of_its_own_runs_alone(operator: Client) -> None:
+def test_report_of_a_comparison_is_of_its_own_runs_alone(operator: Client) -> None:
     comparison = started_comparison()
     for job in comparison_jobs(comparison):
-        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     shown = text(operator, comparison.get_absolute_url())
     assert "10.0 % faster" in shown
     assert "Measure more …" in shown
     assert 'hx-trigger="every' not in shown
 
 
-def test_an_operator_measures_more(operator: Client) -> None:
+def test_operator_measures_more(operator: Client) -> None:
     comparison = started_comparison(repeats=1)
     operator.post(comparison.get_absolute_url() + "more", {"repeats": "2"})
     comparison.refresh_from_db()
-    assert (comparison.repeats, comparison.runs.count()) == (3, 4)
+    assert comparison.repeats == 3
+    assert comparison.runs.count() == 4
 
 
-def test_an_operator_cancels_a_comparison(operator: Client) -> None:
+def test_operator_cancels_a_comparison(operator: Client) -> None:
     comparison = started_comparison()
     operator.post(comparison.get_absolute_url() + "cancel")
     assert {run.state for run in comparison.runs.all()} == {"cancelled"}
 
 
-def test_a_reader_may_do_neither(reader: Client) -> None:
+def test_reader_may_neither_cancel_nor_measure_more(reader: Client) -> None:
     address = started_comparison().get_absolute_url()
-    assert [reader.post(address + what).status_code for what in ("cancel", "more")] == [403, 403]
+    assert reader.post(address + "cancel").status_code == 403
+    assert reader.post(address + "more").status_code == 403
 
 
-def test_an_unknown_comparison_is_not_found(reader: Client) -> None:
+def test_unknown_comparison_is_not_found(reader: Client) -> None:
     assert reader.get("/comparisons/00000000-0000-0000-0000-000000000000/").status_code == 404
 
 
-# --- The admin
-# --------------------------------------------------------------------------------------------------------
-def test_two_builds_in_the_admin_lead_to_a_comparison(operator: Client) -> None:
+# --- The admin ---
+
+
+BUILDS = "/admin/dashboard/torchbuild/"
+ADD = "/admin/dashboard/comparison/add/"
+
+
+def test_two_selected_builds_lead_to_the_form(operator: Client) -> None:
     site.worker()
     old, new = site.build("2.11.0+cpu"), site.build("2.13.0+cpu")
-    chosen = {"action": "compare", "_selected_action": [new.pk, old.pk]}
-    form = operator.post("/admin/dashboard/torchbuild/", chosen)
-    assert (
-        form.headers["Location"] == f"/admin/dashboard/comparison/add/?base={old.pk}&new={new.pk}"
-    )
-    assert "Processes of each case" in text(operator, form.headers["Location"])
-    asked = {
-        "base": old.pk,
-        "new": new.pk,
+    selection = {"action": "compare", "_selected_action": [new.pk, old.pk]}
+    location = operator.post(BUILDS, selection).headers["Location"]
+    assert location == f"{ADD}?base={old.pk}&new={new.pk}"
+    assert "Processes of each case" in text(operator, location)
+
+
+def test_comparison_is_started_in_the_admin(operator: Client) -> None:
+    site.worker()
+    form = {
+        "base": site.build("2.11.0+cpu").pk,
+        "new": site.build("2.13.0+cpu").pk,
         "machine": Machine.objects.get().pk,
         "repeats": 1,
         "families": ["toy"],
     }
-    answer = operator.post("/admin/dashboard/comparison/add/", asked)
+    answer = operator.post(ADD, form)
     comparison = Comparison.objects.get()
     assert answer.headers["Location"] == comparison.get_absolute_url()
     assert comparison.runs.count() == 2
 
 
-def test_one_build_alone_is_refused_in_the_admin(operator: Client) -> None:
-    one = site.build("2.11.0+cpu")
-    operator.post(
-        "/admin/dashboard/torchbuild/", {"action": "compare", "_selected_action": [one.pk]}
-    )
-    assert "Select two builds" in text(operator, "/admin/dashboard/torchbuild/")
+def test_one_selected_build_alone_is_refused(operator: Client) -> None:
+    build = site.build("2.11.0+cpu")
+    operator.post(BUILDS, {"action": "compare", "_selected_action": [build.pk]})
+    assert "Select two builds" in text(operator, BUILDS)
 
 
-# --- The command line
-# -------------------------------------------------------------------------------------------------
-def test_one_command_starts_a_comparison_and_says_where_it_is_seen(
+# --- The command line ---
+
+
+def test_command_starts_a_comparison_and_prints_its_address(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     started_comparison()
@@ -122,10 +130,10 @@ def test_one_command_starts_a_comparison_and_says_where_it_is_seen(
     assert comparison.runs.first().jobs.count() == 2  # type: ignore[union-attr]
 
 
-def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     comparison = started_comparison(repeats=3)
     for job in comparison_jobs(comparison):
-        land(job, 2.0 if job.run.build == comparison.base else 1.8)
+        deliver_result(job, 2.0 if job.run.build == comparison.base else 1.8)
     Command().follow(comparison)
     shown = capsys.readouterr().out
     assert "12 of 12 jobs, 0 not passed" in shown
@@ -136,26 +144,23 @@ def test_the_command_follows_until_the_answer(capsys: pytest.CaptureFixture[str]
     ("builds", "words"),
     [(("2.11.0", "2.11.0"), "Both sides are 2.11.0"), (("2.11.0", "nonsense"), "nonsense")],
 )
-def test_the_command_refuses_with_the_reason(builds: tuple[str, str], words: str) -> None:
+def test_command_refuses_with_the_reason(builds: tuple[str, str], words: str) -> None:
     started_comparison()
     with pytest.raises(CommandError, match=words):
         call_command("compare_builds", *builds)
 
 
-# --- In turn
-# ----------------------------------------------------------------------------------------------------------
-def test_both_builds_are_measured_in_turn_and_each_goes_first_as_often() -> None:
-    comparison = started_comparison(repeats=4)
-    jobs = (
-        Job.objects.filter(run__comparison=comparison)
-        .order_by("planned_at")
-        .select_related("run__build", "config")
-    )
-    order = [(job.config.name, job.run.build_id == comparison.base_id) for job in jobs]
-    pairs = [order[at : at + 2] for at in range(0, len(order), 2)]
-    assert all({is_base for _, is_base in pair} == {True, False} for pair in pairs)
-    firsts = [pair[0] for pair in pairs]
-    assert all(firsts.count((config, True)) == 2 for config in ("eager", "inductor"))
+# --- In turn ---
+
+
+def test_builds_are_measured_in_turn_and_each_goes_first_as_often() -> None:
+    jobs = comparison_jobs(started_comparison(repeats=4))
+    order = [(job.config.name, job.run.build.label) for job in jobs]
+    firsts, seconds = order[::2], order[1::2]
+    for (config, build), other in zip(firsts, seconds, strict=True):
+        assert other == (config, NEW if build == BASE else BASE)
+    assert firsts.count(("eager", BASE)) == 2
+    assert firsts.count(("inductor", BASE)) == 2
 
 
 def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
@@ -171,8 +176,9 @@ def test_both_builds_get_the_newest_libraries_that_both_take() -> None:
     assert older.libraries["transformers"] == "5.19.0"
 
 
-# --- A change of libraries is bridged
-# -------------------------------------------------------------------------------
+# --- A change of libraries is bridged ---
+
+
 def bridged() -> Comparison:
     """2.5.1 and 2.13.0, which takes newer libraries; every job of 2.13.0 under its own is 10 %
     faster.
@@ -185,40 +191,41 @@ def bridged() -> Comparison:
     )
 
 
-def land_under(job: Job, latency: float, jitter: int) -> None:
+def deliver_under(job: Job, latency: float, jitter: int) -> None:
     """The job's result in the libraries that its run asks for."""
     worker = Worker.objects.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     job = site.claim(job, worker)
-    wanted = job.run.libraries
-    found = {**site.environment(f"{job.run_id:016x}"), "libraries": wanted}
+    environment = {
+        **site.environment(f"{job.run_id:016x}"),
+        "libraries": job.run.libraries,
+    }
     metrics = {
         "latency_ms": latency + jitter / 1000,
         "eager_latency_ms": 2.0,
         "speedup": 2.0 / latency,
     }
-    result = site.result(job, metrics, environment=found)
+    result = site.result(job, metrics, environment=environment)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, result))
 
 
-def test_the_new_build_is_measured_under_both_library_sets_in_turn() -> None:
+def test_new_build_is_measured_under_both_library_sets_in_turn() -> None:
     runs = bridged().runs.order_by("pk").select_related("build")
-    sets = [(run.build.version, run.libraries["transformers"], run.jobs.count()) for run in runs]
-    assert [(version, libraries) for version, libraries, _ in sets] == [
+    assert [(run.build.version, run.libraries["transformers"]) for run in runs] == [
         ("2.5.1", "5.19.0"),
         ("2.13.0+cpu", "5.19.0"),
         ("2.13.0+cpu", "5.23.0"),
     ]
-    assert {jobs for *_, jobs in sets} == {3}
+    assert {run.jobs.count() for run in runs} == {3}
 
 
-def test_the_page_says_what_the_libraries_add_and_compares_the_builds_under_the_shared_ones(
+def test_page_says_what_libraries_add_and_compares_builds_under_the_shared_ones(
     reader: Client,
 ) -> None:
     comparison = bridged()
     for number, job in enumerate(comparison_jobs(comparison)):
         own = job.run.libraries != comparison.libraries
-        land_under(job, 1.8 if own else 2.0, number % 3)
+        deliver_under(job, 1.8 if own else 2.0, number % 3)
     shown = text(reader, comparison.get_absolute_url())
     assert "From those above to its own, diffusers 0.42.1, transformers 5.23.0" in shown
     assert "Compiled steps are 10" in shown[shown.index("What newer libraries add") :]
@@ -230,14 +237,14 @@ def test_builds_of_one_library_set_need_no_bridge() -> None:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "asked"),
+    ("new_libraries", "shared"),
     [({"transformers": "5.17.0"}, {"transformers": "5.17.0"}), ({"transformers": "5.14.1"}, {})],
 )
 def test_adopted_environments_are_compared_as_they_are(
-    theirs: dict[str, str], asked: dict[str, str]
+    new_libraries: dict[str, str], shared: dict[str, str]
 ) -> None:
     worker = site.worker()
-    for label, libraries in ((BASE, {"transformers": "5.17.0"}), (NEW, theirs)):
+    for label, libraries in ((BASE, {"transformers": "5.17.0"}), (NEW, new_libraries)):
         InstalledEnvironment.objects.create(
             worker=worker,
             key=label,
@@ -249,22 +256,24 @@ def test_adopted_environments_are_compared_as_they_are(
     comparison = start_comparison(
         base=BASE, new=NEW, machine="cpu-2c", selection=Selection(benchmarks=(site.MLP,)), repeats=1
     )
-    assert comparison.libraries == asked
+    assert comparison.libraries == shared
 
 
-def test_a_build_of_another_kind_of_machine_is_not_meant() -> None:
+def test_version_means_the_build_for_the_kind_of_machine() -> None:
     site.build("2.11.0+cu130")
     assert started_comparison().base.label == "2.11.0+cpu"
 
 
 # --- From stored data ---
+
+
 def test_one_build_alone_cannot_be_compared(reader: Client) -> None:
     releases.import_two_releases(models=["gpt2"])
     TorchBuild.objects.get(label=releases.NEW).runs.all().delete()
     assert "Only one build was measured yet" in text(reader, "/compare/")
 
 
-def test_a_case_under_another_library_set_is_left_out_unless_asked_for(reader: Client) -> None:
+def test_case_under_another_library_set_is_left_out_unless_requested(reader: Client) -> None:
     other = releases.environment(releases.NEW, transformers="5.23.0")
     releases.import_two_releases(models=["gpt2"], environment=other)
     assert "other library set: diffusers 0.42.1, transformers 5.17.0 against" in text(
@@ -273,66 +282,7 @@ def test_a_case_under_another_library_set_is_left_out_unless_asked_for(reader: C
     assert "gpt2" in text(reader, COMPARE + "&libraries=any&show=better")
 
 
-# --- The rollup
-# -------------------------------------------------------------------------------------------------------
-def levels() -> dict[str, tuple[int, float]]:
-    """How many processes measured eager's latency on each build, and their mean."""
-    eager = Config.objects.get(name="eager").pk
-    found = BuildLevel.objects.filter(metric="latency_ms", config_id=eager).select_related("build")
-    return {level.build.label: (level.count, level.mean) for level in found}
-
-
-def landed() -> Comparison:
-    comparison = started_comparison()
-    for number, job in enumerate(comparison_jobs(comparison)):
-        land(job, 2.0 + number / 100)
-    return comparison
-
-
-def test_each_result_is_in_the_level_of_its_build() -> None:
-    landed()
-    assert {label: count for label, (count, _) in levels().items()} == {BASE: 2, NEW: 2}
-
-
-def test_an_invalid_point_leaves_the_level_and_comes_back() -> None:
-    comparison = landed()
-    series = Series.objects.get(metric="latency_ms", config__name="eager")
-    job = Job.objects.filter(
-        run__comparison=comparison, run__build__label=BASE, config__name="eager"
-    ).first()
-    assert job
-    before = levels()[BASE]
-    point = mark_invalid(series=series, job=job, reason="the machine was used", by=None)
-    assert levels()[BASE][0] == 1
-    bring_back(point=point)
-    assert levels()[BASE] == pytest.approx(before)
-
-
-def test_an_invalid_point_is_left_out_where_one_comparison_is_read_by_itself() -> None:
-    comparison = landed()
-    series = Series.objects.get(metric="latency_ms", config__name="eager")
-    job = Job.objects.filter(
-        run__comparison=comparison, run__build__label=BASE, config__name="eager"
-    ).first()
-    assert job
-    mark_invalid(series=series, job=job, reason="the machine was used", by=None)
-    base, new = comparisons.sides(comparison, ["latency_ms"])
-    assert [side[Key(site.MLP, "eager")].parts["latency_ms"][0].n for side in (base, new)] == [1, 2]
-
-
-def test_a_job_that_is_measured_again_counts_once() -> None:
-    comparison = landed()
-    run = comparison.runs.get(build__label=BASE)
-    job = run.jobs.filter(config__name="eager").first()
-    assert job
-    Job.objects.filter(pk=job.pk).update(state=JobState.FAILED)
-    retry_failed_jobs(run=run)
-    land(job, 9.0)
-    assert levels()[BASE][0] == 2
-    assert levels()[BASE][1] > 4
-
-
-def test_a_significant_change_leads_to_the_search_for_its_build(operator: Client) -> None:
+def test_significant_change_links_to_the_search_for_its_build(operator: Client) -> None:
     releases.import_two_releases(models=["gpt2", "resnet50"])
     shown = text(operator, COMPARE)
     [link] = {

@@ -1,4 +1,4 @@
-"""The gate's answer: passed, a regression, or not known yet and what would tell."""
+"""The gate's answer: passed, a regression, or not known yet and what would settle it."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from dashboard.comparisons.core.gate import (
-    MOST_PROCESSES,
+    MAX_PROCESSES,
     Gate,
     advice,
     decide,
@@ -14,11 +14,16 @@ from dashboard.comparisons.core.gate import (
     markdown,
     sentence,
 )
+from dashboard.comparisons.core.levels import level_of
 from dashboard.comparisons.core.matching import CaseMeasurements, ComparedCase, Key
 from dashboard.comparisons.core.metric_effects import CaseSamples
-from dashboard.comparisons.core.ratios import level
 
 NOISE = (0.999, 1.0, 1.001, 1.0005, 0.9995)
+
+
+def samples(values: Sequence[float]) -> CaseSamples:
+    level = level_of(values) if min(values) > 0 else None
+    return CaseSamples(1, (), level, len(values), min(values), max(values), values[0])
 
 
 def side(
@@ -27,88 +32,89 @@ def side(
     """Models with these values, one from each process, by metric; `failing` names one that only
     fails.
     """
-    found = {}
+    measurements = {}
     for place, name in enumerate(names):
         case = ComparedCase(f"{name}.smoke", "inductor", name, "toy", "inference", (place, 0))
-        parts = {
-            metric: [
-                CaseSamples(
-                    1,
-                    (),
-                    level(list(all_of)) if min(all_of) > 0 else None,
-                    len(all_of),
-                    min(all_of),
-                    max(all_of),
-                    all_of[0],
-                )
-            ]
-            for metric, all_of in values.items()
-        }
-        is_failing = name == failing
-        found[Key(case.benchmark, "inductor")] = CaseMeasurements(
-            case, {} if is_failing else parts, {"oom": 1} if is_failing else {}
-        )
-    return found
+        measured = CaseMeasurements(case)
+        if name == failing:
+            measured.failures = {"oom": 1}
+        else:
+            measured.samples = {metric: [samples(each)] for metric, each in values.items()}
+        measurements[case.key] = measured
+    return measurements
 
 
 def latency(middle: float, processes: int = 5, spread: float = 1.0) -> list[float]:
-    return [middle * (1 + (one - 1) * spread) for one in NOISE[:processes]]
+    return [middle * (1 + (noise - 1) * spread) for noise in NOISE[:processes]]
 
 
-def judged(new: Sequence[float], old: Sequence[float] = latency(10), *metrics: str) -> Gate:
-    return decide(side(latency_ms=old), side(latency_ms=new), metrics or ["latency_ms"])
+def gate_of(new: Sequence[float], base: Sequence[float] = latency(10)) -> Gate:
+    """Of the latency alone."""
+    return decide(side(latency_ms=base), side(latency_ms=new), ["latency_ms"])
 
 
-def test_what_stays_within_the_threshold_passes() -> None:
-    gate = judged(latency(10.05))
-    assert (gate.state, gate.exit_code, gate.unchanged, advice(gate)) == ("passed", 0, 2, "")
+def test_change_within_the_threshold_passes() -> None:
+    gate = gate_of(latency(10.05))
+    assert gate.state == "passed"
+    assert gate.exit_code == 0
+    assert gate.unchanged == 2
+    assert advice(gate) == ""
 
 
-def test_what_got_better_passes() -> None:
-    assert (judged(latency(9)).state, len(judged(latency(9)).improvements)) == ("passed", 2)
+def test_improvement_passes() -> None:
+    gate = gate_of(latency(9))
+    assert gate.state == "passed"
+    assert len(gate.improvements) == 2
 
 
-def test_what_got_significantly_worse_is_a_regression() -> None:
-    gate = judged(latency(11))
-    assert (gate.state, gate.exit_code, len(gate.regressions)) == ("regression", 1, 2)
+def test_significant_loss_is_a_regression() -> None:
+    gate = gate_of(latency(11))
+    assert gate.state == "regression"
+    assert gate.exit_code == 1
+    assert len(gate.regressions) == 2
 
 
-def test_a_case_that_only_fails_now_is_a_regression() -> None:
+def test_case_that_only_fails_now_is_a_regression() -> None:
     gate = decide(side(latency_ms=latency(10)), side("b", latency_ms=latency(10)), ["latency_ms"])
-    assert (gate.state, gate.broken) == ("regression", ["b.smoke inductor (oom)"])
+    assert gate.state == "regression"
+    assert gate.broken == ["b.smoke inductor (oom)"]
 
 
-def test_a_case_that_fails_on_both_sides_is_told_and_decides_nothing() -> None:
+def test_case_that_fails_on_both_sides_is_reported_and_decides_nothing() -> None:
     both = side("b", latency_ms=latency(10))
     gate = decide(both, both, ["latency_ms"])
-    assert (gate.state, [out.why for out in gate.absent]) == ("passed", ["failed"])
+    assert gate.state == "passed"
+    assert [out.why for out in gate.absent] == ["failed"]
 
 
-def test_a_large_change_in_one_process_each_is_not_known() -> None:
-    gate = judged(latency(11, processes=1), latency(10, processes=1))
-    assert (gate.state, gate.exit_code, gate.processes) == ("unknown", 3, 3)
+def test_large_change_in_one_process_each_is_not_known() -> None:
+    gate = gate_of(latency(11, processes=1), latency(10, processes=1))
+    assert gate.state == "unknown"
+    assert gate.exit_code == 3
+    assert gate.processes == 3
     assert "`--repeats 3`" in advice(gate)
 
 
-def test_a_wide_spread_is_not_known_and_says_how_many_processes_should_tell() -> None:
-    gate = judged(latency(10, spread=30), latency(10, spread=30))
+def test_wide_spread_is_not_known_and_says_how_many_processes_should_settle_it() -> None:
+    gate = gate_of(latency(10, spread=30), latency(10, spread=30))
     assert gate.state == "unknown"
     assert gate.processes is not None
-    assert 5 < gate.processes <= MOST_PROCESSES
+    assert 5 < gate.processes <= MAX_PROCESSES
 
 
-def test_the_processes_that_are_advised_do_tell() -> None:
-    needed = judged(latency(10, spread=30), latency(10, spread=30)).processes
+def test_advised_number_of_processes_settles_it() -> None:
+    values = latency(10, spread=30)
+    needed = gate_of(values, values).processes
     assert needed is not None
-    more = (latency(10, spread=30) * needed)[:needed]
-    assert judged(more, more).state == "passed"
+    more = (values * needed)[:needed]
+    assert gate_of(more, more).state == "passed"
 
 
-def test_a_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
-    gate = judged(
-        [10.2 * one for one in (0.99, 1.0, 1.01)], [10 * one for one in (0.99, 1.0, 1.01)]
-    )
-    assert (gate.state, gate.processes) == ("unknown", None)
+def test_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
+    noise = (0.99, 1.0, 1.01)
+    gate = gate_of([10.2 * factor for factor in noise], [10 * factor for factor in noise])
+    assert gate.state == "unknown"
+    assert gate.processes is None
     assert "quieten the machine" in advice(gate)
 
 
@@ -123,65 +129,57 @@ def test_a_change_on_the_threshold_needs_more_than_is_worth_it() -> None:
 def test_one_process_is_enough_for_what_repeats_exactly(
     metric: str, base: float, new: float, state: str
 ) -> None:
-    before, after = (side("", ("a", "b"), **{metric: [one]}) for one in (base, new))
+    before = side("", ("a", "b"), **{metric: [base]})
+    after = side("", ("a", "b"), **{metric: [new]})
     assert decide(before, after, [metric]).state == state
 
 
 def test_memory_too_small_to_be_measured_decides_nothing() -> None:
-    base, new = (
-        side(latency_ms=latency(10), peak_memory_gb=[grain, 1e-4]) for grain in (-1e-4, 2e-4)
-    )
+    base = side(latency_ms=latency(10), peak_memory_gb=[-1e-4, 1e-4])
+    new = side(latency_ms=latency(10), peak_memory_gb=[2e-4, 1e-4])
     assert decide(base, new).state == "passed"
 
 
-def test_a_metric_that_no_case_has_is_not_known() -> None:
+def test_metric_that_no_case_has_is_not_known() -> None:
     gate = decide(side(latency_ms=latency(10)), side(latency_ms=latency(10)), ["drift"])
-    assert (gate.state, advice(gate)[:42]) == (
-        "unknown",
-        "No case was measured on both sides: see wh",
-    )
+    assert gate.state == "unknown"
+    assert advice(gate).startswith("No case was measured on both sides: see wh")
 
 
-def test_what_only_some_cases_have_is_judged_where_it_is() -> None:
-    base = {
-        **side(names="a", latency_ms=latency(10)),
-        **side(names="b", latency_ms=latency(10), drift=[1e-3]),
-    }
+def test_metric_that_only_some_cases_have_is_judged_where_it_is() -> None:
+    with_drift = side(names="b", latency_ms=latency(10), drift=[1e-3])
+    base = {**side(names="a", latency_ms=latency(10)), **with_drift}
     assert decide(base, base).state == "passed"
 
 
-def test_a_case_that_one_side_lacks_is_not_known() -> None:
-    gate = decide(
-        side(latency_ms=latency(10)), side(names="a", latency_ms=latency(10)), ["latency_ms"]
-    )
-    assert (gate.state, gate.absent[0].text) == ("unknown", "not measured on new")
+def test_case_that_one_side_lacks_is_not_known() -> None:
+    base, new = side(latency_ms=latency(10)), side(names="a", latency_ms=latency(10))
+    gate = decide(base, new, ["latency_ms"])
+    assert gate.state == "unknown"
+    assert gate.absent[0].text == "not measured on new"
 
 
-def test_the_markdown_has_a_table_for_each_kind_of_finding() -> None:
-    text = markdown(
-        judged(latency(11)), base="old", new="new", machine="cpu-2c", address="https://there"
-    )
+def test_markdown_has_a_table_for_each_kind_of_finding() -> None:
+    gate = gate_of(latency(11))
+    text = markdown(gate, base="old", new="new", machine="cpu-2c", address="https://there")
+    row = r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0 % slower"
     assert text.startswith("### old → new on cpu-2c: regression\n\nRegression: 2 worse.")
-    assert re.search(
-        r"\| a.smoke \| inductor \| Latency \| 10.0+ ms \| 11.0+ ms \| 10.0 % slower", text
-    )
     assert "**Worse**" in text
+    assert re.search(row, text)
     assert text.endswith("The whole report: https://there\n")
 
 
 @pytest.mark.parametrize(
-    ("new", "told"), [(10.0, "No significant regression: 2 unchanged."), (9.0, "2 better")]
+    ("new", "words"), [(10.0, "No significant regression: 2 unchanged."), (9.0, "2 better")]
 )
-def test_the_answer_is_told_in_a_line(new: float, told: str) -> None:
-    assert told in sentence(judged(latency(new)))
+def test_sentence_sums_the_answer_up(new: float, words: str) -> None:
+    assert words in sentence(gate_of(latency(new)))
 
 
-def test_programs_get_every_number_of_a_finding() -> None:
-    [first, _] = document(judged(latency(11)))["regressions"]
-    assert (first["metric"], first["unit"], round(first["percent"]), first["new_processes"]) == (
-        "latency_ms",
-        "ms",
-        10,
-        5,
-    )
+def test_document_has_every_number_of_a_finding() -> None:
+    [first, _] = document(gate_of(latency(11)))["regressions"]
+    assert first["metric"] == "latency_ms"
+    assert first["unit"] == "ms"
+    assert round(first["percent"]) == 10
+    assert first["new_processes"] == 5
     assert first["low_percent"] < first["percent"] < first["high_percent"]

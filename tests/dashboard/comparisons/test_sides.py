@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dashboard.comparisons.core.matching import Side, compare_latency
-from dashboard.comparisons.core.sides import side
+from dashboard.comparisons.core.sides import side_from_results
 from dashboard.comparisons.selectors import versions
 from dashboard.models import Machine, TorchBuild
 from dashboard.results.core.result_format import parse_json, parse_result
@@ -19,32 +19,31 @@ METRICS = ("latency_ms", "eager_latency_ms", "speedup")
 def documents(build: str, seed: int) -> list[bytes]:
     rng = np.random.default_rng(seed)
     changed = releases.MODELS["gpt2"] if build == releases.NEW else releases.Release("llm")
-    return [
-        json.dumps(
-            releases.document(rng, build, "gpt2", "training", config, changed, repeat)
-        ).encode()
-        for config in ("eager", "inductor")
-        for repeat in range(3)
-    ]
+    bodies = []
+    for config in ("eager", "inductor"):
+        for repeat in range(3):
+            document = releases.document(rng, build, "gpt2", "training", config, changed, repeat)
+            bodies.append(json.dumps(document).encode())
+    return bodies
 
 
 def from_files(bodies: list[bytes]) -> Side:
-    return side(parse_result(parse_json(body)) for body in bodies)
+    return side_from_results(parse_result(parse_json(body)) for body in bodies)
+
+
+def from_rows(bodies: list[bytes]) -> list[Side]:
+    sources = [ImportSource(f"{number}", body) for number, body in enumerate(bodies)]
+    import_results(sources=sources, machine="h100")
+    source = versions.SideSource(Machine.objects.get(key="h100").pk)
+    builds = [TorchBuild.objects.get(label=label) for label in (releases.BASE, releases.NEW)]
+    return versions.sides([(source, build.pk) for build in builds], METRICS)
 
 
 @pytest.mark.django_db
 def test_files_and_rows_give_the_same_comparison() -> None:
     base, new = documents(releases.BASE, 1), documents(releases.NEW, 2)
-    import_results(
-        sources=[ImportSource(f"{n}", body) for n, body in enumerate([*base, *new])], machine="h100"
-    )
-    source = versions.SideSource(Machine.objects.get(key="h100").pk)
-    ids = [TorchBuild.objects.get(label=label).pk for label in (releases.BASE, releases.NEW)]
-    stored = versions.sides([(source, build) for build in ids], METRICS)
-    rows, files = (
-        compare_latency(*stored).rows,
-        compare_latency(from_files(base), from_files(new)).rows,
-    )
+    rows = compare_latency(*from_rows([*base, *new])).rows
+    files = compare_latency(from_files(base), from_files(new)).rows
     assert len(rows) == len(files) == 2
     for row, file in zip(rows, files, strict=True):
         assert row.effect.ratio is not None
@@ -53,15 +52,17 @@ def test_files_and_rows_give_the_same_comparison() -> None:
         assert row.effect.ratio.reach == pytest.approx(file.effect.ratio.reach, rel=1e-9)
 
 
-def test_a_failure_is_counted_by_its_status_and_brings_no_number() -> None:
+def test_failure_is_counted_by_status_and_has_no_samples() -> None:
     rng = np.random.default_rng(1)
     failing = releases.MODELS["captioning"]
     body = releases.document(rng, releases.NEW, "captioning", "training", "inductor", failing, 0)
-    [measured] = side([parse_result(body)]).values()
-    assert (measured.parts, measured.failures) == ({}, {"fail_to_compile": 1})
+    [measured] = side_from_results([parse_result(body)]).values()
+    assert measured.samples == {}
+    assert measured.failures == {"fail_to_compile": 1}
 
 
-def test_the_spread_within_a_process_is_that_of_its_interval() -> None:
-    [part] = next(iter(from_files(documents(releases.BASE, 1)).values())).parts["latency_ms"]
-    assert part.level is not None
-    assert part.level.within == pytest.approx((0.002 / 3.919928) ** 2, rel=0.01)
+def test_spread_within_a_process_is_that_of_its_interval() -> None:
+    measured = next(iter(from_files(documents(releases.BASE, 1)).values()))
+    [samples] = measured.samples["latency_ms"]
+    assert samples.level is not None
+    assert samples.level.within == pytest.approx((0.002 / 3.919928) ** 2, rel=0.01)

@@ -51,7 +51,8 @@ def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compile
 ) -> None:
     demo(catalog, DATA / folder)
     group = AlertGroup.objects.get()
-    assert (group.state, group.cause) == ("confirmed", "compiler")
+    assert group.state == "confirmed"
+    assert group.cause == "compiler"
     assert str(group.new).endswith(variant)
     assert group.alerts.filter(series__metric="latency_ms", effect__range=percent).exists()
     results = list(sources_in(DATA / folder))

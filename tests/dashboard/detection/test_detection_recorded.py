@@ -1,6 +1,4 @@
-"""Real series against what was really done to them: everything that was is told in time, and
-nothing else is.
-"""
+"""Real series against what was really done to them: all of it is reported in time, nothing else."""
 
 import csv
 import gzip
@@ -19,10 +17,10 @@ Row = dict[str, str]
 
 
 def by_series(rows: Iterable[Row]) -> dict[Key, list[Row]]:
-    found: dict[Key, list[Row]] = defaultdict(list)
+    series: dict[Key, list[Row]] = defaultdict(list)
     for row in rows:
-        found[row["benchmark"], row["config"], row["metric"]].append(row)
-    return found
+        series[row["benchmark"], row["config"], row["metric"]].append(row)
+    return series
 
 
 def recorded() -> dict[Key, list[Row]]:
@@ -35,22 +33,20 @@ def expected() -> dict[Key, list[Row]]:
         return by_series(csv.DictReader(file))
 
 
-def told(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
-    """First point of each new level, the point it was told with, and where it went; followed as the
-    site does.
+def reported(metric: str, rows: list[Row]) -> list[tuple[int, int, str]]:
+    """First point of each new level, the point it was reported with, and where it went; the series
+    is followed as the site does.
     """
-    follower, builds, found = (
-        SeriesDetector(metric, per_build=False),
-        sorted({row["build"] for row in rows}),
-        [],
-    )
+    follower = SeriesDetector(metric, per_build=False)
+    builds = sorted({row["build"] for row in rows})
+    changes = []
     for place, row in enumerate(rows):
         verdict = follower.take(reading(row, builds.index(row["build"])))
         if verdict is not None and verdict.state == "changed":
             assert verdict.index is not None
             assert verdict.effect is not None
-            found.append((verdict.index, place, "up" if verdict.effect > 0 else "down"))
-    return found
+            changes.append((verdict.index, place, "up" if verdict.effect > 0 else "down"))
+    return changes
 
 
 def reading(row: Row, build: int) -> SeriesPoint:
@@ -64,17 +60,14 @@ def reading(row: Row, build: int) -> SeriesPoint:
 @pytest.mark.parametrize(
     "key", sorted(recorded()), ids=lambda key: f"{key[0].split('.')[0]} {key[1]} {key[2]}"
 )
-def test_what_was_done_is_told_in_time_and_nothing_else(key: Key) -> None:
-    done = [
-        (int(row["index"]), row["direction"], int(row["within"])) for row in expected().get(key, [])
-    ]
-    found = told(key[2], recorded()[key])
-    assert [(index, where) for index, _, where in found] == [
-        (index, where) for index, where, _ in done
-    ]
-    delays = [place - index + 1 for index, place, _ in found]
-    assert all(delay <= within for delay, (*_, within) in zip(delays, done, strict=True))
+def test_what_was_done_is_reported_in_time_and_nothing_else(key: Key) -> None:
+    done = expected().get(key, [])
+    changes = reported(key[2], recorded()[key])
+    assert [index for index, _, _ in changes] == [int(row["index"]) for row in done]
+    assert [direction for _, _, direction in changes] == [row["direction"] for row in done]
+    for (index, seen_at, _), row in zip(changes, done, strict=True):
+        assert seen_at - index + 1 <= int(row["within"])
 
 
-def test_every_series_that_was_changed_is_recorded() -> None:
+def test_every_changed_series_is_recorded() -> None:
     assert expected().keys() <= recorded().keys()

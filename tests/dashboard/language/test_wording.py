@@ -81,7 +81,8 @@ def test_a_change_is_told_with_its_direction_in_words(
 ) -> None:
     told = change(METRICS[key], old, new)
     assert told
-    assert (told.text, told.tone) == (text, tone)
+    assert told.text == text
+    assert told.tone == tone
 
 
 def test_no_change_is_told_where_a_value_is_missing() -> None:
@@ -133,7 +134,8 @@ def test_an_effect_is_told_with_its_interval(
 ) -> None:
     told = effect(METRICS[key], *numbers)
     assert told
-    assert (told.text, told.tone) == (text, tone)
+    assert told.text == text
+    assert told.tone == tone
 
 
 def test_an_effect_without_an_amount_is_not_told() -> None:
@@ -155,11 +157,9 @@ def test_a_change_below_its_threshold_has_no_tone() -> None:
 
 
 def test_one_of_a_thing_is_no_plural() -> None:
-    assert (plural(1, "core"), plural(0, "job"), plural(2, "process", "processes")) == (
-        "1 core",
-        "0 jobs",
-        "2 processes",
-    )
+    assert plural(1, "core") == "1 core"
+    assert plural(0, "job") == "0 jobs"
+    assert plural(2, "process", "processes") == "2 processes"
 
 
 def test_a_comparison_asks_one_question() -> None:

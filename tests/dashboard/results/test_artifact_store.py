@@ -1,5 +1,6 @@
-"""Artifacts in a bucket of S3, on a server of our own: taken in, shown, deleted, and a store that
-does not answer.
+"""Artifacts in a bucket of S3, on a server of our own: stored, shown, deleted.
+
+And what happens while the store does not answer.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from django.utils import timezone
 from dashboard.models import Artifact, Job, JobState, Worker
 from dashboard.results.core import artifact_store
 from dashboard.results.core.code_diff import ARCHIVE
-from dashboard.results.services.retention import forget_old
+from dashboard.results.services.retention import delete_expired
 from dashboard.runs.services import fleet
 from tests.builders import site
 from tests.builders.archives import packed
@@ -48,10 +49,8 @@ def use(settings: Any, address: str) -> None:
 
 def lose(settings: Any) -> None:
     """From now on nobody listens where the store was."""
-    use(
-        settings,
-        f"s3://{BUCKET}/site?endpoint_url=http://127.0.0.1:{free_port()}&region_name=us-east-1",
-    )
+    nobody = f"http://127.0.0.1:{free_port()}"
+    use(settings, f"s3://{BUCKET}/site?endpoint_url={nobody}&region_name=us-east-1")
 
 
 class Sender:
@@ -93,19 +92,20 @@ def sender(db: None) -> Sender:
     return Sender(Client())
 
 
-def test_what_a_job_leaves_is_taken_in_shown_downloaded_and_deleted_in_time(
+def test_artifact_is_stored_shown_downloaded_and_deleted_in_time(
     store: S3Server, sender: Sender, reader: Client
 ) -> None:
-    assert (sender.result().status_code, sender.artifact().status_code) == (200, 200)
+    assert sender.result().status_code == 200
+    assert sender.artifact().status_code == 200
     assert store.keys() == [f"site/{Artifact.objects.get().file.name}"]
     assert "call()" in reader.get(f"/jobs/{sender.job.pk}/code/").text
     download = reader.get(f"/artifacts/{Artifact.objects.get().pk}/")
     assert b"".join(download) == CODE
-    assert forget_old(now=timezone.now() + LATE).artifacts == 1
+    assert delete_expired(now=timezone.now() + LATE).artifacts == 1
     assert store.keys() == []
 
 
-def test_a_file_that_comes_again_with_other_bytes_takes_the_earlier_ones_place(
+def test_file_sent_again_with_other_bytes_replaces_the_earlier_one(
     store: S3Server, sender: Sender
 ) -> None:
     sender.artifact(b"first")
@@ -114,79 +114,74 @@ def test_a_file_that_comes_again_with_other_bytes_takes_the_earlier_ones_place(
     assert len(store.keys()) == 1
 
 
-def test_a_file_of_an_attempt_that_no_longer_counts_is_not_stored(
+def test_file_of_an_attempt_that_no_longer_counts_is_not_stored(
     store: S3Server, sender: Sender
 ) -> None:
     assert sender.artifact(attempt=2).status_code == 409
     assert store.keys() == []
 
 
-def test_while_the_store_does_not_answer_numbers_land_and_files_are_asked_for_again(
+def test_without_the_store_results_are_stored_and_files_requested_again(
     store: S3Server, sender: Sender, settings: Any
 ) -> None:
     lose(settings)
     assert sender.result().status_code == 200
     answer = sender.artifact()
-    assert (answer.status_code, "Send it again later" in answer.json()["detail"]) == (503, True)
+    assert answer.status_code == 503
+    assert "Send it again later" in answer.json()["detail"]
     assert site.reload(sender.job).state == JobState.DONE
     assert not Artifact.objects.exists()
 
 
-def test_while_the_store_does_not_answer_pages_say_so(
+def test_without_the_store_pages_say_why(
     store: S3Server, sender: Sender, reader: Client, settings: Any
 ) -> None:
     sender.result()
     sender.artifact()
     lose(settings)
-    code, download = (
-        reader.get(address)
-        for address in (f"/jobs/{sender.job.pk}/code/", f"/artifacts/{Artifact.objects.get().pk}/")
-    )
-    assert (code.status_code, "could not be asked (EndpointConnectionError)" in code.text) == (
-        200,
-        True,
-    )
-    assert (
-        download.status_code,
-        "could not be asked (EndpointConnectionError)" in download.text,
-    ) == (503, True)
+    code = reader.get(f"/jobs/{sender.job.pk}/code/")
+    assert code.status_code == 200
+    assert "could not be asked (EndpointConnectionError)" in code.text
+    download = reader.get(f"/artifacts/{Artifact.objects.get().pk}/")
+    assert download.status_code == 503
+    assert "could not be asked (EndpointConnectionError)" in download.text
 
 
-def test_what_the_store_does_not_delete_is_deleted_another_night(
+def test_file_that_the_store_did_not_delete_stays_for_another_night(
     store: S3Server, sender: Sender, settings: Any
 ) -> None:
     sender.artifact()
     lose(settings)
-    assert forget_old(now=timezone.now() + LATE).artifacts == 0
+    assert delete_expired(now=timezone.now() + LATE).artifacts == 0
     assert Artifact.objects.exists()
 
 
-def test_a_bucket_that_is_not_there_is_named_by_what_s3_says(
+def test_missing_bucket_is_reported_as_s3_names_it(
     store: S3Server, sender: Sender, settings: Any
 ) -> None:
     use(settings, f"s3://no-such-bucket?endpoint_url={store.url}&region_name=us-east-1")
     assert "NoSuchBucket" in sender.artifact().json()["detail"]
 
 
-def test_a_file_that_is_gone_is_no_longer_kept(
+def test_page_says_that_a_missing_file_is_no_longer_kept(
     store: S3Server, sender: Sender, reader: Client
 ) -> None:
     sender.artifact()
-    found = Artifact.objects.get()
-    found.file.storage.delete(str(found.file.name))
+    stored = Artifact.objects.get()
+    stored.file.storage.delete(str(stored.file.name))
     assert "no longer kept" in reader.get(f"/jobs/{sender.job.pk}/code/").text
-    assert reader.get(f"/artifacts/{found.pk}/").status_code == 404
+    assert reader.get(f"/artifacts/{stored.pk}/").status_code == 404
 
 
-def test_the_fleet_page_says_that_files_lie_in_a_bucket(store: S3Server, reader: Client) -> None:
+def test_fleet_page_says_that_artifacts_are_in_a_bucket(store: S3Server, reader: Client) -> None:
     assert "artifacts in S3" in reader.get("/fleet/").text
 
 
-def test_without_an_address_files_lie_in_a_folder() -> None:
+def test_without_an_address_files_are_in_a_folder() -> None:
     assert artifact_store.description("")["BACKEND"].endswith("FileSystemStorage")
 
 
-def test_an_address_says_bucket_prefix_and_where() -> None:
+def test_address_says_bucket_prefix_and_where() -> None:
     options = artifact_store.description("s3://bucket/some/place/?region_name=eu-west-1")["OPTIONS"]
     assert options == {
         "bucket_name": "bucket",
@@ -196,14 +191,14 @@ def test_an_address_says_bucket_prefix_and_where() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "why"),
     [
-        ("/var/files", "is '/var/files', which is no bucket of S3"),
-        ("s3://", "which is no bucket of S3"),
+        ("/var/files", "is '/var/files', which is not a bucket of S3"),
+        ("s3://", "which is not a bucket of S3"),
         ("s3://key:secret@bucket", r"is 's3://…'"),
         ("s3://bucket?endpoint=x", "has the unknown option 'endpoint'"),
     ],
 )
-def test_an_address_that_cannot_be_is_refused_with_how_to_write_it(address: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_wrong_address_is_refused_with_how_to_write_it(address: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
         artifact_store.description(address)

@@ -11,9 +11,9 @@ from dashboard.models import Artifact, Job
 from dashboard.results.core.code_diff import (
     ARCHIVE,
     UnreadableArchive,
-    differences,
-    normal,
-    unpacked,
+    file_diffs,
+    normalized,
+    normalized_files,
 )
 from tests.builders import alerting
 from tests.builders.archives import packed
@@ -21,62 +21,57 @@ from tests.builders.archives import packed
 KERNEL = "def kernel(x):\n    a = load(x)\n    b = a + 1\n    store(b)\n"
 
 
-def test_what_differs_between_two_compilations_of_one_thing_is_left_out() -> None:
+def test_differences_between_two_compilations_of_one_thing_are_left_out() -> None:
     one = "# from /tmp/a\ncall('/root/cache/ab/x.py', 0x7f00deadbeef)\n"
     other = "# from /tmp/b\ncall('/home/ada/cache/cd/y.py', 0x7f00deadbee0)\n"
-    assert normal(one) == normal(other)
+    assert normalized(one) == normalized(other)
 
 
-def test_equal_files_under_other_names_are_no_difference() -> None:
-    assert (
-        differences(
-            {"kernels/0000.py": "a", "kernels/0001.py": "b"},
-            {"kernels/0000.py": "b", "kernels/0007.py": "a"},
-        )
-        == []
-    )
+def test_equal_files_under_other_names_do_not_differ() -> None:
+    old = {"kernels/0000.py": "a", "kernels/0001.py": "b"}
+    new = {"kernels/0000.py": "b", "kernels/0007.py": "a"}
+    assert file_diffs(old, new) == []
 
 
-def test_a_changed_file_is_set_against_the_one_that_it_is_most_like() -> None:
+def test_changed_file_is_compared_with_the_most_similar_one() -> None:
     old = {"kernels/0000.py": "something\nelse\nentirely", "kernels/0001.py": KERNEL}
     new = {
         "kernels/0000.py": KERNEL.replace("+ 1", "+ 2"),
         "kernels/0001.py": "something\nelse\nentirely",
     }
-    (found,) = differences(old, new)
-    assert found.what == "changed"
-    assert [line for line in found.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
+    (diff,) = file_diffs(old, new)
+    assert diff.what == "changed"
+    assert [line for line in diff.lines if line[0] in "+-"] == ["-    b = a + 1", "+    b = a + 2"]
 
 
 def test_new_and_gone_files_come_after_changed_ones() -> None:
     old = {"kernels/0.py": KERNEL, "ptx/0.ptx": "x"}
     new = {"kernels/0.py": KERNEL.replace("1", "2"), "wrapper/0.py": "call()"}
-    assert [(one.kind, one.what) for one in differences(old, new)] == [
-        ("kernels", "changed"),
-        ("wrapper", "new"),
-        ("ptx", "gone"),
-    ]
+    diffs = file_diffs(old, new)
+    assert [diff.kind for diff in diffs] == ["kernels", "wrapper", "ptx"]
+    assert [diff.what for diff in diffs] == ["changed", "new", "gone"]
 
 
-def test_a_long_difference_says_how_much_is_left_out() -> None:
-    old, new = ("\n".join(f"{word} {number}" for number in range(900)) for word in ("a", "b"))
-    (found,) = differences({"kernels/0": old}, {"kernels/0": new})
-    assert (len(found.lines), found.left_out > 0) == (400, True)
+def test_long_difference_is_cut_and_counted() -> None:
+    old = "\n".join(f"a {number}" for number in range(900))
+    new = old.replace("a", "b")
+    (diff,) = file_diffs({"kernels/0": old}, {"kernels/0": new})
+    assert len(diff.lines) == 400
+    assert diff.left_out > 0
 
 
 @pytest.mark.parametrize("archive", [b"", b"no archive", packed({"a": KERNEL})[:100]])
-def test_an_archive_that_is_damaged_says_so(archive: bytes) -> None:
+def test_damaged_archive_is_unreadable(archive: bytes) -> None:
     with pytest.raises(UnreadableArchive):
-        unpacked(archive)
+        normalized_files(archive)
 
 
-def test_an_archive_that_unfolds_to_too_much_is_refused() -> None:
+def test_archive_that_unpacks_to_too_much_is_refused() -> None:
     with pytest.raises(UnreadableArchive, match="larger than 32 MiB"):
-        unpacked(packed({"kernels/0": "0" * (33 * 2**20)}))
+        normalized_files(packed({"kernels/0": "0" * (33 * 2**20)}))
 
 
-# --- The page
-# ---------------------------------------------------------------------------------------------------------
+# The page
 @pytest.fixture
 def reader(client: Client, tmp_path: Any) -> Any:
     client.force_login(User.objects.create_user("reader"))
@@ -87,7 +82,11 @@ def reader(client: Client, tmp_path: Any) -> Any:
 def keep(job: Job, text: str) -> None:
     content = packed({"kernels/0000.py": text})
     Artifact.objects.create(
-        job=job, name=ARCHIVE, file=ContentFile(content, "x"), size_bytes=len(content), digest="0"
+        job=job,
+        name=ARCHIVE,
+        file=ContentFile(content, "x"),
+        size_bytes=len(content),
+        digest="0",
     )
 
 
@@ -105,17 +104,17 @@ def shown(client: Client, *texts: str) -> str:
 
 
 @pytest.mark.django_db
-def test_the_page_shows_what_changed_escaped(reader: Client) -> None:
+def test_page_shows_what_changed_escaped(reader: Client) -> None:
     page = shown(reader, KERNEL, KERNEL.replace("+ 1", "< 2"))
     assert '<span class="removed">-    b = a + 1</span>' in page
     assert '<span class="added">+    b = a &lt; 2</span>' in page
 
 
 @pytest.mark.django_db
-def test_equal_code_is_told_as_such(reader: Client) -> None:
+def test_page_says_that_the_code_is_equal(reader: Client) -> None:
     assert "The generated code is the same" in shown(reader, KERNEL, KERNEL)
 
 
 @pytest.mark.django_db
-def test_code_that_is_not_kept_is_told_as_such(reader: Client) -> None:
+def test_page_says_that_there_is_no_code(reader: Client) -> None:
     assert "There is no code to compare" in shown(reader, KERNEL)

@@ -15,7 +15,7 @@ from pyarrow.parquet import read_table
 from dashboard.models import Datum
 from dashboard.results.core.data_files import DataRow, csv_lines, v3_record
 from dashboard.results.core.result_format import parse_result
-from dashboard.results.formats import understand
+from dashboard.results.formats import parse_file
 from tests.builders.importing import imported
 
 ROW = DataRow(
@@ -61,12 +61,13 @@ class TestExported:
 
     def test_filters_are_those_of_the_pages(self, reader: Client) -> None:
         imported("v3.json")
-        asked = {
+        filters = {
             "metric": ["latency_ms", "speedup"],
             "machine": "h100",
             "build": "git-b4e6d2c3f5a7",
         }
-        rows = [json.loads(line) for line in fetched(reader, "jsonl", **asked).splitlines()]
+        lines = fetched(reader, "jsonl", **filters).splitlines()
+        rows = [json.loads(line) for line in lines]
         assert {(row["metric"], row["value"]) for row in rows} == {
             ("latency_ms", 12.7),
             ("speedup", 1.6535),
@@ -75,18 +76,20 @@ class TestExported:
 
     def test_since_and_until_cut_the_time(self, reader: Client) -> None:
         imported("v3.json")
-        asked = {"metric": "latency_ms", "since": "2026-11-02T00:00Z", "until": "2026-11-03T00:00Z"}
-        assert [
-            json.loads(line)["value"] for line in fetched(reader, "jsonl", **asked).splitlines()
-        ] == [12.7]
+        filters = {
+            "metric": "latency_ms",
+            "since": "2026-11-02T00:00Z",
+            "until": "2026-11-03T00:00Z",
+        }
+        (line,) = fetched(reader, "jsonl", **filters).splitlines()
+        assert json.loads(line)["value"] == 12.7
 
-    def test_what_is_exported_as_v3_is_understood_as_v3(self, reader: Client) -> None:
+    def test_v3_export_is_read_as_v3(self, reader: Client) -> None:
         imported("v3.json")
-        found = understand("again.jsonl", fetched(reader, "v3").encode())
-        assert found.refused == []
-        values = [
-            parse_result(document).metrics["latency_ms"].value for _, document in found.documents
-        ]
+        file = parse_file("again.jsonl", fetched(reader, "v3").encode())
+        assert file.refused == []
+        results = [parse_result(document) for _, document in file.documents]
+        values = [result.metrics["latency_ms"].value for result in results]
         assert values == [12.5, 12.7, 15.1]
 
     def test_parquet_has_the_rows_with_their_types(self, reader: Client) -> None:
@@ -95,13 +98,10 @@ class TestExported:
         assert answer["Content-Type"] == "application/vnd.apache.parquet"
         body = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
         table = read_table(io.BytesIO(body))
-        assert (table.column_names, table["value"].to_pylist()) == (
-            [*DataRow._fields],
-            [12.5, 12.7, 15.1],
-        )
-        kinds = [
-            str(table.schema.field(name).type) for name in ("at", "value", "samples", "config")
-        ]
+        assert table.column_names == [*DataRow._fields]
+        assert table["value"].to_pylist() == [12.5, 12.7, 15.1]
+        names = ("at", "value", "samples", "config")
+        kinds = [str(table.schema.field(name).type) for name in names]
         assert kinds == ["timestamp[us, tz=UTC]", "double", "int64", "string"]
 
     def test_without_pyarrow_parquet_says_what_is_missing(
@@ -120,7 +120,7 @@ class TestExported:
             ("until=", ""),
         ],
     )
-    def test_a_filter_that_cannot_be_read_is_told(
+    def test_unreadable_filter_is_refused_with_the_reason(
         self, reader: Client, query: str, says: str
     ) -> None:
         answer = reader.get(f"{reverse('data_export', args=['csv'])}?{query}")
@@ -129,13 +129,16 @@ class TestExported:
 
 
 def test_no_cell_of_a_csv_is_a_formula() -> None:
-    text = b"".join(csv_lines([ROW._replace(build="=cmd|' /C calc'!A0", value=-1.5)])).decode()
+    dangerous = ROW._replace(build="=cmd|' /C calc'!A0", value=-1.5)
+    text = b"".join(csv_lines([dangerous])).decode()
     row = next(csv.DictReader(io.StringIO(text)))
-    assert (row["build"], row["value"]) == ("'=cmd|' /C calc'!A0", "-1.5")
+    assert row["build"] == "'=cmd|' /C calc'!A0"
+    assert row["value"] == "-1.5"
 
 
-def test_a_failure_is_a_v3_record_of_accuracy() -> None:
-    record = v3_record(ROW._replace(value=None, low=None, high=None, status="fail_accuracy"))
+def test_failure_is_a_v3_record_of_accuracy() -> None:
+    failure = ROW._replace(value=None, low=None, high=None, status="fail_accuracy")
+    record = v3_record(failure)
     assert record["metric"] == {
         "name": "accuracy",
         "extra_info": {"benchmark_values": ["fail_accuracy"]},

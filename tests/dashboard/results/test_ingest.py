@@ -1,12 +1,21 @@
-"""One job's result lands exactly once, and what breaks the contract touches nothing but its own
-job.
-"""
+"""A job's result is stored exactly once; one that breaks the contract touches only its own job."""
 
 import gzip
 
 import pytest
 
-from dashboard.models import Datum, JobState, RefusedResult, Result, RunState, Samples, Series
+from dashboard.models import (
+    Datum,
+    Job,
+    JobState,
+    RefusedResult,
+    Result,
+    RunState,
+    Samples,
+    Series,
+    Worker,
+)
+from dashboard.results.core.result_format import unpack_samples
 from dashboard.results.services.ingest import Refused, TooLarge, UnknownJob, ingest
 from dashboard.runs.services.leases import Stale
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
@@ -15,75 +24,78 @@ from tests.builders import site
 pytestmark = pytest.mark.django_db
 
 
-def test_a_result_ends_its_job_and_its_run() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    state = ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+@pytest.fixture
+def worker() -> Worker:
+    return site.worker()
+
+
+@pytest.fixture
+def job(worker: Worker) -> Job:
+    """A job that the worker is measuring."""
+    return site.running_job(worker)
+
+
+def deliver(worker: Worker, job: Job, body: bytes | None = None) -> str:
+    """Deliver a result for the job: a valid one, unless a body is given."""
+    if body is None:
+        body = site.delivery(job, site.result(job))
+    return ingest(job_id=job.pk, worker=worker, body=body)
+
+
+def test_result_ends_its_job_and_its_run(worker: Worker, job: Job) -> None:
+    state = deliver(worker, job)
     job = site.reload(job)
-    assert (state, job.status, job.run.state) == (JobState.DONE, "pass", RunState.COMPLETED)
+    assert state == JobState.DONE
+    assert job.status == "pass"
+    assert job.run.state == RunState.COMPLETED
 
 
-def test_the_same_result_twice_is_the_same_rows() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_same_result_twice_gives_the_same_rows(worker: Worker, job: Job) -> None:
     body = site.delivery(job, site.result(job))
-    assert ingest(job_id=job.pk, worker=worker, body=body) == ingest(
-        job_id=job.pk, worker=worker, body=body
-    )
-    assert (Result.objects.count(), Samples.objects.count(), Datum.objects.count()) == (1, 1, 2)
+    first = deliver(worker, job, body)
+    assert deliver(worker, job, body) == first
+    assert Result.objects.count() == 1
+    assert Samples.objects.count() == 1
+    assert Datum.objects.count() == 2
     assert set(Series.objects.values_list("metric", "count")) == {("latency_ms", 1), ("passed", 1)}
 
 
-def test_another_result_for_a_finished_job_is_stale() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+def test_another_result_for_a_finished_job_is_stale(worker: Worker, job: Job) -> None:
+    deliver(worker, job)
+    other = site.delivery(job, site.result(job, {"latency_ms": 9.0}))
     with pytest.raises(Stale, match="is done"):
-        ingest(
-            job_id=job.pk,
-            worker=worker,
-            body=site.delivery(job, site.result(job, {"latency_ms": 9.0})),
-        )
+        deliver(worker, job, other)
     assert Datum.objects.get(series__metric="latency_ms").value == 2.0
 
 
-def test_a_result_of_an_earlier_attempt_is_stale() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_result_of_an_earlier_attempt_is_stale(worker: Worker, job: Job) -> None:
     body = site.delivery(job, site.result(job))
     cancel_run(run=job.run)
     retry_failed_jobs(run=job.run)
     with pytest.raises(Stale, match=r"Attempt 1 of job .* no longer counts: 2 does"):
-        ingest(job_id=job.pk, worker=worker, body=body)
+        deliver(worker, job, body)
 
 
-def test_a_worker_cannot_deliver_for_another_workers_job() -> None:
+def test_worker_cannot_deliver_for_another_workers_job() -> None:
     job = site.running_job(site.worker("w1"))
+    other = site.worker("w2")
     with pytest.raises(Stale, match="is worker w1's, not w2's"):
-        ingest(job_id=job.pk, worker=site.worker("w2"), body=site.delivery(job, site.result(job)))
+        deliver(other, job)
 
 
-def test_a_result_for_a_cancelled_job_is_stale() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_result_for_a_cancelled_job_is_stale(worker: Worker, job: Job) -> None:
     cancel_run(run=job.run)
     with pytest.raises(Stale, match="is cancelled"):
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+        deliver(worker, job)
 
 
-def test_a_worker_may_report_that_it_has_cancelled() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_worker_may_report_that_it_has_cancelled(worker: Worker, job: Job) -> None:
     cancel_run(run=job.run)
-    assert (
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="cancelled"))
-        == JobState.CANCELLED
-    )
+    body = site.delivery(job, status="cancelled")
+    assert deliver(worker, job, body) == JobState.CANCELLED
 
 
-def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_result_for_an_unknown_job_is_kept_for_inspection(worker: Worker, job: Job) -> None:
     body = site.delivery(job, site.result(job))
     job_id = job.pk
     job.run.delete()
@@ -119,90 +131,79 @@ def test_a_result_for_an_unknown_job_is_kept_for_inspection() -> None:
         ),
     ],
 )
-def test_a_malformed_result_is_refused_with_its_place(
-    document: dict[str, object], reason: str
+def test_malformed_result_is_refused_with_its_place(
+    worker: Worker, job: Job, document: dict[str, object], reason: str
 ) -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
     with pytest.raises(Refused, match=reason):
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, **document)))
+        deliver(worker, job, site.delivery(job, site.result(job, **document)))
 
 
-def test_a_refused_result_fails_its_job_and_touches_nothing_else() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_refused_result_fails_its_job_and_touches_nothing_else(worker: Worker, job: Job) -> None:
     with pytest.raises(Refused):
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, {"schema": "result.v9"}))
+        deliver(worker, job, site.delivery(job, {"schema": "result.v9"}))
     job = site.reload(job)
-    assert (job.state, job.run.state) == (JobState.FAILED, RunState.FAILED)
+    assert job.state == JobState.FAILED
+    assert job.run.state == RunState.FAILED
     assert f"kept as no. {RefusedResult.objects.get().pk}" in job.message
-    assert (Result.objects.count(), Datum.objects.count(), Series.objects.count()) == (0, 0, 0)
+    assert not Result.objects.exists()
+    assert not Datum.objects.exists()
+    assert not Series.objects.exists()
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-def test_numbers_that_json_does_not_know_are_refused(number: str) -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    body = gzip.decompress(site.delivery(job, site.result(job))).replace(
-        b'"value": 2.0', f'"value": {number}'.encode()
-    )
+def test_number_that_json_does_not_have_is_refused(worker: Worker, job: Job, number: str) -> None:
+    valid = gzip.decompress(site.delivery(job, site.result(job)))
+    body = valid.replace(b'"value": 2.0', f'"value": {number}'.encode())
     with pytest.raises(Refused, match="not JSON"):
-        ingest(job_id=job.pk, worker=worker, body=body)
+        deliver(worker, job, body)
 
 
-def test_a_gzip_bomb_is_refused_before_it_unfolds() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_gzip_bomb_is_refused_before_it_is_unpacked(worker: Worker, job: Job) -> None:
     bomb = gzip.compress(b" " * 200_000_000)
     with pytest.raises(TooLarge, match="more than 32 MiB"):
-        ingest(job_id=job.pk, worker=worker, body=bomb)
+        deliver(worker, job, bomb)
 
 
-def test_a_cut_body_is_refused() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_cut_body_is_refused(worker: Worker, job: Job) -> None:
+    body = site.delivery(job, site.result(job))
     with pytest.raises(Refused, match="ends too early"):
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job))[:-20])
+        deliver(worker, job, body[:-20])
 
 
-def test_what_postgres_cannot_store_is_replaced() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job, message="a\0b")))
+def test_what_postgres_cannot_store_is_replaced(worker: Worker, job: Job) -> None:
+    deliver(worker, job, site.delivery(job, site.result(job, message="a\0b")))
     assert site.reload(job).message == "a\N{REPLACEMENT CHARACTER}b"
 
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [("crashed", JobState.FAILED), ("oom", JobState.FAILED), ("timeout", JobState.TIMED_OUT)],
+    [
+        ("crashed", JobState.FAILED),
+        ("oom", JobState.FAILED),
+        ("timeout", JobState.TIMED_OUT),
+    ],
 )
-def test_a_job_without_a_result_becomes_a_point_without_a_value(status: str, state: str) -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    assert (
-        ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status=status, message="why"))
-        == state
-    )
-    found = Datum.objects.values_list("series__metric", "value", "status")
-    assert set(found) == {("latency_ms", None, status), ("passed", 0.0, status)}
+def test_job_without_a_result_becomes_a_point_without_a_value(
+    worker: Worker, job: Job, status: str, state: str
+) -> None:
+    body = site.delivery(job, status=status, message="why")
+    assert deliver(worker, job, body) == state
+    data = Datum.objects.values_list("series__metric", "value", "status")
+    assert set(data) == {("latency_ms", None, status), ("passed", 0.0, status)}
     assert site.reload(job).message == "why"
 
 
-def test_an_unsupported_case_neither_passes_nor_fails() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
+def test_unsupported_case_neither_passes_nor_fails(worker: Worker, job: Job) -> None:
     document = site.result(job, {}, status="unsupported", message="needs CUDA")
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, document))
+    deliver(worker, job, site.delivery(job, document))
     assert list(Datum.objects.values_list("series__metric", "value")) == [("latency_ms", None)]
 
 
-def test_a_retried_jobs_result_takes_the_place_of_its_failure() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, status="crashed"))
+def test_result_of_a_retry_replaces_the_failure(worker: Worker, job: Job) -> None:
+    deliver(worker, job, site.delivery(job, status="crashed"))
     retry_failed_jobs(run=job.run)
     again = site.claim(job, worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(again, site.result(again)))
+    deliver(worker, job, site.delivery(again, site.result(again)))
     assert set(Datum.objects.values_list("series__metric", "value")) == {
         ("latency_ms", 2.0),
         ("passed", 1.0),
@@ -210,20 +211,14 @@ def test_a_retried_jobs_result_takes_the_place_of_its_failure() -> None:
     assert set(Series.objects.values_list("count", "last_status")) == {(1, "pass")}
 
 
-def test_a_metric_of_a_newer_suite_stays_in_the_document() -> None:
-    worker = site.worker()
-    job = site.running_job(worker)
-    body = site.delivery(job, site.result(job, {"latency_ms": 2.0, "quarks": 3.0}))
-    ingest(job_id=job.pk, worker=worker, body=body)
+def test_metric_of_a_newer_suite_stays_in_the_document(worker: Worker, job: Job) -> None:
+    document = site.result(job, {"latency_ms": 2.0, "quarks": 3.0})
+    deliver(worker, job, site.delivery(job, document))
     assert Result.objects.get().document["metrics"]["quarks"]["value"] == 3.0
     assert not Series.objects.filter(metric="quarks").exists()
 
 
-def test_raw_samples_come_back_as_they_were() -> None:
-    from dashboard.results.core.result_format import unpack_samples
-
-    worker = site.worker()
-    job = site.running_job(worker)
-    ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
+def test_raw_samples_come_back_as_they_were(worker: Worker, job: Job) -> None:
+    deliver(worker, job)
     stored = Samples.objects.get()
     assert unpack_samples(bytes(stored.values)).tolist() == [2.0, 2.1, 1.9]

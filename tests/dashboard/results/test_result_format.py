@@ -1,9 +1,8 @@
-"""Whatever a worker sends, the reader answers with a checked value or with the reason why it
-refuses.
-"""
+"""Whatever a worker sends is read as a checked value, or refused with the reason."""
 
 import gzip
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,8 @@ from dashboard.results.services.ingest import ingest
 from dashboard.runs.services.run_state import ACTIVE
 from tests.builders import site
 
-GOLDEN = sorted((Path(__file__).parents[2] / "data" / "golden").glob("result.*.json"))
+FOLDER = Path(__file__).parents[2] / "data" / "golden"
+GOLDEN = sorted(FOLDER.glob("result.*.json"))
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
     st.none()
@@ -35,18 +35,16 @@ VALUES = st.recursive(
 
 def places(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """Where something stands in a JSON document."""
-    inside = (
-        document.items()
-        if isinstance(document, dict)
-        else enumerate(document)
-        if isinstance(document, list)
-        else ()
-    )
-    return [
-        found
-        for key, value in inside
-        for found in ((*path, key), *places(value, (*path, key))[:40])
-    ]
+    inside: Iterable[tuple[Any, Any]] = ()
+    if isinstance(document, dict):
+        inside = document.items()
+    elif isinstance(document, list):
+        inside = enumerate(document)
+    paths: list[tuple[Any, ...]] = []
+    for key, value in inside:
+        here = (*path, key)
+        paths += [here, *places(value, here)[:40]]
+    return paths
 
 
 def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
@@ -60,17 +58,19 @@ def replaced(document: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_what_the_suite_writes_is_read(path: Path) -> None:
+def test_document_of_the_suite_is_read(path: Path) -> None:
     document = json.loads(path.read_text())
     result = parse_result(document)
-    assert (result.status, set(result.metrics)) == (document["status"], set(document["metrics"]))
+    assert result.status == document["status"]
+    assert set(result.metrics) == set(document["metrics"])
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
-def test_a_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject) -> None:
+def test_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject) -> None:
     document = json.loads(data.draw(st.sampled_from(GOLDEN)).read_text())
-    spoilt = replaced(document, data.draw(st.sampled_from(places(document))), data.draw(VALUES))
+    place = data.draw(st.sampled_from(places(document)))
+    spoilt = replaced(document, place, data.draw(VALUES))
     with suppress(Refused, orjson.JSONDecodeError):
         parse_result(orjson.loads(json.dumps(spoilt)))
 
@@ -78,17 +78,16 @@ def test_a_result_with_anything_anywhere_is_read_or_refused(data: st.DataObject)
 @pytest.mark.django_db
 @settings(max_examples=40, deadline=None)
 @given(st.data())
-def test_a_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> None:
-    """Done, or failed with the reason; the site never stumbles over what the database cannot
-    store.
-    """
+def test_delivery_with_anything_anywhere_ends_its_job(data: st.DataObject) -> None:
+    """Done, or failed with the reason; no error over what the database cannot store."""
     worker = Worker.objects.first() or site.worker()
     job = site.running_job(worker)
-    delivery = json.loads(gzip.decompress(site.delivery(job, site.result(job))))
-    inside = [
-        path for path in places(delivery) if path != ("attempt",)
-    ]  # another attempt is stale, and changes nothing
-    spoilt = replaced(delivery, data.draw(st.sampled_from(inside)), data.draw(VALUES))
+    body = site.delivery(job, site.result(job))
+    delivery = json.loads(gzip.decompress(body))
+    # Another attempt is stale, and changes nothing
+    inside = [path for path in places(delivery) if path != ("attempt",)]
+    place = data.draw(st.sampled_from(inside))
+    spoilt = replaced(delivery, place, data.draw(VALUES))
     with suppress(Refused):
         ingest(job_id=job.pk, worker=worker, body=json.dumps(spoilt).encode())
     assert site.reload(job).state not in ACTIVE
@@ -102,7 +101,7 @@ def test_any_body_is_refused_with_a_reason(body: bytes) -> None:
 
 
 @given(st.binary(max_size=200), st.integers(min_value=0, max_value=300))
-def test_a_body_within_the_limit_is_unpacked_and_one_over_it_is_not(
+def test_body_within_the_limit_is_unpacked_and_one_over_it_is_not(
     content: bytes, limit: int
 ) -> None:
     if len(content) <= limit:
@@ -112,9 +111,10 @@ def test_a_body_within_the_limit_is_unpacked_and_one_over_it_is_not(
             unpack(gzip.compress(content), limit)
 
 
-def test_a_document_nested_without_end_is_refused() -> None:
+def test_document_nested_without_end_is_refused() -> None:
     document = json.loads(GOLDEN[0].read_text())
-    document["starts"] = {"cold": {"deep": orjson.loads("[" * 500 + "]" * 500)}}
+    nested = orjson.loads("[" * 500 + "]" * 500)
+    document["starts"] = {"cold": {"deep": nested}}
     with pytest.raises(Refused, match="Recursion"):
         parse_result(document)
 
@@ -122,7 +122,7 @@ def test_a_document_nested_without_end_is_refused() -> None:
 @pytest.mark.parametrize(
     "moment", ["2016-12-31T23:59:60Z", "0001-01-01T00:00:00Z", "9999-01-01T00:00:00Z"]
 )
-def test_a_moment_that_no_clock_shows_is_refused(moment: str) -> None:
+def test_impossible_time_is_refused(moment: str) -> None:
     document = {**json.loads(GOLDEN[0].read_text()), "started_at": moment}
     with pytest.raises(Refused, match=r"result\.(job\.planned_at|started_at)"):
         parse_result(document)

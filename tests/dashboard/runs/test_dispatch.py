@@ -172,7 +172,8 @@ def test_the_broker_holds_a_few_messages_and_one_for_each_worker(broker: Embedde
     dispatch()
     assert len(received(broker)) == SPARE + 3
     run.refresh_from_db()
-    assert (run.state, run.jobs.filter(state=JobState.QUEUED).count()) == (RunState.QUEUED, 60)
+    assert run.state == RunState.QUEUED
+    assert run.jobs.filter(state=JobState.QUEUED).count() == 60
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,8 @@ def test_each_broker_is_told_in_its_own_order(
 
 def test_a_message_is_sent_once(broker: EmbeddedBroker) -> None:
     site.run()
-    assert (dispatch(), dispatch()) == (1, 0)
+    assert dispatch() == 1
+    assert dispatch() == 0
 
 
 def test_with_the_broker_down_jobs_wait_and_are_sent_when_it_is_back(

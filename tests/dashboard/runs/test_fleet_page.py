@@ -11,6 +11,7 @@ from dashboard.models import InstalledEnvironment, Worker
 from dashboard.results.services.ingest import ingest
 from dashboard.runs.selectors import disk, fleet
 from tests.builders import site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 
@@ -30,12 +31,10 @@ def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> Non
         measure(worker, matmul_ceiling_tflops=rate)
     (canary,) = canaries.newest()
     assert canary.change
-    assert (canary.series.last_value, canary.change.text, canary.change.tone) == (
-        90,
-        "10.0 % lower",
-        "bad",
-    )
-    assert "10.0 % lower" in reader.get("/fleet/").text
+    assert canary.series.last_value == 90
+    assert canary.change.text == "10.0 % lower"
+    assert canary.change.tone == "bad"
+    assert "10.0 % lower" in page_text(reader.get("/fleet/"))
 
 
 def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Client) -> None:
@@ -48,21 +47,23 @@ def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Cl
         worker: str(job.pk),
         idle: None,
     }
-    assert f"/jobs/{job.pk}/" in reader.get("/fleet/").text
+    assert f"/jobs/{job.pk}/" in page_text(reader.get("/fleet/"))
 
 
 def test_without_a_canary_the_page_says_what_measures_one(reader: Client) -> None:
-    assert "A run of the family <code>machine</code> measures them" in reader.get("/fleet/").text
+    assert "A run of the family <code>machine</code> measures them" in page_text(
+        reader.get("/fleet/")
+    )
 
 
 def test_without_a_worker_the_page_says_how_one_is_added(reader: Client) -> None:
     machine = site.machine()
-    page = reader.get("/fleet/").text
+    page = page_text(reader.get("/fleet/"))
     assert f"<code>python manage.py add_worker NAME --machine {machine.key}</code>" in page
     (link,) = re.findall(r'href="(/docs/operations/)#(.+?)"', page)
-    assert f'id="{link[1]}"' in reader.get(link[0]).text
+    assert f'id="{link[1]}"' in page_text(reader.get(link[0]))
     site.worker()
-    page = reader.get("/fleet/").text
+    page = page_text(reader.get("/fleet/"))
     assert "No worker yet" not in page
     assert "add_worker" not in page
 
@@ -77,8 +78,9 @@ def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader
             worker=worker, key=key, build=site.build(), state=state, size_mb=5000
         )
     (row,) = workers()
-    assert (row.environments_gb, row.share) == (10, 20)
-    assert "120 of 200 GB" in reader.get("/fleet/").text
+    assert row.environments_gb == 10
+    assert row.share == 20
+    assert "120 of 200 GB" in page_text(reader.get("/fleet/"))
 
 
 def test_a_worker_that_told_nothing_of_its_disk_is_shown_without(reader: Client) -> None:
@@ -96,5 +98,7 @@ def test_the_database_of_the_site_takes_disk() -> None:
 
 
 def test_the_live_part_asks_for_neither(reader: Client) -> None:
-    assert '<h2 id="canaries"' in reader.get("/fleet/", headers={"HX-Request": "true"}).text
-    assert "The site <small>" not in reader.get("/fleet/", headers={"HX-Request": "true"}).text
+    assert '<h2 id="canaries"' in page_text(reader.get("/fleet/", headers={"HX-Request": "true"}))
+    assert "The site <small>" not in page_text(
+        reader.get("/fleet/", headers={"HX-Request": "true"})
+    )

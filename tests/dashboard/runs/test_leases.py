@@ -27,7 +27,8 @@ def expire(job: Job, **also: int) -> None:
 
 def test_a_claim_makes_the_job_and_its_run_run() -> None:
     job = site.running_job(site.worker())
-    assert (job.state, job.run.state) == (JobState.RUNNING, RunState.RUNNING)
+    assert job.state == JobState.RUNNING
+    assert job.run.state == RunState.RUNNING
 
 
 def test_the_same_claim_twice_is_answered_alike() -> None:
@@ -127,12 +128,10 @@ def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
     expire(job)
     assert leases.reap() == 1
     job = site.reload(job)
-    assert (job.state, job.attempt, job.dispatched_at, job.run.state) == (
-        JobState.QUEUED,
-        2,
-        None,
-        RunState.QUEUED,
-    )
+    assert job.state == JobState.QUEUED
+    assert job.attempt == 2
+    assert job.dispatched_at is None
+    assert job.run.state == RunState.QUEUED
 
 
 def test_a_living_lease_is_left_alone() -> None:
@@ -162,7 +161,8 @@ def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
     expire(job, max_attempts=1)
     leases.reap()
     job = site.reload(job)
-    assert (job.state, job.run.state) == (JobState.LOST, RunState.FAILED)
+    assert job.state == JobState.LOST
+    assert job.run.state == RunState.FAILED
     assert "Lost after 1 attempts: its worker fell silent" in job.message
 
 
@@ -172,7 +172,8 @@ def test_a_worker_that_starts_anew_gives_up_what_it_held() -> None:
     fleet.hello(
         worker=worker, boot_id="boot-2", device="cpu", facts={}, catalog=site.catalog(), builds=[]
     )
-    assert (site.reload(job).state, site.reload(job).attempt) == (JobState.QUEUED, 2)
+    assert site.reload(job).state == JobState.QUEUED
+    assert site.reload(job).attempt == 2
 
 
 def test_the_same_process_saying_hello_again_keeps_what_it_holds() -> None:

@@ -13,6 +13,7 @@ from dashboard.catalog.core.plan import PlanError
 from dashboard.models import Benchmark, ModelRepository, Worker
 from dashboard.runs.services import fleet, own_models
 from tests.builders import site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 MINE = "mine.own.inference.float32.static.b8"
@@ -135,7 +136,8 @@ def test_deleting_a_repository_keeps_what_was_measured() -> None:
     report(site.worker(), MINE)
     own_models.delete_repository(repository=pinned)
     found = Benchmark.objects.get(name=MINE)
-    assert (found.repository, found.retired) == (None, True)
+    assert found.repository is None
+    assert found.retired
 
 
 def test_workers_learn_of_repositories_and_tell_over_the_api() -> None:
@@ -172,7 +174,7 @@ def test_the_fleet_page_shows_what_is_wrong_with_a_file_and_with_a_repository(
     worker = site.worker()
     hello(worker, MINE, problem="Traceback: <b>no module</b>")
     report(worker, problem="broken.py: line 3: invalid syntax")
-    page = reader.get(reverse("fleet")).content.decode()
+    page = page_text(reader.get(reverse("fleet")))
     assert "Traceback: &lt;b&gt;no module&lt;/b&gt;" in page
     assert "broken.py: line 3: invalid syntax" in page
 
@@ -186,9 +188,9 @@ def test_staff_without_the_right_cannot_register_a_repository(
 
 def test_an_administrator_registers_one_and_is_told_that_it_runs_code(operator: Client) -> None:
     form = {"key": "ours", "url": "https://example.org/ours.git", "commit": FIRST}
-    page = operator.post(
-        reverse("admin:dashboard_modelrepository_add"), form, follow=True
-    ).content.decode()
+    page = page_text(
+        operator.post(reverse("admin:dashboard_modelrepository_add"), form, follow=True)
+    )
     assert "run its code: revision 1" in page
 
 

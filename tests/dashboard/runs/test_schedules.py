@@ -22,12 +22,10 @@ def test_a_due_schedule_triggers_a_scheduled_run_on_its_tracks_build() -> None:
     schedule = nightly()
     trigger_schedule(schedule.pk)
     run = Run.objects.get()
-    assert (run.purpose, run.build.label, run.schedule, run.jobs.count()) == (
-        "scheduled",
-        site.BUILD,
-        schedule,
-        4,
-    )
+    assert run.purpose == "scheduled"
+    assert run.build.label == site.BUILD
+    assert run.schedule == schedule
+    assert run.jobs.count() == 4
 
 
 def test_a_schedule_whose_last_run_still_works_waits_and_says_so() -> None:

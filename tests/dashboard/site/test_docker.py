@@ -70,7 +70,8 @@ def test_the_dockerfile_has_no_lint() -> None:
     done = subprocess.run(
         [str(BIN / "hadolint"), str(DOCKERFILE)], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert done.returncode == 0
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,6 +14,7 @@ from django.urls import reverse
 from dashboard.site import documentation
 from dashboard.site.documentation import Page
 from tests.builders.local_site import OURS
+from tests.builders.reading import page_text
 
 ROOT = Path(__file__).parents[3]
 FILES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
@@ -118,16 +119,15 @@ def test_a_changed_page_is_read_anew(tmp_path: Path) -> None:
 def test_every_page_opens(reader: Client, slug: str) -> None:
     shown = reader.get(reverse("docs_page", args=[slug]))
     assert shown.status_code == 200
-    assert 'aria-current="page"' in shown.content.decode()
+    assert 'aria-current="page"' in page_text(shown)
 
 
 @pytest.mark.django_db
 def test_the_search_page_shows_what_it_finds_escaped(reader: Client) -> None:
-    assert (
-        "places in the documentation"
-        in reader.get(reverse("docs"), {"q": "eager control"}).content.decode()
+    assert "places in the documentation" in page_text(
+        reader.get(reverse("docs"), {"q": "eager control"})
     )
-    empty = reader.get(reverse("docs"), {"q": "<script>nothing"}).content.decode()
+    empty = page_text(reader.get(reverse("docs"), {"q": "<script>nothing"}))
     assert "“&lt;script&gt;nothing”" in empty
     assert "No page has all of these words" in empty
 

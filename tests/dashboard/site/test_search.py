@@ -6,7 +6,7 @@ from django.test import Client
 from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
 from dashboard.site.selectors.search import Found, search
 from tests.builders import site
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +84,7 @@ def test_the_page_lists_what_was_found(run: Run, reader: Client) -> None:
 
 
 def test_htmx_gets_the_hits_alone(run: Run, reader: Client) -> None:
-    shown = reader.get("/search/?q=mlp", headers={"HX-Target": "hits"}).content.decode()
+    shown = page_text(reader.get("/search/?q=mlp", headers={"HX-Target": "hits"}))
     assert "/benchmarks/?model=mlp" in shown
     assert "<html" not in shown
 

@@ -79,10 +79,8 @@ def test_the_depth_of_each_machines_queue_is_told() -> None:
     site.run(site.MLP, configs=["eager", "inductor"])
     site.queued_job()
     found = scrape()
-    assert (found["open_jobs", "cpu-2c", "planned"], found["open_jobs", "cpu-2c", "queued"]) == (
-        2,
-        1,
-    )
+    assert found["open_jobs", "cpu-2c", "planned"] == 2
+    assert found["open_jobs", "cpu-2c", "queued"] == 1
 
 
 @pytest.mark.django_db
@@ -168,7 +166,8 @@ def test_a_refused_claim_is_logged_with_its_job(
     caplog.set_level(logging.INFO)
     Client().post("/api/v1/worker/jobs/7f0c2ad8-0000-4000-8000-000000000000/claim")
     fields: Any = next(record.msg for record in caplog.records if "slow request" in str(record.msg))
-    assert (fields["job"], fields["status"]) == ("7f0c2ad8-0000-4000-8000-000000000000", 401)
+    assert fields["job"] == "7f0c2ad8-0000-4000-8000-000000000000"
+    assert fields["status"] == 401
     assert len(fields["request"]) == 12
 
 

@@ -10,6 +10,7 @@ from django.test import Client
 from dashboard.ui.badges import badge
 from dashboard.ui.pages.feed_keys import key_of
 from tests.builders import alerting, site
+from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 BADGE = f"/badge/{site.MLP}/inductor.svg"
@@ -22,55 +23,52 @@ def measured() -> None:
 
 
 def words(client: Client, address: str) -> str:
-    """What a badge says to who cannot see it."""
+    """What a badge says to a screen reader."""
     answer = client.get(address)
     assert answer.headers["Content-Type"].startswith("image/svg+xml")
     return ElementTree.fromstring(answer.content.decode()).attrib["aria-label"]
 
 
 # --- Badges
-# -----------------------------------------------------------------------------------------------------------
-def test_a_badge_tells_the_newest_speedup(reader: Client) -> None:
+def test_badge_shows_the_newest_speedup(reader: Client) -> None:
     assert words(reader, BADGE) == "mlp inductor speedup: 1.32×"
 
 
-def test_a_badge_tells_another_metric_under_another_name(reader: Client) -> None:
+def test_badge_shows_another_metric_under_another_label(reader: Client) -> None:
     assert words(reader, BADGE + "?metric=latency_ms&label=our+step") == "our step: 2.00 ms"
 
 
-def test_a_badge_tells_how_a_case_fails(reader: Client) -> None:
+def test_badge_shows_how_a_case_fails(reader: Client) -> None:
     alerting.measure(None, 1)
     assert words(reader, BADGE + "?metric=latency_ms") == "mlp inductor latency: timeout"
 
 
-def test_a_badge_of_what_was_never_measured_says_so(reader: Client) -> None:
-    assert (
-        words(reader, f"/badge/{site.GPT2}/inductor.svg") == "gpt2 inductor speedup: not measured"
-    )
+def test_badge_says_not_measured(reader: Client) -> None:
+    never_measured = f"/badge/{site.GPT2}/inductor.svg"
+    assert words(reader, never_measured) == "gpt2 inductor speedup: not measured"
     assert words(reader, BADGE + "?machine=other").endswith("not measured")
 
 
-def test_a_badge_counts_what_is_open(reader: Client) -> None:
+def test_alerts_badge_counts_open_alerts(reader: Client) -> None:
     assert words(reader, "/badge/alerts.svg") == "torch.compile alerts: none open"
     alerting.group()
     assert words(reader, "/badge/alerts.svg") == "torch.compile alerts: 1 open"
 
 
-def test_a_badge_has_room_for_its_words_and_no_markup_of_others() -> None:
+def test_badge_escapes_markup_in_its_words() -> None:
     drawn = ElementTree.fromstring(badge('<b>"x"', "1 & 2", "good"))
     assert drawn.attrib["aria-label"] == '<b>"x": 1 & 2'
     assert [child.tag.rpartition("}")[2] for child in drawn] == ["title", "rect", "rect", "g"]
 
 
-def test_a_badge_that_has_not_changed_is_not_sent_again(reader: Client) -> None:
+def test_unchanged_badge_is_not_sent_again(reader: Client) -> None:
     first = reader.get(BADGE)
     assert first.headers["Cache-Control"] == "max-age=300"
     assert reader.get(BADGE, headers={"If-None-Match": first.headers["ETag"]}).status_code == 304
 
 
 # --- Frames
-# -----------------------------------------------------------------------------------------------------------
-def test_an_embedded_chart_alone_may_be_framed_by_others(reader: Client) -> None:
+def test_only_the_embedded_chart_may_be_framed(reader: Client) -> None:
     framed, page = reader.get(EMBED), reader.get(f"/series/{site.MLP}/")
     assert "frame-ancestors *" in framed.headers["Content-Security-Policy"]
     assert "X-Frame-Options" not in framed.headers
@@ -78,40 +76,37 @@ def test_an_embedded_chart_alone_may_be_framed_by_others(reader: Client) -> None
     assert page.headers["X-Frame-Options"] == "DENY"
 
 
-def test_an_embedded_chart_keeps_its_choice_and_leads_to_the_whole_page(reader: Client) -> None:
-    page = reader.get(EMBED + "?metric=latency_ms&theme=dark").content.decode()
+def test_embedded_chart_keeps_its_choice_and_links_to_the_page(reader: Client) -> None:
+    page = page_text(reader.get(EMBED + "?metric=latency_ms&theme=dark"))
     assert 'data-theme="dark"' in page
     assert f'href="/series/{site.MLP}/?metric=latency_ms"' in page
     assert f'data-figure="{EMBED}data.json?metric=latency_ms"' in page
 
 
-def test_the_figure_of_a_frame_is_that_of_the_page(reader: Client) -> None:
+def test_embedded_figure_is_that_of_the_page(reader: Client) -> None:
     query = "?metric=latency_ms"
-    assert (
-        reader.get(EMBED + "data.json" + query).json()
-        == reader.get(f"/series/{site.MLP}/data.json{query}").json()
-    )
+    embedded = reader.get(f"{EMBED}data.json{query}").json()
+    assert embedded == reader.get(f"/series/{site.MLP}/data.json{query}").json()
 
 
 @pytest.mark.parametrize("address", [BADGE, EMBED, EMBED + "data.json", "/badge/alerts.svg"])
-def test_on_a_closed_site_a_persons_key_opens_them(
+def test_closed_site_needs_a_persons_key(
     client: Client, django_user_model: type[User], address: str
 ) -> None:
-    assert (client.get(address).status_code, client.get(address + "?key=1.wrong").status_code) == (
-        403,
-        403,
-    )
+    assert client.get(address).status_code == 403
+    assert client.get(f"{address}?key=1.wrong").status_code == 403
     key = key_of(django_user_model.objects.create_user("ada"))
     assert client.get(f"{address}?key={key}").status_code == 200
 
 
 # --- Links
-# ------------------------------------------------------------------------------------------------------------
-def test_a_link_to_a_series_unfolds_as_its_chart(reader: Client, settings: Any) -> None:
+def test_link_to_a_series_unfolds_as_its_chart(reader: Client, settings: Any) -> None:
     url = f"http://testserver/series/{site.MLP}/?metric=latency_ms"
-    found = reader.get("/oembed", {"url": url, "maxwidth": "400"}).json()
-    assert (found["type"], found["version"], found["width"]) == ("rich", "1.0", 400)
-    assert f'src="{settings.SITE_URL}{EMBED}?metric=latency_ms&amp;key=' in found["html"]
+    answer = reader.get("/oembed", {"url": url, "maxwidth": "400"}).json()
+    assert answer["type"] == "rich"
+    assert answer["version"] == "1.0"
+    assert answer["width"] == 400
+    assert f'src="{settings.SITE_URL}{EMBED}?metric=latency_ms&amp;key=' in answer["html"]
 
 
 @pytest.mark.parametrize("url", ["", "/runs/", "http://[", "https://elsewhere.example.org/x"])
@@ -119,6 +114,6 @@ def test_other_links_do_not_unfold(reader: Client, url: str) -> None:
     assert reader.get("/oembed", {"url": url}).status_code == 404
 
 
-def test_the_page_of_a_series_says_how_it_unfolds(reader: Client) -> None:
-    page = reader.get(f"/series/{site.MLP}/?metric=latency_ms").content.decode()
+def test_series_page_names_its_oembed_address(reader: Client) -> None:
+    page = page_text(reader.get(f"/series/{site.MLP}/?metric=latency_ms"))
     assert 'type="application/json+oembed" href="/oembed?url=http%3A//testserver/series/' in page

@@ -14,8 +14,9 @@ from dashboard.language.metrics import METRICS
 from dashboard.models import Worker
 from dashboard.results.selectors.rollup import CaseRollup
 from dashboard.results.services.ingest import ingest
-from dashboard.trends.selectors import matrix
-from dashboard.trends.selectors.matrix import MatrixQuery
+from dashboard.trends.core.heat import change_heat, speedup_heat
+from dashboard.trends.selectors.matrix import make_matrix
+from dashboard.trends.selectors.matrix_cells import MatrixQuery, make_cell
 from tests.builders import site
 from tests.builders.read_data import case, newest
 from tests.builders.reading import text
@@ -25,10 +26,9 @@ COLD = METRICS["cold_start_s"]
 PLAIN = MatrixQuery()
 
 
-def against(*base: CaseRollup, **asked: Any) -> MatrixQuery:
-    return MatrixQuery(
-        base={(one.benchmark, one.config): one for one in base}, **{"metric": LATENCY, **asked}
-    )
+def against(*base: CaseRollup) -> MatrixQuery:
+    by_case = {(case.benchmark, case.config): case for case in base}
+    return MatrixQuery(metric=LATENCY, base=by_case)
 
 
 def latency(value: float, benchmark: str = "a", **fields: Any) -> CaseRollup:
@@ -36,7 +36,6 @@ def latency(value: float, benchmark: str = "a", **fields: Any) -> CaseRollup:
 
 
 # --- A cell
-# -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("speedup", "step"),
     [
@@ -52,7 +51,7 @@ def latency(value: float, benchmark: str = "a", **fields: Any) -> CaseRollup:
     ],
 )
 def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
-    assert matrix.heat(speedup) == step
+    assert speedup_heat(speedup) == step
 
 
 @pytest.mark.parametrize(
@@ -68,63 +67,68 @@ def test_heat_is_symmetric_by_ratio(speedup: float | None, step: int) -> None:
         (DRIFT, 0.0, 0.0, 0),
     ],
 )
-def test_the_heat_of_a_change_goes_by_the_metrics_threshold(
+def test_heat_of_a_change_scales_with_the_metrics_threshold(
     metric: Any, old: float, new: float, step: int
 ) -> None:
-    assert matrix.change_heat(metric, old, new) == step
+    assert change_heat(metric, old, new) == step
 
 
-def test_a_cell_shows_the_speedup_and_tells_the_latency_on_hover() -> None:
-    found = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
-    cell = matrix.cell(found, PLAIN)
-    assert (cell.text, cell.about) == ("1.50×", "12.0 ms per step; 95 % interval 1.40 to 1.60×")
+def test_cell_shows_the_speedup_and_on_hover_the_latency() -> None:
+    rollup = case({"speedup": newest(1.5, low=1.4, high=1.6), "latency_ms": newest(12.0)})
+    cell = make_cell(rollup, PLAIN)
+    assert cell.text == "1.50×"
+    assert cell.about == "12.0 ms per step; 95 % interval 1.40 to 1.60×"
 
 
-def test_the_cell_of_eager_shows_its_latency() -> None:
-    assert matrix.cell(case({"latency_ms": newest(12.0)}, config="eager"), PLAIN).text == "12.0 ms"
+def test_cell_of_eager_shows_its_latency() -> None:
+    assert make_cell(case({"latency_ms": newest(12.0)}, config="eager"), PLAIN).text == "12.0 ms"
 
 
-def test_the_cell_of_a_failure_shows_its_status_word_whatever_is_asked() -> None:
+def test_cell_of_a_failure_shows_its_status_word_for_any_query() -> None:
     failed = case({"latency_ms": newest(None, "timeout")})
-    assert {matrix.cell(failed, asked).text for asked in (PLAIN, against(latency(1.0)))} == {
-        "timeout"
-    }
+    assert make_cell(failed, PLAIN).text == "timeout"
+    assert make_cell(failed, against(latency(1.0))).text == "timeout"
 
 
-def test_another_metric_is_shown_with_the_colour_of_the_speedup() -> None:
-    cell = matrix.cell(
-        case({"speedup": newest(2.0), "drift": newest(1e-6)}), MatrixQuery(metric=DRIFT)
-    )
-    assert (cell.text, cell.heat, cell.about) == ("1.00×10⁻⁶", 4, "speedup 2.00×")
+def test_another_metric_keeps_the_colour_of_the_speedup() -> None:
+    rollup = case({"speedup": newest(2.0), "drift": newest(1e-6)})
+    cell = make_cell(rollup, MatrixQuery(metric=DRIFT))
+    assert cell.text == "1.00×10⁻⁶"
+    assert cell.about == "speedup 2.00×"
+    assert cell.heat == 4
 
 
-def test_against_a_base_a_cell_tells_the_change_and_both_values() -> None:
-    cell = matrix.cell(latency(110.0), against(latency(100.0)))
-    assert (cell.text, cell.heat, cell.about) == ("10.0 % slower", -3, "100 ms before, 110 ms now")
+def test_cell_against_a_base_shows_the_change_and_both_values() -> None:
+    cell = make_cell(latency(110.0), against(latency(100.0)))
+    assert cell.text == "10.0 % slower"
+    assert cell.about == "100 ms before, 110 ms now"
+    assert cell.heat == -3
 
 
 @pytest.mark.parametrize(
-    ("base", "told"),
+    ("base", "reason"),
     [
         ([], "not measured with the base"),
         ([case({"latency_ms": newest(None, "oom")})], "the base ended with oom"),
     ],
     ids=["absent", "failed"],
 )
-def test_without_a_value_of_the_base_a_cell_says_why(base: list[CaseRollup], told: str) -> None:
-    cell = matrix.cell(latency(110.0), against(*base))
-    assert (cell.text, cell.heat) == ("110 ms", 0)
-    assert cell.about.startswith(told)
+def test_cell_says_why_the_base_has_no_value(base: list[CaseRollup], reason: str) -> None:
+    cell = make_cell(latency(110.0), against(*base))
+    assert cell.text == "110 ms"
+    assert cell.heat == 0
+    assert cell.about.startswith(reason)
 
 
 # --- Rows
-# -------------------------------------------------------------------------------------------------------------
-def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
-    found = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
-    for status, kept in (("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])):
-        assert [
-            row.benchmark for row in matrix.matrix(found, MatrixQuery(status=status)).rows
-        ] == kept
+@pytest.mark.parametrize(
+    ("status", "kept"),
+    [("oom", ["b"]), ("failed", ["b"]), ("pass", ["a"]), ("", ["a", "b"])],
+)
+def test_status_filter_keeps_benchmarks_with_such_a_case(status: str, kept: list[str]) -> None:
+    cases = [latency(1.0), case({"latency_ms": newest(None, "oom")}, benchmark="b")]
+    rows = make_matrix(cases, MatrixQuery(status=status)).rows
+    assert [row.benchmark for row in rows] == kept
 
 
 @pytest.mark.parametrize(
@@ -138,26 +142,28 @@ def test_a_status_keeps_the_benchmarks_in_which_a_case_has_it() -> None:
         ("?", "cabd"),
     ],
 )
-def test_rows_are_ordered_by_what_is_asked(order: str, rows: str) -> None:
-    found = [latency(value, name) for name, value in (("c", 3.0), ("a", 2.0), ("b", 1.0))]
-    found.append(case({"latency_ms": newest(None, "oom")}, benchmark="d"))
-    table = matrix.matrix(found, MatrixQuery(metric=LATENCY, order=order))
+def test_rows_are_sorted_by_the_requested_order(order: str, rows: str) -> None:
+    cases = [latency(3.0, "c"), latency(2.0, "a"), latency(1.0, "b")]
+    cases.append(case({"latency_ms": newest(None, "oom")}, benchmark="d"))
+    table = make_matrix(cases, MatrixQuery(metric=LATENCY, order=order))
     assert "".join(row.benchmark for row in table.rows) == rows
 
 
-def test_a_family_has_the_geomean_of_its_passing_cases() -> None:
-    found = [case({"speedup": newest(value)}, benchmark=str(value)) for value in (2.0, 0.5)]
-    found.append(case({"speedup": newest(9.0, "oom")}, benchmark="failed"))
-    assert matrix.matrix(found, PLAIN).means == {"llm": ["1.00×"]}
+def test_family_has_the_geomean_of_its_passing_cases() -> None:
+    cases = [
+        case({"speedup": newest(2.0)}, benchmark="fast"),
+        case({"speedup": newest(0.5)}, benchmark="slow"),
+        case({"speedup": newest(9.0, "oom")}, benchmark="failed"),
+    ]
+    assert make_matrix(cases, PLAIN).means == {"llm": ["1.00×"]}
 
 
-def test_a_family_changes_by_the_cases_that_both_have() -> None:
-    table = matrix.matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
+def test_family_changes_by_the_cases_that_both_builds_have() -> None:
+    table = make_matrix([latency(110.0), latency(900.0, "new")], against(latency(100.0)))
     assert table.means == {"llm": ["10.0 % slower"]}
 
 
 # --- With the database
-# ------------------------------------------------------------------------------------------------
 def measured(
     by: Worker,
     build: str,
@@ -167,9 +173,8 @@ def measured(
 ) -> None:
     site.build(build)
     job = site.claim(site.queued_job(build=build, configs=(config,)), by)
-    ingest(
-        job_id=job.pk, worker=by, body=site.delivery(job, site.result(job, values, status=status))
-    )
+    result = site.result(job, values, status=status)
+    ingest(job_id=job.pk, worker=by, body=site.delivery(job, result))
 
 
 @pytest.fixture
@@ -180,47 +185,47 @@ def two_builds(db: None) -> None:
     measured(worker, "2.13.0", {"latency_ms": 12.0, "speedup": 1.5})
 
 
-def test_a_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
+def test_build_is_shown_as_it_was_measured(two_builds: None, reader: Client) -> None:
     shown = text(reader, "/benchmarks/?build=2.12.0")
     assert "2.00×" in shown
     assert ">oom<" in shown
 
 
-def test_a_build_is_held_against_another(two_builds: None, reader: Client) -> None:
+def test_build_is_compared_with_another(two_builds: None, reader: Client) -> None:
     shown = text(reader, "/benchmarks/?build=2.13.0&base=2.12.0&metric=latency_ms")
     assert "20.0 % slower" in shown
-    assert "/compare/?base=2.12.0&amp;new=2.13.0" in shown
+    assert "base=2.12.0&amp;new=2.13.0" in shown
 
 
-def test_the_newest_results_are_held_against_a_build(two_builds: None, reader: Client) -> None:
-    assert "25.0 % lower" in text(reader, "/benchmarks/?base=2.12.0")
+def test_newest_results_are_compared_with_a_build(two_builds: None, reader: Client) -> None:
+    page = text(reader, "/benchmarks/?base=2.12.0")
+    assert "25.0 % lower" in page
 
 
-def test_a_cell_opens_the_series_in_the_metric_that_it_shows(
-    two_builds: None, reader: Client
-) -> None:
-    assert (
-        f"/series/{site.MLP}/?machine=cpu-2c&amp;track=local&amp;metric=latency_ms&amp;config=inductor"
-        in text(reader, "/benchmarks/?metric=latency_ms")
-    )
+def test_cell_links_to_the_series_in_its_metric(two_builds: None, reader: Client) -> None:
+    address = f"/series/{site.MLP}/?machine=cpu-2c&amp;track=local"
+    shown = text(reader, "/benchmarks/?metric=latency_ms")
+    assert f"{address}&amp;metric=latency_ms&amp;config=inductor" in shown
 
 
-def test_a_build_that_was_not_measured_here_is_told(two_builds: None, reader: Client) -> None:
-    assert "The build that this address names was not measured" in text(
-        reader, "/benchmarks/?build=1.0"
-    )
+def test_page_says_that_the_build_was_not_measured(two_builds: None, reader: Client) -> None:
+    shown = text(reader, "/benchmarks/?build=1.0")
+    assert "The build that this address names was not measured" in shown
 
 
-def test_the_csv_has_every_case_unrounded_with_its_change(two_builds: None, reader: Client) -> None:
+def test_csv_has_every_case_unrounded_with_its_change(two_builds: None, reader: Client) -> None:
     response = reader.get("/benchmarks/export.csv?build=2.13.0&base=2.12.0&metric=latency_ms")
     (row,) = csv.DictReader(io.StringIO(response.content.decode()))
-    assert (row["benchmark"], row["config"], row["status"]) == (site.MLP, "inductor", "pass")
+    assert row["benchmark"] == site.MLP
+    assert row["config"] == "inductor"
+    assert row["status"] == "pass"
     numbers = [float(row[name]) for name in ("value", "base_value", "change_percent")]
     assert numbers == pytest.approx([12, 10, 20])
 
 
-def test_the_json_keeps_failures_with_their_status(two_builds: None, reader: Client) -> None:
+def test_json_keeps_failures_with_their_status(two_builds: None, reader: Client) -> None:
     rows = reader.get("/benchmarks/export.json?build=2.12.0&status=oom").json()
-    assert ("regional", "oom", None) in [
-        (row["config"], row["status"], row["value"]) for row in rows
-    ]
+    statuses = {row["config"]: row["status"] for row in rows}
+    values = {row["config"]: row["value"] for row in rows}
+    assert statuses["regional"] == "oom"
+    assert values["regional"] is None

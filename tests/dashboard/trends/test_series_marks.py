@@ -11,17 +11,17 @@ from django.utils import timezone
 
 from dashboard.language.metrics import METRICS
 from dashboard.models import Annotation, Benchmark, DetectorState
-from dashboard.results.core.mark_charts import At, Marked, with_marks
+from dashboard.results.core.mark_charts import Mark, MarkedLine, with_marks
 from dashboard.ui.charts import series_figure
 from tests.builders import alerting, site
 from tests.builders.read_data import line
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 LATENCY = METRICS["latency_ms"]
 URL = f"/series/{site.MLP}/"
 
 
-def drawn(marked: Marked, *remarks: At) -> dict[str, Any]:
+def drawn(marked: MarkedLine, *remarks: Mark) -> dict[str, Any]:
     return with_marks(series_figure([marked.valid], LATENCY), [marked], remarks)
 
 
@@ -30,64 +30,53 @@ def trace(figure: dict[str, Any], ending: str) -> dict[str, Any] | None:
 
 
 # --- On the chart
-# ---------------------------------------------------------------------------------------------------
-def test_the_levels_between_alerts_are_medians() -> None:
+def test_levels_between_alerts_are_medians() -> None:
     points = line([10.0, 10.0, 30.0, 12.0, 12.0])
-    levels = trace(
-        drawn(Marked(points, [At(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)])),
-        " level",
-    )
+    alert = Mark(int(points.at_ms[3]), "20 % slower", "/alerts/1/", worse=True)
+    levels = trace(drawn(MarkedLine(points, [alert])), " level")
     assert levels
     assert [y for y in levels["y"] if not np.isnan(y)] == [10.0, 10.0, 12.0, 12.0]
 
 
-def test_an_alert_is_a_triangle_that_leads_to_its_page() -> None:
+def test_alert_is_a_triangle_that_links_to_its_page() -> None:
     points = line([10.0, 12.0])
-    mark = trace(
-        drawn(Marked(points, [At(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)])),
-        " alert",
-    )
+    alert = Mark(int(points.at_ms[1]), "slower", "/alerts/1/", worse=True)
+    mark = trace(drawn(MarkedLine(points, [alert])), " alert")
     assert mark
-    assert (mark["marker"]["symbol"], mark["customdata"], mark["y"]) == (
-        ["triangle-down"],
-        ["/alerts/1/"],
-        [12.0],
-    )
+    assert mark["marker"]["symbol"] == ["triangle-down"]
+    assert mark["customdata"] == ["/alerts/1/"]
+    assert mark["y"] == [12.0]
 
 
-def test_an_alert_at_a_failure_stands_at_the_next_value() -> None:
+def test_alert_at_a_failure_stands_at_the_next_value() -> None:
     points = line([10.0, float("nan"), 12.0])
-    mark = trace(drawn(Marked(points, [At(int(points.at_ms[1]), "x")])), " alert")
+    mark = trace(drawn(MarkedLine(points, [Mark(int(points.at_ms[1]), "x")])), " alert")
     assert mark
     assert mark["y"] == [12.0]
 
 
-def test_an_invalid_point_is_hollow_and_no_part_of_the_line() -> None:
+def test_invalid_point_is_hollow_and_not_part_of_the_line() -> None:
     points = line([10.0, 99.0, 10.0])
-    figure = drawn(Marked(points, invalid={points.job[1]: "shared"}))
+    figure = drawn(MarkedLine(points, invalid={points.job[1]: "shared"}))
     assert np.isnan(figure["data"][0]["y"]).any() or np.isnan(figure["data"][1]["y"]).any()
     hollow = trace(figure, " invalid")
     assert hollow
-    assert (hollow["marker"]["symbol"], list(hollow["y"]), hollow["text"]) == (
-        "circle-open",
-        [99.0],
-        ["shared"],
-    )
+    assert hollow["marker"]["symbol"] == "circle-open"
+    assert list(hollow["y"]) == [99.0]
+    assert hollow["text"] == ["shared"]
 
 
-def test_a_remark_is_a_line_with_its_beginning_and_no_mark_up() -> None:
+def test_remark_label_is_cut_and_escaped() -> None:
     points = line([10.0, 11.0])
-    figure = drawn(
-        Marked(points), At(int(points.at_ms[1]), "<b>a very long remark about the machine</b>")
-    )
-    (label,) = [one for one in figure["layout"]["annotations"] if "✎" in one["text"]]
-    assert label["text"] == "✎ &lt;b&gt;a very long remark a…"
+    remark = Mark(int(points.at_ms[1]), "<b>a very long remark about the machine</b>")
+    figure = drawn(MarkedLine(points), remark)
+    labels = [note["text"] for note in figure["layout"]["annotations"] if "✎" in note["text"]]
+    assert labels == ["✎ &lt;b&gt;a very long remark a…"]
 
 
 # --- On the page
-# ----------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client) -> None:
+def test_page_lists_alerts_mutes_and_what_the_series_can_show(reader: Client) -> None:
     series = alerting.measured([2.0, 2.0, 2.2])
     group = alerting.group(state="confirmed")
     alerting.alert(group, planned_at=series.last_at)
@@ -101,48 +90,49 @@ def test_the_page_tells_alerts_mutes_and_what_the_series_can_show(reader: Client
 
 
 @pytest.mark.django_db
-def test_an_alert_that_proved_wrong_is_no_mark(reader: Client) -> None:
+def test_invalid_alert_is_not_marked(reader: Client) -> None:
     series = alerting.measured([2.0, 2.2])
     alerting.alert(alerting.group(state="invalid"), planned_at=series.last_at)
-    assert "No change of level has been found" in text(reader, URL)
+    page = text(reader, URL)
+    assert "No change of level has been found" in page
 
 
 @pytest.mark.django_db
-def test_the_figure_has_marks_and_leaves_invalid_points_out(reader: Client) -> None:
+def test_figure_marks_and_excludes_invalid_points(reader: Client) -> None:
     series = alerting.measured([2.0, 9.0, 2.0])
     series.invalid_points.create(job=series.data.get(value=9.0).job, reason="shared")
     figure = json.loads(reader.get(f"{URL}data.json").content)
     assert trace(figure, " invalid")
-    assert "left out: shared" in text(reader, URL)
+    page = text(reader, URL)
+    assert "left out: shared" in page
 
 
 @pytest.mark.django_db
-def test_anyone_signed_in_adds_a_remark_and_takes_it_away(reader: Client) -> None:
+def test_anyone_signed_in_adds_a_remark_and_removes_it(reader: Client) -> None:
     alerting.measured([2.0])
     reader.post(f"{URL}remarks", {"text": "new driver", "at": "2026-11-02"})
     remark = Annotation.objects.get()
-    assert (str(remark.by), timezone.localtime(remark.at).date().isoformat()) == (
-        "reader",
-        "2026-11-02",
-    )
-    assert "new driver" in text(reader, URL)
+    assert str(remark.by) == "reader"
+    assert timezone.localtime(remark.at).date().isoformat() == "2026-11-02"
+    page = text(reader, URL)
+    assert "new driver" in page
     reader.post(f"{URL}remarks/{remark.pk}/remove")
     assert not Annotation.objects.exists()
 
 
 @pytest.mark.django_db
-def test_others_remarks_stay(reader: Client) -> None:
+def test_remark_of_another_person_stays(reader: Client) -> None:
     alerting.measured([2.0])
     benchmark = Benchmark.objects.get(name=site.MLP)
     remark = Annotation.objects.create(benchmark=benchmark, at=timezone.now(), text="x")
     response = reader.post(f"{URL}remarks/{remark.pk}/remove", follow=True)
-    assert "Only who wrote a remark" in response.content.decode()
+    assert "Only who wrote a remark" in page_text(response)
     assert Annotation.objects.exists()
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("form", "reason"),
     [
         ({"text": " ", "at": "2026-11-02"}, "is empty"),
         ({"text": "x" * 301, "at": "2026-11-02"}, "300 fit"),
@@ -150,15 +140,14 @@ def test_others_remarks_stay(reader: Client) -> None:
         ({"text": "x", "at": "2026-02-31"}, "Say where on the time axis"),
     ],
 )
-def test_a_remark_that_cannot_be_gets_a_sentence(
-    reader: Client, asked: dict[str, str], told: str
-) -> None:
+def test_refused_remark_gets_a_reason(reader: Client, form: dict[str, str], reason: str) -> None:
     alerting.measured([2.0])
-    assert told in reader.post(f"{URL}remarks", asked, follow=True).content.decode()
+    page = page_text(reader.post(f"{URL}remarks", form, follow=True))
+    assert reason in page
 
 
 @pytest.mark.django_db
-def test_a_stranger_adds_no_remark(client: Client) -> None:
+def test_stranger_cannot_add_a_remark(client: Client) -> None:
     alerting.measured([2.0])
     assert client.post(f"{URL}remarks", {"text": "x", "at": "2026-11-02"}).status_code == 302
     assert not Annotation.objects.exists()

@@ -17,14 +17,15 @@ from django.test import Client
 
 from dashboard.alerts.services import triage
 from dashboard.catalog.services.builds import add_variant
-from dashboard.comparisons.core.ratios import Level
+from dashboard.comparisons.core.levels import Level
 from dashboard.language.exports import csv_text
 from dashboard.language.metrics import METRICS
 from dashboard.models import BuildLevel, Job, Machine, Run, RunState, Series, TorchBuild, Track
-from dashboard.trends.core.release_charts import Release, ReleaseLine, release_figure, short_names
+from dashboard.trends.core.release_charts import release_figure
+from dashboard.trends.core.release_lines import Release, ReleaseLine, short_names
 from dashboard.ui.charts import SLOTS
 from tests.builders import pages, releases
-from tests.builders.reading import text
+from tests.builders.reading import page_text, text
 
 pytestmark = pytest.mark.django_db
 MaxQueries = Callable[[int], AbstractContextManager[Any]]
@@ -42,15 +43,14 @@ def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 
 
 # --- Empty
-# --------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("url", ["/compare/", "/versions/", "/comparisons/"])
-def test_a_page_of_an_empty_site_says_how_to_begin(reader: Client, url: str) -> None:
-    assert "manage.py compare_builds" in text(reader, url)
+def test_page_of_an_empty_site_says_how_to_begin(reader: Client, url: str) -> None:
+    page = text(reader, url)
+    assert "manage.py compare_builds" in page
 
 
 # --- Compare
-# ------------------------------------------------------------------------------------------------------
-def test_the_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
+def test_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
     two_releases: None, reader: Client
 ) -> None:
     shown = text(reader, COMPARE)
@@ -58,15 +58,15 @@ def test_the_page_answers_2_11_or_2_13_with_a_word_and_a_sentence(
     assert "2 cases that passed now fail: captioning" in shown
 
 
-def test_the_page_leads_to_the_commits_and_to_the_two_jobs_of_a_case(
+def test_page_links_to_the_commits_and_to_the_two_jobs_of_a_case(
     two_releases: None, reader: Client
 ) -> None:
     TorchBuild.objects.filter(variant={}).update(git_sha=F("version"))
-    page = reader.get(COMPARE).content.decode()
+    page = page_text(reader.get(COMPARE))
     assert "https://github.com/pytorch/pytorch/compare/2.11.0+cu130...2.13.0+cu130" in page
     pair = re.search(r"/jobs/pair/\?job=[0-9a-f-]{36}&amp;job=[0-9a-f-]{36}", page)
     assert pair
-    assert "Two jobs" in reader.get(pair[0].replace("&amp;", "&")).content.decode()
+    assert "Two jobs" in page_text(reader.get(pair[0].replace("&amp;", "&")))
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,15 @@ def test_every_model_has_its_own_answer(
     assert words in answer["sentence"]
 
 
-def test_a_version_is_enough_to_name_a_build_and_the_two_newest_are_the_default(
+def test_version_names_a_build_and_the_two_newest_are_the_default(
     two_releases: None, reader: Client
 ) -> None:
     assert text(reader, COMPARE).count("2.11.0+cu130") > 1
-    assert "2.11.0+cu130 <span" in text(reader, "/compare/")
+    page = text(reader, "/compare/")
+    assert "2.11.0+cu130 <span" in page
 
 
-def test_a_variant_is_compared_where_it_is_named_and_not_by_default(
-    two_releases: None, reader: Client
-) -> None:
+def test_variant_is_compared_only_where_it_is_named(two_releases: None, reader: Client) -> None:
     variant = add_variant(
         base=TorchBuild.objects.get(label=releases.NEW),
         name="tuned",
@@ -123,48 +122,43 @@ def sides(reader: Client, address: str) -> list[str]:
         ("?track=none&machine=h100", "for a track “none”"),
     ],
 )
-def test_what_was_not_measured_is_named(
+def test_error_names_what_was_not_measured(
     two_releases: None, reader: Client, query: str, words: str
 ) -> None:
     response = reader.get(f"/compare/{query}")
     assert response.status_code == 404
-    assert words in response.content.decode()
+    assert words in page_text(response)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [COMPARE, f"{COMPARE}&metric=cold_start_s", "/versions/?machine=h100", "/comparisons/"],
+)
 def test_pages_need_ten_queries_at_most(
-    two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries
+    two_releases: None, reader: Client, django_assert_max_num_queries: MaxQueries, url: str
 ) -> None:
-    for url in (
-        COMPARE,
-        COMPARE + "&metric=cold_start_s",
-        "/versions/?machine=h100",
-        "/comparisons/",
-    ):
-        with django_assert_max_num_queries(10):
-            text(reader, url)
+    with django_assert_max_num_queries(10):
+        text(reader, url)
 
 
-def test_the_answer_names_the_cases_that_changed_for_certain(
+def test_answer_names_the_cases_that_changed_for_certain(
     two_releases: None, reader: Client
 ) -> None:
-    answer = (
-        text(reader, COMPARE).partition('aria-label="The answer"')[2].partition("</section>")[0]
-    )
-    assert re.search(
-        r"For certain: <a .*?sd_.*?unet.* in inductor, .*% slower \(.*more</a>\.", answer
-    )
+    page = text(reader, COMPARE)
+    answer = page.partition('aria-label="The answer"')[2].partition("</section>")[0]
+    changed = r"For certain: <a .*?sd_.*?unet.* in inductor, .*% slower \(.*more</a>\."
+    assert re.search(changed, answer)
 
 
-def test_only_what_is_significant_leaves_the_unchanged_out(
-    two_releases: None, reader: Client
-) -> None:
+def test_filter_for_significant_excludes_the_unchanged(two_releases: None, reader: Client) -> None:
     shown = text(reader, COMPARE + "&show=significant")
-    assert 'metric=latency_ms&amp;axis=release">vit_<wbr>b16' in shown
+    assert 'metric=latency_ms&amp;axis=release" >vit_<wbr>b16' in shown
     assert 'metric=latency_ms&amp;axis=release">resnet50' not in shown
 
 
-def test_a_filter_that_fits_nothing_says_so(two_releases: None, reader: Client) -> None:
-    assert "No case fits these filters" in text(reader, COMPARE + "&model=resnet50&show=worse")
+def test_filter_without_a_match_says_so(two_releases: None, reader: Client) -> None:
+    page = text(reader, COMPARE + "&model=resnet50&show=worse")
+    assert "No case fits these filters" in page
 
 
 def test_two_configs_of_one_build_are_compared_benchmark_by_benchmark(
@@ -183,8 +177,7 @@ def test_two_machines_are_compared_on_the_same_build(two_releases: None, reader:
 
 
 # --- What is sent
-# -----------------------------------------------------------------------------------------------------
-def test_the_csv_has_a_row_for_every_case_and_metric_and_says_what_was_left_out(
+def test_csv_has_every_case_and_metric_and_what_was_left_out(
     two_releases: None, reader: Client
 ) -> None:
     response = reader.get(COMPARE.replace("/?", "/export.csv?"))
@@ -195,13 +188,11 @@ def test_the_csv_has_a_row_for_every_case_and_metric_and_says_what_was_left_out(
         "peak_memory_gb",
         "drift",
     }
+    case = {"mode": "training", "config": "inductor", "metric": "latency_ms"}
     [unet] = [
-        r
-        for r in rows
-        if r["benchmark"].startswith("sd_unet")
-        and r["mode"] == "training"
-        and r["config"] == "inductor"
-        and r["metric"] == "latency_ms"
+        row
+        for row in rows
+        if row["benchmark"].startswith("sd_unet") and case.items() <= row.items()
     ]
     assert float(unet["low_percent"]) < 5 < float(unet["high_percent"]) + 0.5
     assert any(row["left_out"].startswith("failed: fail_to_compile") for row in rows)
@@ -211,7 +202,7 @@ def test_no_cell_of_the_csv_becomes_a_formula(reader: Client) -> None:
     assert csv_text(["a"], [["=1+1"], ["@x"], [-1.5]]) == "a\r\n'=1+1\r\n'@x\r\n-1.5\r\n"
 
 
-def test_the_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Client) -> None:
+def test_markdown_is_a_report_for_a_pull_request(two_releases: None, reader: Client) -> None:
     response = reader.get(COMPARE.replace("/?", "/export.md?"))
     shown = response.content.decode()
     assert shown.startswith("# Move from 2.11.0+cu130 to 2.13.0+cu130? On h100\n\n**Not yet.** ")
@@ -220,8 +211,7 @@ def test_the_markdown_is_a_report_for_a_pull_request(two_releases: None, reader:
 
 
 # --- Versions
-# -----------------------------------------------------------------------------------------------------
-def test_the_matrix_tells_each_case_against_the_base_release(
+def test_matrix_compares_each_case_with_the_base_release(
     two_releases: None, reader: Client
 ) -> None:
     shown = text(reader, "/versions/?machine=h100")
@@ -229,7 +219,7 @@ def test_the_matrix_tells_each_case_against_the_base_release(
     assert "fail_to_compile" in shown
 
 
-def test_the_figure_has_a_line_per_config_over_the_releases_with_intervals(
+def test_figure_has_a_line_with_intervals_for_each_config(
     two_releases: None, reader: Client
 ) -> None:
     name = "gpt2.standard.training.bfloat16.static.b16"
@@ -239,38 +229,31 @@ def test_the_figure_has_a_line_per_config_over_the_releases_with_intervals(
     assert all(reach > 0 for reach in lines["inductor"]["error_y"]["array"])
 
 
-def test_a_release_that_failed_is_in_the_lane_below(two_releases: None, reader: Client) -> None:
+def test_failed_release_is_in_the_lane_below(two_releases: None, reader: Client) -> None:
     name = "captioning.standard.training.bfloat16.static.b16"
     figure = reader.get(f"/versions/data.json?machine=h100&benchmark={name}").json()
     [failed] = [trace for trace in figure["data"] if trace["meta"]["role"] == "failure"]
-    assert (failed["x"], failed["text"]) == ([releases.NEW], ["fail_to_compile"])
+    assert failed["x"] == [releases.NEW]
+    assert failed["text"] == ["fail_to_compile"]
 
 
-def test_the_versions_export_has_every_case_on_every_build(
-    two_releases: None, reader: Client
-) -> None:
-    rows = list(
-        csv.DictReader(
-            io.StringIO(reader.get("/versions/export.csv?machine=h100").content.decode())
-        )
-    )
+def test_versions_export_has_every_case_on_every_build(two_releases: None, reader: Client) -> None:
+    exported = page_text(reader.get("/versions/export.csv?machine=h100"))
+    rows = list(csv.DictReader(io.StringIO(exported)))
     assert len(rows) == 6 * 2 * 2 * 2
 
 
 # --- Series by release
-# ------------------------------------------------------------------------------------------------
 GPT2 = "gpt2.standard.training.bfloat16.static.b16"
 
 
-def test_a_series_is_drawn_by_release_with_the_chosen_configs_alone(
-    two_releases: None, reader: Client
-) -> None:
+def test_series_by_release_has_the_chosen_configs_alone(two_releases: None, reader: Client) -> None:
     figure = reader.get(f"/series/{GPT2}/data.json?axis=release&config=inductor").json()
     assert [trace["name"] for trace in figure["data"]] == ["inductor"]
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
 
 
-def test_a_build_comes_before_its_variants(two_releases: None, reader: Client) -> None:
+def test_build_comes_before_its_variants(two_releases: None, reader: Client) -> None:
     variant = add_variant(
         base=TorchBuild.objects.get(label=releases.BASE),
         name="tuned",
@@ -286,7 +269,7 @@ def test_a_build_comes_before_its_variants(two_releases: None, reader: Client) -
     assert [trace["marker"]["symbol"] for trace in figure["data"]] == ["circle", "circle-open"]
 
 
-def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_without_a_number(
+def test_matrix_has_variants_last_and_the_chart_only_measured_ones(
     two_releases: None, reader: Client
 ) -> None:
     base = TorchBuild.objects.get(label=releases.BASE)
@@ -296,7 +279,7 @@ def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_with
     Run.objects.create(
         build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
     )
-    page = reader.get("/versions/?machine=h100").content.decode()
+    page = page_text(reader.get("/versions/?machine=h100"))
     assert re.findall(r"<th scope=\"col\"><[^>]*title=\"([^\"]+)", page) == [
         releases.BASE,
         releases.NEW,
@@ -306,7 +289,7 @@ def test_the_matrix_has_releases_beside_each_other_and_the_chart_no_variant_with
     assert figure["layout"]["xaxis"]["categoryarray"] == [releases.BASE, releases.NEW]
 
 
-def test_the_matrix_compares_with_a_plain_build_also_where_a_variant_was_measured_first(
+def test_matrix_compares_with_a_plain_build_even_if_a_variant_came_first(
     two_releases: None, reader: Client
 ) -> None:
     base = TorchBuild.objects.get(label=releases.BASE)
@@ -317,10 +300,10 @@ def test_the_matrix_compares_with_a_plain_build_also_where_a_variant_was_measure
         build=variant, machine=run.machine, track=run.track, state=RunState.COMPLETED
     )
     Run.objects.filter(pk=earlier.pk).update(created_at=run.created_at - timedelta(days=1))
-    assert reader.get("/versions/?machine=h100").context["chosen"].base.label == releases.BASE
+    assert reader.get("/versions/?machine=h100").context["selection"].base.label == releases.BASE
 
 
-def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
+def test_builds_keep_whole_names_where_short_ones_collide() -> None:
     alike = ["2.13.0+cu130~tuned-1a2b3c4d", "2.13.0+cu130~tuned-5e6f7a8b"]
     assert list(short_names(alike).values()) == alike
     assert short_names(["2.13.0+cpu", "2.13.0+cu130"]) == {
@@ -331,34 +314,31 @@ def test_builds_keep_their_whole_names_where_short_ones_are_the_same() -> None:
 
 def test_configs_of_one_colour_have_markers_of_their_own() -> None:
     release = Release("2.13.0", Level(2, 0.0, 0.01, 0.001))
-    lines = [
-        ReleaseLine(f"config {position}", position, [release]) for position in range(3 * SLOTS)
-    ]
+    count = 3 * SLOTS
+    lines = [ReleaseLine(f"config {position}", position, [release]) for position in range(count)]
     traces = release_figure(lines, METRICS["latency_ms"], ["2.13.0"])["data"]
-    assert (
-        len({(trace["meta"]["slot"], trace["marker"]["symbol"]) for trace in traces}) == 3 * SLOTS
-    )
+    looks = {(trace["meta"]["slot"], trace["marker"]["symbol"]) for trace in traces}
+    assert len(looks) == count
 
 
 @pytest.mark.parametrize(
-    ("passed", "told"), [([], ["No number: each of its jobs failed."]), (["2.11.0"], [])]
+    ("passed", "notes"), [([], ["No number: each of its jobs failed."]), (["2.11.0"], [])]
 )
-def test_a_chart_without_a_number_says_why(passed: list[str], told: list[str]) -> None:
+def test_chart_without_a_number_says_why(passed: list[str], notes: list[str]) -> None:
     measured = [Release(build, Level(2, 0.0, 0.01, 0.001)) for build in passed]
     line = ReleaseLine("inductor", 1, [*measured, Release("2.13.0", None, status="fail_to_run")])
     layout = release_figure([line], METRICS["latency_ms"], ["2.11.0", "2.13.0"])["layout"]
-    assert [each["text"] for each in layout.get("annotations", [])] == told
+    assert [each["text"] for each in layout.get("annotations", [])] == notes
 
 
-def test_the_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
+def test_series_page_keeps_its_axis_in_the_address(two_releases: None, reader: Client) -> None:
     shown = text(reader, f"/series/{GPT2}/?axis=release")
     assert '<option value="release" selected>' in shown
     assert "axis=release" in shown.partition("data-figure=")[2][:200]
 
 
 # --- Kept answers
-# ---------------------------------------------------------------------------------------------------
-def test_an_answer_is_kept_only_while_the_data_are_the_same(
+def test_answer_is_kept_only_while_the_data_are_the_same(
     two_releases: None, reader: Client
 ) -> None:
     address = COMPARE.replace("/?", "/export.csv?")

@@ -50,7 +50,8 @@ def test_downsampling_keeps_to_its_limit() -> None:
 def test_first_and_last_point_survive_downsampling() -> None:
     values = np.zeros(10_001)
     kept = downsample(values, values, values, most=100)
-    assert (kept[0], kept[-1]) == (0, 10_000)
+    assert kept[0] == 0
+    assert kept[-1] == 10_000
 
 
 def test_a_gap_survives_downsampling() -> None:
@@ -62,7 +63,8 @@ def test_a_gap_survives_downsampling() -> None:
 def test_a_failed_case_is_a_cross_below_the_trend_and_a_gap_in_it() -> None:
     figure = charts.series_figure([line([1.0, np.nan, 1.2])], LATENCY)
     failure = figure["data"][roles(figure).index("failure")]
-    assert (list(failure["x"]), failure["text"]) == ([DAY_MS], ["oom<br>2.13.0"])
+    assert list(failure["x"]) == [DAY_MS]
+    assert failure["text"] == ["oom<br>2.13.0"]
     assert np.isnan(figure["data"][roles(figure).index("line")]["y"][1])
 
 
@@ -95,11 +97,9 @@ def test_a_confirmation_is_a_mark_of_its_own_and_not_in_the_trend() -> None:
         [line([1.0, 5.0, 1.1], purpose=["scheduled", "confirmation", "scheduled"])], LATENCY
     )
     trend, mark = (trace for trace in figure["data"] if trace["meta"]["role"] == "line")
-    assert (list(trend["y"]), list(mark["y"]), mark["marker"]["symbol"]) == (
-        [1.0, 1.1],
-        [5.0],
-        ["diamond-open"],
-    )
+    assert list(trend["y"]) == [1.0, 1.1]
+    assert list(mark["y"]) == [5.0]
+    assert mark["marker"]["symbol"] == ["diamond-open"]
 
 
 def test_a_manual_point_of_a_long_trend_keeps_its_own_symbol() -> None:

@@ -1,0 +1,98 @@
+"""What ``batch --ahead N`` does first: compile the cases of its list, N at a time, each arm in a
+process of its own.
+
+harness/ahead.py says what the jobs find there, and what not.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks_suite.commands.job_processes import in_fresh_process
+from benchmarks_suite.harness import caches, progress, ranks, warm_imports
+from benchmarks_suite.harness import precompile as arm_caches
+from benchmarks_suite.harness.job import Job
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One arm of a case to compile. folder: of its caches."""
+
+    job: Job
+    arm: str
+    folder: Path
+
+
+def precompile(jobs: Sequence[Job], folder: Path, at_once: int, deadline: float) -> None:
+    """Leaves the caches of each case in ``folder``, and names it to the jobs of this process.
+
+    deadline: of time.monotonic(); no case is begun after it. A case that cannot be compiled is left
+        to its job.
+    """
+    folder = folder.absolute()
+    os.environ[arm_caches.SWITCH] = str(folder)
+    longest_first = sorted(filter(can_precompile, jobs), key=lambda job: -job.timeout_s)
+    cases = {arm_caches.place(job, folder): job for job in longest_first}
+    compilations = list[Compilation]()
+    for case_folder, job in cases.items():
+        with suppress(caches.ToolchainError):  # its job reports it in its result
+            caches.base(job.device, warm_imports.wrapper(job))  # made once, not by each of them
+        for arm in arm_caches.arms(job):
+            compilations.append(Compilation(job, arm, case_folder / arm))
+    pending = [each for each in compilations if not each.folder.exists()]
+    _compile_all(pending, at_once, deadline)
+    # Now without the other cases next to them
+    out_of_memory = [each for each in compilations if arm_caches.status(each.folder) == "oom"]
+    _compile_all(out_of_memory, at_once, deadline)
+    for case_folder in cases:
+        arm_caches.gather(case_folder)
+
+
+def can_precompile(job: Job) -> bool:
+    """Whether the job would find what it needs.
+
+    Nothing is compiled ahead that is timed next to others, nor for a start that must be cold.
+    """
+    if job.measure.starts or ranks.spans_processes(job) or not warm_imports.needs_toolchain(job):
+        return False
+    # Every process exports for AOTInductor again
+    return not _autotunes(job) and job.config.target != "aot_inductor"
+
+
+def _autotunes(job: Job) -> bool:
+    """Whether kernels are chosen by their time: next to other work the choice would be another."""
+    modes = (job.config.compile_mode, *job.config.part_modes)
+    settings = (*job.config.inductor, *job.inductor)
+    return any("autotune" in name for name in (*modes, *settings) if name)
+
+
+def _compile_all(compilations: Sequence[Compilation], at_once: int, deadline: float) -> None:
+    with ThreadPoolExecutor(at_once) as pool:
+        for future in [pool.submit(_compile, each, deadline) for each in compilations]:
+            future.result()
+
+
+def _compile(compilation: Compilation, deadline: float) -> None:
+    began = time.monotonic()
+    left_s = deadline - began
+    if left_s <= 0:
+        return
+    folder, job = compilation.folder, compilation.job
+    shutil.rmtree(folder, ignore_errors=True)  # of an attempt that ran out of memory
+    folder.mkdir(parents=True)
+    (folder / "job.json").write_text(json.dumps(job.document))
+    command = ("benchmarks_suite.harness.precompile", "job.json", ".", compilation.arm)
+    try:
+        code = in_fresh_process(command, folder, min(job.timeout_s, left_s))
+        status = arm_caches.status(folder) or f"exit code {code}"
+    except TimeoutError:
+        status = "timeout"
+    took_s = time.monotonic() - began
+    case = folder.parent.name
+    progress.note(f"{took_s:6.1f} s  compiled ahead, {compilation.arm}: {status}  {case}")

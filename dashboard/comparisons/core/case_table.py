@@ -1,0 +1,125 @@
+"""What a page shows of a report: one metric's table, the cases that fit its filters, their axis.
+Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.comparisons.core.matching import ComparisonRow, Side, Table, compare
+from dashboard.comparisons.core.metric_effects import EffectVerdict
+from dashboard.comparisons.core.ratios import Ratio
+from dashboard.comparisons.core.upgrade_groups import UpgradeReport, build_report
+from dashboard.language.metrics import Metric
+
+ORDERS = {
+    "effect": "largest effect",
+    "better": "best first",
+    "worse": "worst first",
+    "name": "name",
+}
+SHOWS = {
+    "significant": "only what is significant",
+    "better": "better",
+    "worse": "worse",
+    "same": "the same",
+    "unknown": "not known yet",
+}
+# Attributes of a ComparedCase
+FILTERS = ("family", "mode", "model", "config")
+_BADNESS: dict[EffectVerdict, int] = {"worse": 1, "better": -1}
+# Of the axis on which intervals are drawn, percent at either end
+_MIN_REACH, _MAX_REACH = 5.0, 60.0
+_FITTING_SHARE = 0.97  # of the intervals
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWithTable:
+    """The report of two sides, and all cases of one metric, which need not be one of its own."""
+
+    report: UpgradeReport
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFilter:
+    """Which cases a page shows. values: by name of FILTERS; show: of SHOWS; order: of ORDERS.
+    Empty: any.
+    """
+
+    values: Mapping[str, str]
+    show: str = ""
+    order: str = "effect"
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.show or any(self.values.values()))
+
+
+def report_with_table(
+    base: Side, new: Side, metric: Metric, *, any_libraries: bool = False
+) -> ReportWithTable:
+    """Sides must bring the metric and REPORT_METRICS."""
+    report = build_report(base, new, any_libraries=any_libraries)
+    table = report.tables.get(metric.key)
+    if table is None:
+        table = compare(base, new, metric, any_libraries=any_libraries)
+    return ReportWithTable(report, table)
+
+
+def filter_choices(table: Table) -> dict[str, list[str]]:
+    """By name of FILTERS, the values that the table's cases have."""
+    choices = {}
+    for name in FILTERS:
+        choices[name] = sorted({getattr(row.case, name) for row in table.rows})
+    return choices
+
+
+def shown_rows(table: Table, case_filter: CaseFilter) -> list[ComparisonRow]:
+    """The cases that fit, in order."""
+    fitting = [row for row in table.rows if _fits(row, case_filter)]
+    return sorted(fitting, key=lambda row: _rank(row, case_filter.order))
+
+
+def _fits(row: ComparisonRow, case_filter: CaseFilter) -> bool:
+    for name, value in case_filter.values.items():
+        if value and getattr(row.case, name) != value:
+            return False
+    if case_filter.show == "significant":
+        return row.effect.is_significant
+    return case_filter.show in {"", row.effect.verdict}
+
+
+def _rank(row: ComparisonRow, order: str) -> Any:
+    if order == "name":
+        return row.case.place
+    if order == "effect":
+        return -row.effect.size
+    badness = _BADNESS.get(row.effect.verdict, 0) * row.effect.size
+    return badness if order == "better" else -badness
+
+
+def axis_reach(rows: Sequence[ComparisonRow]) -> float:
+    """Percent at the ends of the drawn axis: nearly all intervals fit."""
+    if not rows:
+        return _MIN_REACH
+    reaches = sorted(_reach(row.effect.ratio) for row in rows)
+    return reaches[int(_FITTING_SHARE * (len(reaches) - 1))]
+
+
+def family_reach(report: UpgradeReport) -> float:
+    """Percent at the ends of the axis of all families: every interval fits."""
+    widest = _MIN_REACH
+    for group in report.families:
+        for summary in group.summaries:
+            widest = max(widest, _reach(summary.ratio))
+    return widest
+
+
+def _reach(ratio: Ratio | None) -> float:
+    if ratio is None:
+        return _MIN_REACH
+    reach = abs(ratio.percent)
+    if ratio.is_known:
+        reach = max(abs(ratio.low), abs(ratio.high))
+    return min(max(_MIN_REACH, reach), _MAX_REACH)

@@ -1,0 +1,106 @@
+"""The test for series that hold one value exactly: memory, counts, status words.
+
+No statistics: one point with another value is enough.
+"""
+
+from dataclasses import dataclass
+
+from dashboard.detection.points import Settings
+
+POINTS_TO_HOLD = 5
+"""Points at a value before the series is taken to hold it."""
+POINTS_AT_FOR_EACH_OFF = 9
+"""A value is held while at least so many points are at it for each one that is not."""
+POINTS_IF_RESTLESS = 3
+"""Points in a row that a change needs once the series has shown a single odd point: two outliers in
+a row are noise (as `cusum.FEWEST_POINTS`).
+"""
+JITTER_OF_THRESHOLD = 8
+"""Two values of memory are the same if they differ by less than the threshold over this."""
+ROUNDING = 1e-9
+"""Two values of any other metric are the same if they differ by less than this share of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantLevel:
+    """The value that a series holds, found by majority vote.
+
+    value: the candidate. points_at, points_off: points at it, and not at it. run_off: how many of
+        the last points were not at it.
+    proven: the value was reported as a new level, so it needs no POINTS_TO_HOLD.
+    restless: a level of fewer than POINTS_IF_RESTLESS points was reported before.
+    """
+
+    value: float = 0.0
+    points_at: int = 0
+    points_off: int = 0
+    run_off: int = 0
+    proven: bool = False
+    restless: bool = False
+
+    def after(self, value: float, settings: Settings) -> "ConstantLevel":
+        """The level after one more point."""
+        if not self._differs(value, settings):
+            return self._with_counts(self.points_at + 1, self.points_off, 0)
+        counted = self._with_counts(self.points_at, self.points_off + 1, self.run_off + 1)
+        if counted.is_held and counted.matters(value, settings):
+            return counted
+        if counted.points_off > counted.points_at:
+            return ConstantLevel(value, points_at=1, restless=self.restless)
+        return counted
+
+    def moved_to(self, value: float) -> "ConstantLevel":
+        """The level after its change to this value has been reported."""
+        was_short = self.proven and self.points_at < POINTS_IF_RESTLESS
+        return ConstantLevel(
+            value,
+            points_at=max(1, self.run_off),
+            proven=True,
+            restless=self.restless or was_short,
+        )
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the series has held the value for long enough to judge by it.
+
+        The points of the present run count neither way: they may be the change.
+        """
+        old_enough = self.proven or self.points_at >= POINTS_TO_HOLD
+        earlier_off = self.points_off - self.run_off
+        return old_enough and self.points_at >= POINTS_AT_FOR_EACH_OFF * earlier_off
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the value is held and the last point was at it."""
+        return self.run_off == 0 and self.is_held
+
+    def is_suspect(self, value: float, settings: Settings) -> bool:
+        """Whether the last point, which had this value, may be the first of a new level."""
+        return self.run_off > 0 and self.is_held and self.matters(value, settings)
+
+    def is_left(self, value: float, settings: Settings) -> bool:
+        """Whether the last point, which had this value, shows that the level was left."""
+        earlier_off = self.points_off > self.run_off
+        needed = POINTS_IF_RESTLESS if self.restless or earlier_off else 1
+        return self.run_off >= needed and self.is_suspect(value, settings)
+
+    def matters(self, value: float, settings: Settings) -> bool:
+        """Whether the difference is worth reporting."""
+        if settings.kind == "count" or self.value == 0:
+            return True
+        threshold = settings.threshold_percent / 100 * abs(self.value)
+        return abs(value - self.value) >= max(settings.least, threshold)
+
+    def _with_counts(self, points_at: int, points_off: int, run_off: int) -> "ConstantLevel":
+        return ConstantLevel(self.value, points_at, points_off, run_off, self.proven, self.restless)
+
+    def _differs(self, value: float, settings: Settings) -> bool:
+        """Whether this is another value than the one held."""
+        jitter = ROUNDING
+        if settings.kind == "constant":
+            jitter = settings.threshold_percent / (100 * JITTER_OF_THRESHOLD)
+        return abs(value - self.value) > jitter * abs(self.value)
+
+
+NO_LEVEL = ConstantLevel()
+"""Of a series without points."""

@@ -1,0 +1,86 @@
+"""What the pages of one job, of its generated code, and of two jobs side by side show."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dashboard.models import Job
+from dashboard.results.core import job_pairs, report
+from dashboard.results.core.code_diff import ARCHIVE
+from dashboard.results.core.environments import environment_differences
+from dashboard.results.selectors import generated_code, jobs
+from dashboard.runs.core.reproduce import command
+from dashboard.runs.selectors import runs
+
+_MOST_SHOWN = 400_000  # characters of one file: a page of more is slow to scroll
+
+
+def job_page(job: Job) -> dict[str, Any]:
+    """One job: its numbers, and everything that explains them."""
+    document = _document(job)
+    return {
+        "job": job,
+        "result": getattr(job, "result", None),
+        "document": document,
+        "is_active": job.state not in runs.ENDED,
+        "has_samples": jobs.has_samples(job.pk),
+        "has_code": any(artifact.name == ARCHIVE for artifact in job.artifacts.all()),
+        "groups": report.metric_groups(document),
+        "absent": report.absent(document),
+        "starts": report.starts(document),
+        "phases": report.phases(document),
+        "memory": report.memory(document),
+        "stages": report.stages(document),
+        "drifts": report.drifts(document),
+        "distances": report.distances(document),
+        "environment": report.environment(document),
+        "start_details": report.start_details(document),
+        "compiler_facts": report.compiler_facts(document),
+        "command": command(job.spec, document.get("reproduce", "")),
+    }
+
+
+def code_page(job: Job, file: str) -> dict[str, Any]:
+    """What the compiler wrote, a file at a time: the named one, else the first."""
+    code = generated_code.of_job(job)
+    name = file if file in code.files else next(iter(code.files), "")
+    text = code.files.get(name, "")
+    return {
+        "job": job,
+        "written": code,
+        "sizes": [(name, len(content.splitlines())) for name, content in code.files.items()],
+        "name": name,
+        "text": text[:_MOST_SHOWN],
+        "is_cut": len(text) > _MOST_SHOWN,
+    }
+
+
+def pair_page(uuids: Sequence[str]) -> dict[str, Any]:
+    """What two jobs measured, and in what they differ; empty where they are not two that exist."""
+    both = jobs.pair(uuids)
+    if len(both) < 2:
+        return {}
+    first, second = both
+    old, new = _document(first), _document(second)
+    same_machine = first.run.machine_id == second.run.machine_id
+    same_case = (first.benchmark_id, first.config_id) == (second.benchmark_id, second.config_id)
+    return {
+        "jobs": both,
+        "first": first,
+        "second": second,
+        "pairs": job_pairs.metric_pairs(old, new),
+        "code": job_pairs.code_kinds(old, new),
+        "reasons": [
+            (first, job_pairs.break_reasons(old)),
+            (second, job_pairs.break_reasons(new)),
+        ],
+        "differences": environment_differences(
+            old.get("environment", {}), new.get("environment", {})
+        ),
+        "other_builds": same_machine and first.run.build_id != second.run.build_id,
+        "is_one_case": same_case,
+    }
+
+
+def _document(job: Job) -> Mapping[str, Any]:
+    result = getattr(job, "result", None)
+    return result.document if result else {}

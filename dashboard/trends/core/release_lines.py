@@ -1,0 +1,129 @@
+"""What each config measured of one benchmark, release by release: as lines, and as rows. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dashboard.comparisons.core.levels import Level
+from dashboard.comparisons.core.ratios import level_intervals
+
+_FINGERPRINT = re.compile(r"-[0-9a-f]{8}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What one build measured of one config. status: how it failed, where it brought no number."""
+
+    build: str
+    level: Level | None
+    job: str = ""
+    status: str = ""
+
+    @property
+    def is_variant(self) -> bool:
+        return "~" in self.build
+
+    @property
+    def processes(self) -> int:
+        return self.level.n if self.level else 0
+
+
+class MeasuredRelease(NamedTuple):
+    """A release with its value and the ends of its interval, NaN where none is known."""
+
+    release: Release
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseLine:
+    """One config over builds, oldest first.
+
+    position: its place in the registry, which decides colour and dash.
+    """
+
+    name: str
+    position: int
+    releases: list[Release] = field(default_factory=list)
+
+    @property
+    def measured(self) -> list[MeasuredRelease]:
+        """The releases that have a number."""
+        releases, levels = [], []
+        for release in self.releases:
+            if release.level:
+                releases.append(release)
+                levels.append(release.level)
+        if not levels:
+            return []
+        intervals = level_intervals(levels)
+        return [
+            MeasuredRelease(release, level.value, low, high)
+            for release, level, (low, high) in zip(releases, levels, intervals, strict=True)
+        ]
+
+
+class ReleaseRow(NamedTuple):
+    """One point of the chart as a row of its table. value, low, high: None where it failed."""
+
+    config: str
+    position: int
+    build: str
+    value: float | None
+    low: float | None
+    high: float | None
+    processes: int
+    job: str
+    status: str
+
+
+def table_rows(lines: Sequence[ReleaseLine]) -> list[ReleaseRow]:
+    """The chart's numbers as rows."""
+    rows = []
+    for line in lines:
+        measured = {point.release.build: point for point in line.measured}
+        for release in line.releases:
+            point = measured.get(release.build)
+            row = ReleaseRow(
+                config=line.name,
+                position=line.position,
+                build=release.build,
+                value=point and point.value,
+                low=point and point.low,
+                high=point and point.high,
+                processes=release.processes,
+                job=release.job,
+                status=release.status,
+            )
+            rows.append(row)
+    return rows
+
+
+def measured_labels(lines: Sequence[ReleaseLine]) -> set[str]:
+    """The builds that one of the lines measured, or failed on."""
+    labels: set[str] = set()
+    for line in lines:
+        labels.update(release.build for release in line.releases)
+    return labels
+
+
+def short_names(builds: Sequence[str]) -> dict[str, str]:
+    """A name that is enough to distinguish each build, by label.
+
+    It lacks the fingerprint of a variant's settings, and the local version (+cu130) where all have
+    the same.
+    """
+    local_versions = {build.partition("~")[0].partition("+")[2] for build in builds}
+    names = {}
+    for build in builds:
+        base, tilde, variant = build.partition("~")
+        if len(local_versions) == 1:
+            base = base.partition("+")[0]
+        names[build] = f"{base}{tilde}{_FINGERPRINT.sub('', variant)}"
+
+    counts = Counter(names.values())
+    return {build: name if counts[name] == 1 else build for build, name in names.items()}

@@ -1,0 +1,73 @@
+"""The form with which anyone signed in puts a remark on a trend, and takes it away again."""
+
+from datetime import datetime, timedelta
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from dashboard.language.errors import ActionNotAllowed
+from dashboard.models import Annotation, Benchmark
+from dashboard.trends.services import remarks as service
+
+_DELETE = "dashboard.delete_annotation"
+_NOON = timedelta(hours=12)
+
+
+@require_POST
+@login_required
+def add(request: HttpRequest, name: str) -> HttpResponse:
+    """A remark on the trend of a benchmark."""
+    benchmark = get_object_or_404(Benchmark, name=name)
+    at = _moment(request.POST.get("at", ""))
+    try:
+        service.add_remark(
+            benchmark=benchmark, text=request.POST.get("text", ""), at=at, by=request.user
+        )
+        messages.success(request, "The remark is on the trend.")
+    except ActionNotAllowed as refusal:
+        messages.error(request, str(refusal))
+    return redirect(_back(request, name))
+
+
+def _moment(text: str) -> datetime | None:
+    """The moment of a date with a time, or noon of a date, in the site's zone; None for neither."""
+    try:
+        moment = parse_datetime(text)
+        day = parse_date(text) if moment is None else None
+    except ValueError:
+        return None
+    if day is not None:
+        moment = datetime.combine(day, datetime.min.time()) + _NOON
+    if moment is not None and timezone.is_naive(moment):
+        moment = timezone.make_aware(moment)
+    return moment
+
+
+@require_POST
+@login_required
+def remove(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Take a remark away: one's own, or with the permission anybody's."""
+    remark = get_object_or_404(Annotation, pk=pk, benchmark__name=name)
+    if remark.by_id == request.user.pk or request.user.has_perm(_DELETE):
+        remark.delete()
+        messages.success(request, "The remark is gone.")
+    else:
+        messages.error(
+            request,
+            "Only who wrote a remark, or somebody who may delete annotations, takes it away.",
+        )
+    return redirect(_back(request, name))
+
+
+def _back(request: HttpRequest, name: str) -> str:
+    back = request.POST.get("back", "")
+    if url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return back
+    return reverse("series", args=[name])

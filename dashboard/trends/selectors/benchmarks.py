@@ -1,0 +1,144 @@
+"""The page of benchmarks: the cases of one place that fit its filters, as matrix and as export."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dashboard.comparisons.selectors import build_cases
+from dashboard.comparisons.selectors.versions import MeasuredBuild
+from dashboard.language.metrics import METRICS
+from dashboard.results.selectors.rollup import CaseRollup, case_rollups
+from dashboard.trends.selectors.matrix import Matrix, make_matrix
+from dashboard.trends.selectors.matrix_cells import SPEEDUP, MatrixCell, MatrixQuery
+from dashboard.ui.locations import SeriesLocation
+
+FILTERS = ("family", "model", "mode", "dtype", "size")
+EXPORT_FIELDS = (
+    "benchmark",
+    "family",
+    "mode",
+    "dtype",
+    "config",
+    "metric",
+    "unit",
+    "build",
+    "status",
+    "value",
+    "low",
+    "high",
+    "base",
+    "base_value",
+    "change_percent",
+    "job",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarksParameters:
+    """What the address asks for, as it stands there.
+
+    What does not exist is ignored: an old link shows more, not an error.
+    """
+
+    metric: str
+    build: str
+    base: str
+    status: str
+    order: str
+    filters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarksPage:
+    """What the page shows.
+
+    builds, metrics: what was measured at the place.
+    build: empty for the newest result of each case, of whatever build.
+    choices: filter -> the values that it can have. chosen: filter -> its value, or empty.
+    """
+
+    builds: list[MeasuredBuild]
+    metrics: set[str]
+    build: str
+    base: str
+    query: MatrixQuery
+    matrix: Matrix
+    choices: Mapping[str, list[str]]
+    chosen: Mapping[str, str]
+
+
+def benchmarks_page(place: SeriesLocation, parameters: BenchmarksParameters) -> BenchmarksPage:
+    """The page at one place. Two to six queries."""
+    builds = build_cases.builds(place)
+    ids = {build.label: build.build for build in builds}
+    build = _existing(parameters.build, ids)
+    base = _existing(parameters.base, ids)
+
+    metric = METRICS.get(parameters.metric, SPEEDUP)
+    base_cases = None
+    if base:
+        rollups = build_cases.read(place, ids[base], [metric.key])
+        base_cases = {(case.benchmark, case.config): case for case in rollups}
+    query = MatrixQuery(metric, base_cases, parameters.status, parameters.order)
+
+    if build:
+        cases = build_cases.read(place, ids[build], query.metrics)
+    else:
+        cases = case_rollups(place, query.metrics)
+    choices = _choices(cases)
+    chosen = {}
+    for name, values in choices.items():
+        chosen[name] = _existing(parameters.filters.get(name, ""), values)
+
+    matrix = make_matrix([case for case in cases if _fits(case, chosen)], query)
+    metrics = build_cases.metrics(place)
+    return BenchmarksPage(builds, metrics, build, base, query, matrix, choices, chosen)
+
+
+def _existing(requested: str, values: Collection[str]) -> str:
+    return requested if requested in values else ""
+
+
+def _choices(cases: Sequence[CaseRollup]) -> dict[str, list[str]]:
+    choices = {}
+    for name in FILTERS:
+        values = dict.fromkeys(getattr(case, name) for case in cases)
+        choices[name] = list(values)
+    return choices
+
+
+def _fits(case: CaseRollup, chosen: Mapping[str, str]) -> bool:
+    return all(getattr(case, name) == value for name, value in chosen.items() if value)
+
+
+def export_rows(page: BenchmarksPage) -> list[Sequence[Any]]:
+    """Every case of the page in the order of EXPORT_FIELDS, nothing rounded."""
+    rows = []
+    for row in page.matrix.rows:
+        for cell in row.cells:
+            if cell:
+                rows.append(_export_row(cell, page))
+    return rows
+
+
+def _export_row(cell: MatrixCell, page: BenchmarksPage) -> Sequence[Any]:
+    case, metric = cell.case, page.query.metric
+    newest = None if case.failed else case.newest.get(metric.key)
+    return (
+        case.benchmark,
+        case.family,
+        case.mode,
+        case.dtype,
+        case.config,
+        metric.key,
+        metric.unit,
+        page.build or "newest",
+        case.status or "pass",
+        newest and newest.value,
+        newest and newest.low,
+        newest and newest.high,
+        page.base,
+        page.query.base_value(case),
+        cell.change and cell.change.percent,
+        case.latest and case.latest.job,
+    )

@@ -1,0 +1,147 @@
+"""What one cell of the matrix says: a case's value, its change against a base, or its failure."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dashboard.language.metrics import EAGER, METRICS, Metric
+from dashboard.language.wording import ValueChange, change, interval, quantity
+from dashboard.results.selectors.rollup import CaseRollup
+from dashboard.trends.core.heat import change_heat, speedup_heat
+
+SPEEDUP = METRICS["speedup"]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixQuery:
+    """What the matrix shows.
+
+    base: the cases of the base build by (benchmark, config); None without a base.
+    order: a key of ORDERS, or a config, best first; with "-" before it worst first.
+    """
+
+    metric: Metric = SPEEDUP
+    base: Mapping[tuple[str, str], CaseRollup] | None = None
+    status: str = ""
+    order: str = ""
+
+    @property
+    def metrics(self) -> set[str]:
+        """The metrics that its cells need."""
+        return {"speedup", "latency_ms", self.metric.key}
+
+    def base_of(self, case: CaseRollup) -> CaseRollup | None:
+        """The same case on the base build; None where it was not measured there."""
+        if self.base is None:
+            return None
+        return self.base.get((case.benchmark, case.config))
+
+    def base_value(self, case: CaseRollup) -> float | None:
+        """The value of the same case on the base build."""
+        base = self.base_of(case)
+        return base.value(self.metric.key) if base else None
+
+
+class MatrixCell(NamedTuple):
+    """One case as the matrix shows it. A tuple: a page makes thousands of them.
+
+    text: the value, its change against the base, or the status word.
+    heat: −4 (worse) … 4 (better).
+    about: what hover and screen readers add.
+    goodness: what it is sorted by, larger is better; None where there is nothing to sort by.
+    """
+
+    case: CaseRollup
+    text: str
+    heat: int
+    about: str
+    goodness: float | None = None
+    change: ValueChange | None = None
+
+
+def make_cell(case: CaseRollup, query: MatrixQuery) -> MatrixCell:
+    """What the matrix says about one case."""
+    metric = query.metric
+    if case.failed:
+        return MatrixCell(case, case.status, 0, "the last job ended so")
+    if metric == SPEEDUP and case.config == EAGER:
+        return MatrixCell(case, _latency(case), 0, "the eager control")
+
+    newest = case.newest.get(metric.key)
+    if newest is None or newest.value is None:
+        text = _latency(case) if metric == SPEEDUP else "–"
+        return MatrixCell(case, text, 0, f"no {_label(metric)} was measured")
+    if query.base is not None:
+        return _change_cell(case, newest.value, query)
+    ends = interval(metric, newest.low, newest.high)
+    return _value_cell(case, newest.value, ends, metric)
+
+
+def _value_cell(case: CaseRollup, value: float, ends: str, metric: Metric) -> MatrixCell:
+    about = []
+    if metric == SPEEDUP:
+        about.append(f"{_latency(case)} per step")
+    elif speedup := _speedup(case):
+        about.append(speedup)
+    if ends:
+        about.append(f"95 % interval {ends}")
+
+    heat = speedup_heat(case.value("speedup"))
+    goodness = -value if metric.lower_is_better else value
+    return MatrixCell(case, quantity(metric, value), heat, "; ".join(about), goodness)
+
+
+def _change_cell(case: CaseRollup, value: float, query: MatrixQuery) -> MatrixCell:
+    metric = query.metric
+    text = quantity(metric, value)
+    before = query.base_value(case)
+    if before is None:
+        return MatrixCell(case, text, 0, f"{_why_no_base(case, query)}: no change to tell")
+
+    moved = change(metric, before, value)
+    return MatrixCell(
+        case,
+        text=moved.text if moved else text,
+        heat=change_heat(metric, before, value),
+        about=f"{quantity(metric, before)} before, {text} now",
+        goodness=_improvement(metric, before, value),
+        change=moved,
+    )
+
+
+def _why_no_base(case: CaseRollup, query: MatrixQuery) -> str:
+    base = query.base_of(case)
+    if base and base.failed:
+        return f"the base ended with {base.status}"
+    return "not measured with the base"
+
+
+def _improvement(metric: Metric, before: float, value: float) -> float:
+    """How much better a value became, by ratio where both are positive; negative where worse."""
+    size = abs(value - before)
+    if value > 0 and before > 0:
+        size = abs(math.log(value / before))
+    is_better = (value < before) == metric.lower_is_better
+    return size if is_better else -size
+
+
+def _latency(case: CaseRollup) -> str:
+    latency = case.newest.get("latency_ms")
+    if not latency:
+        return "no latency"
+    return quantity(METRICS["latency_ms"], latency.value, latency.low, latency.high)
+
+
+def _speedup(case: CaseRollup) -> str:
+    value = case.value("speedup")
+    if not value or case.config == EAGER:
+        return ""
+    return f"speedup {quantity(SPEEDUP, value)}"
+
+
+def _label(metric: Metric) -> str:
+    """The label within a sentence: lower case, unless it begins with an abbreviation."""
+    if metric.label[:2].isupper():
+        return metric.label
+    return metric.label.lower()

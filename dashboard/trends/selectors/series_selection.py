@@ -1,0 +1,58 @@
+"""Which series of one benchmark are shown, of what stretch of time, and how they are drawn."""
+
+from dataclasses import dataclass
+
+from dashboard.language.metrics import METRICS, Metric
+from dashboard.models import Benchmark, Series
+from dashboard.results.selectors.trend import TrendSeries, Window
+from dashboard.ui.charts import ChartLine
+from dashboard.ui.locations import SeriesLocation
+
+SAMPLED = ("latency_ms", "eager_latency_ms")  # metrics that raw samples are made of
+_DEFAULT_METRIC = "latency_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSelection:
+    """Which series, and when.
+
+    places: where the benchmark was measured. recorded: all its series at the place.
+    """
+
+    benchmark: Benchmark
+    places: list[SeriesLocation]
+    place: SeriesLocation | None
+    recorded: TrendSeries
+    metric: Metric
+    series: list[Series]
+    within: Window
+
+    @property
+    def configs(self) -> set[str]:
+        return {series.config.name for series in self.series}
+
+    def lines(self, newest: int | None = None) -> list[ChartLine]:
+        """The data of the series. newest: only so many of each. One query."""
+        return self.recorded.lines(self.series, newest=newest, within=self.within)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartOptions:
+    """How they are drawn.
+
+    axis: "release", or empty: time. scale: of SCALES. apart: a chart for each config.
+    """
+
+    axis: str
+    scale: str
+    apart: bool
+    samples: bool
+
+
+def default_metric(recorded: TrendSeries) -> str:
+    """The latency where it was measured; else the first metric that was."""
+    measured = recorded.metrics()
+    for key in (_DEFAULT_METRIC, *METRICS):
+        if key in measured:
+            return key
+    return _DEFAULT_METRIC

@@ -1,0 +1,199 @@
+"""The page of versions: its builds, its matrix of cases × builds, its chart and its export."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any
+
+from dashboard.comparisons.core.matching import ComparedCase, Side, Table, compare
+from dashboard.comparisons.selectors.versions import (
+    MeasuredBuild,
+    SideSource,
+    by_build,
+    data_fingerprint,
+)
+from dashboard.language.metrics import Metric
+from dashboard.models import Benchmark
+from dashboard.trends.core.release_charts import release_figure
+from dashboard.trends.core.release_lines import (
+    ReleaseRow,
+    measured_labels,
+    short_names,
+    table_rows,
+)
+from dashboard.trends.core.version_matrix import VersionCell, version_rows
+from dashboard.trends.selectors.releases import release_lines
+from dashboard.ui.charts import Figure
+
+_MOST_ROWS = 120
+EXPORT_FIELDS = (
+    "benchmark",
+    "config",
+    "metric",
+    "unit",
+    "build",
+    "value",
+    "low",
+    "high",
+    "processes",
+    "status",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsSelection:
+    """Which builds of one machine, and what of them.
+
+    builds: shown, oldest first. total: how many builds the machine measured.
+    base: what the matrix compares with. benchmark: of the chart, by name; empty: not chosen.
+    """
+
+    machine: MeasuredBuild
+    builds: list[MeasuredBuild]
+    total: int
+    base: MeasuredBuild
+    metric: Metric
+    benchmark: str
+
+    @property
+    def columns(self) -> list[MeasuredBuild]:
+        """The builds as the matrix has them: releases next to each other, then the variants."""
+        return sorted(self.builds, key=lambda build: build.base is not None)
+
+    @property
+    def labels(self) -> dict[int, str]:
+        """The builds by id."""
+        return {build.build: build.label for build in self.builds}
+
+    def read_sides(self, benchmark: int | None = None) -> Mapping[int, Side]:
+        """What each build measured, of one benchmark or of all. Four queries."""
+        source = SideSource(self.machine.machine, benchmark=benchmark)
+        return by_build(source, self.labels, [self.metric.key])
+
+
+@dataclass(frozen=True, slots=True)
+class VersionComparison:
+    """Every case on every build. tables: each build's against the base, by build."""
+
+    sides: Mapping[int, Side]
+    cases: list[ComparedCase]
+    tables: dict[int, Table]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsPage:
+    """What the page shows.
+
+    columns: builds with their short names. benchmark: of the chart. table: the chart's numbers.
+    total_rows: all cases, of which `rows` may be the first ones.
+    """
+
+    columns: list[tuple[MeasuredBuild, str]]
+    rows: list[tuple[ComparedCase, list[VersionCell | None]]]
+    total_rows: int
+    benchmarks: list[str]
+    benchmark: str
+    table: list[ReleaseRow]
+
+
+def versions_page(selection: VersionsSelection, *, all_rows: bool) -> VersionsPage:
+    """The page. One query where the comparison is kept, else five."""
+    comparison = compare_versions(selection)
+    benchmarks = list(dict.fromkeys(case.benchmark for case in comparison.cases))
+    benchmark = selection.benchmark
+    if benchmark not in benchmarks:
+        # The one with the most to show: cases on builds
+        counts = _case_counts(comparison.sides)
+        benchmark = max(counts, key=counts.__getitem__, default="")
+    lines = release_lines(comparison.sides, selection.labels, benchmark, selection.metric.key)
+
+    cases = comparison.cases if all_rows else comparison.cases[:_MOST_ROWS]
+    names = short_names(list(selection.labels.values()))
+    tables = [comparison.tables[build.build] for build in selection.columns]
+    return VersionsPage(
+        columns=[(build, names[build.label]) for build in selection.columns],
+        rows=version_rows(cases, tables, comparison.tables[selection.base.build]),
+        total_rows=len(comparison.cases),
+        benchmarks=benchmarks,
+        benchmark=benchmark,
+        table=table_rows(lines),
+    )
+
+
+def compare_versions(selection: VersionsSelection) -> VersionComparison:
+    """Every build of the selection against its base, kept while the data are the same."""
+    builds = tuple(selection.labels)
+    source = SideSource(selection.machine.machine)
+    fingerprint = data_fingerprint([(source, build) for build in builds], [selection.metric.key])
+    return _compare(fingerprint, source, builds, selection.base.build, selection.metric)
+
+
+@lru_cache(maxsize=4)
+def _compare(
+    fingerprint: str,
+    source: SideSource,
+    builds: tuple[int, ...],
+    base: int,
+    metric: Metric,
+) -> VersionComparison:
+    """fingerprint: of the data, as a part of the cache's key alone."""
+    sides = by_build(source, builds, [metric.key])
+    tables = {build: compare(sides[base], sides[build], metric) for build in builds}
+    return VersionComparison(sides, _ordered_cases(sides.values()), tables)
+
+
+def _ordered_cases(sides: Iterable[Side]) -> list[ComparedCase]:
+    """Every case of the sides in registry order, those of one family together."""
+    cases = {}
+    for side in sides:
+        for key, measured in side.items():
+            cases[key] = measured.case
+    ordered = sorted(cases.values(), key=attrgetter("place"))
+    families = list(dict.fromkeys(case.family for case in ordered))
+    return sorted(ordered, key=lambda case: families.index(case.family))
+
+
+def _case_counts(sides: Mapping[int, Side]) -> Counter[str]:
+    """How many cases each benchmark has, over all builds."""
+    counts: Counter[str] = Counter()
+    for side in sides.values():
+        counts.update(key.benchmark for key in side)
+    return counts
+
+
+def versions_figure(selection: VersionsSelection, benchmark: Benchmark) -> Figure:
+    """The chart of one benchmark: every plain build, and the variants that measured it."""
+    sides = selection.read_sides(benchmark.pk)
+    lines = release_lines(sides, selection.labels, benchmark.name, selection.metric.key)
+    measured = measured_labels(lines)
+    builds = []
+    for build in selection.builds:
+        if build.base is None or build.label in measured:
+            builds.append(build.label)
+    return release_figure(lines, selection.metric, builds)
+
+
+def export_rows(selection: VersionsSelection) -> list[Sequence[Any]]:
+    """Every case on every build of the selection in the order of EXPORT_FIELDS."""
+    metric = selection.metric
+    sides = selection.read_sides()
+    rows: list[Sequence[Any]] = []
+    for benchmark in _case_counts(sides):
+        for row in table_rows(release_lines(sides, selection.labels, benchmark, metric.key)):
+            rows.append(
+                (
+                    benchmark,
+                    row.config,
+                    metric.key,
+                    metric.unit,
+                    row.build,
+                    row.value,
+                    row.low,
+                    row.high,
+                    row.processes,
+                    row.status,
+                )
+            )
+    return rows
