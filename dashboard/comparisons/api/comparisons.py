@@ -128,7 +128,7 @@ def listing(request: HttpRequest, chosen: Query[ComparisonFilter]) -> QuerySet[C
 def start(request: HttpRequest, asked: Start) -> Any:
     """Measure two builds in turn; follow it at `GET comparisons/{id}`."""
     machine = only_machine(asked.machine)
-    benchmarks = [*asked.benchmarks, *lookups.of_models(asked.models, machine)]
+    benchmarks = [*asked.benchmarks, *lookups.benchmarks_of_models(asked.models, machine)]
     made = start_comparison(
         base=named_build(asked.base, machine).label,
         new=named_build(asked.new, machine).label,

@@ -115,7 +115,7 @@ def test_a_requirement_set_can_be_deleted_to_be_resolved_anew(admin_client: Clie
 def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_client: Client) -> None:
     worker, build = site.worker(), site.build()
     told = {"build": build.label, "libraries": {"numpy": "2.4.6"}}
-    environments.report(
+    environments.record_environments(
         worker=worker,
         environments=[
             {"key": "a", "state": "ready", "size_mb": 3412, **told},

@@ -17,7 +17,7 @@ from dashboard.catalog.services.builds import (
     add_build,
     add_variant,
     discover_builds,
-    learn,
+    fill_in_facts,
     settings_name,
 )
 from dashboard.models import TorchBuild, Track
@@ -104,7 +104,7 @@ def test_the_command_adds_several_and_tells_of_those_that_it_could_not(index: Pa
 
 def test_a_worker_fills_in_what_the_index_did_not_tell(index: PackageIndex) -> None:
     build = add_build(version="2.10.0")
-    learn(build=build, facts={"git_sha": "abc", "cuda": "12.9"})
+    fill_in_facts(build=build, facts={"git_sha": "abc", "cuda": "12.9"})
     build.refresh_from_db()
     assert (build.git_sha, build.cuda) == ("abc", "12.8")
 

@@ -11,11 +11,11 @@ from django.utils import timezone
 from kombu import Connection, Queue
 
 from dashboard.catalog.core.plan import Selection
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.celery import app
 from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import Job, JobState, Run, RunState, Worker
-from dashboard.runs.services import fleet
 from dashboard.runs.services.dispatch import SPARE, dispatch, priority, reset_lost_dispatches
 from dashboard.runs.services.runs import retry_failed_jobs, trigger_run
 from tests.builders import site
@@ -43,7 +43,7 @@ def some_run(jobs: int, **asked: Any) -> Run:
         site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy")
         for size in range(1, jobs + 1)
     ]
-    fleet.sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
+    sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
     where: dict[str, Any] = {
         "build": site.build().label,
         "machine": site.machine().key,
@@ -145,7 +145,7 @@ def test_a_retried_run_does_not_overtake_what_waits(measure: Measure) -> None:
 def test_the_sides_of_a_comparison_keep_their_drawn_order_beside_another_run(
     measure: Measure,
 ) -> None:
-    fleet.sync_catalog(catalog=site.catalog())
+    sync_catalog(catalog=site.catalog())
     other, new = site.run(site.MLP, site.GPT2), site.build("2.14.0+cpu")
     selection = Selection(benchmarks=(site.MLP,), configs=("eager",))
     drawn = start_comparison(

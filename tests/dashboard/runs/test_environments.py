@@ -48,7 +48,7 @@ def told(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any
 
 
 def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
-    wanted = environments.wanted(job=job_on(worker, build()), worker=worker)
+    wanted = environments.environment_for(job=job_on(worker, build()), worker=worker)
     assert (wanted["build"], wanted["version"], wanted["requirements"]) == (
         "2.11.0",
         "2.11.0",
@@ -62,18 +62,21 @@ def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -
 
 def test_the_libraries_of_a_run_are_asked_for_by_version(worker: Worker) -> None:
     job = job_on(worker, build(), libraries={"transformers": "4.57.6"})
-    wanted = environments.wanted(job=job, worker=worker)
+    wanted = environments.environment_for(job=job, worker=worker)
     assert wanted["libraries"] == {"transformers": "4.57.6"}
     assert wanted["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
 
 
 def test_a_variant_runs_in_the_environment_of_its_base(worker: Worker) -> None:
     variant = add_variant(base=build(), name="one", env={"TORCH_X": "1"})
-    assert environments.wanted(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"
+    assert (
+        environments.environment_for(job=job_on(worker, variant), worker=worker)["build"]
+        == "2.11.0"
+    )
 
 
 def test_a_build_that_no_table_knows_is_asked_for_alone(worker: Worker) -> None:
-    wanted = environments.wanted(job=job_on(worker, build("2.0.1")), worker=worker)
+    wanted = environments.environment_for(job=job_on(worker, build("2.0.1")), worker=worker)
     assert wanted["packages"] == ["torch==2.0.1", "setuptools<82"]
 
 
@@ -81,7 +84,7 @@ def test_the_first_pinned_set_counts_for_every_later_job(worker: Worker) -> None
     first, second = (job_on(worker, build()) for _ in range(2))
     assert keep(first, worker) == PINNED
     assert keep(second, worker, "torch==2.11.0\n") == PINNED
-    assert environments.wanted(job=second, worker=worker)["requirements"] == PINNED
+    assert environments.environment_for(job=second, worker=worker)["requirements"] == PINNED
     assert set(Job.objects.values_list("requirements__text", flat=True)) == {PINNED}
 
 
@@ -118,28 +121,32 @@ def test_a_line_that_could_install_from_elsewhere_is_refused(worker: Worker, lin
 
 def test_what_a_worker_tells_is_kept_under_its_key(worker: Worker) -> None:
     for state in ("building", "ready"):
-        environments.report(worker=worker, environments=[told(state, size_mb=3400)])
+        environments.record_environments(worker=worker, environments=[told(state, size_mb=3400)])
     row = InstalledEnvironment.objects.get()
     assert (row.worker, row.build, row.state, row.size_mb) == (worker, build(), "ready", 3400)
 
 
 def test_a_ready_environment_tells_what_its_build_is(worker: Worker) -> None:
     facts = {"git_sha": "abc", "cuda": "13.0", "triton": ""}
-    environments.report(worker=worker, environments=[told("ready", facts=facts)])
+    environments.record_environments(worker=worker, environments=[told("ready", facts=facts)])
     found = build()
     assert (found.git_sha, found.cuda, found.triton) == ("abc", "13.0", "")
 
 
 def test_a_starting_worker_tells_all_that_it_has(worker: Worker) -> None:
     before = [told("ready", "kept"), told("ready", "gone"), told("building", "half")]
-    environments.report(worker=worker, environments=before)
-    environments.report(worker=worker, environments=[told("ready", "kept")], complete=True)
+    environments.record_environments(worker=worker, environments=before)
+    environments.record_environments(
+        worker=worker, environments=[told("ready", "kept")], complete=True
+    )
     states = dict(InstalledEnvironment.objects.values_list("key", "state"))
     assert states == {"kept": "ready", "gone": "evicted", "half": "failed"}
 
 
 def test_environments_of_a_build_that_is_not_known_here_are_left_out(worker: Worker) -> None:
-    environments.report(worker=worker, environments=[{**told("ready"), "build": "another site's"}])
+    environments.record_environments(
+        worker=worker, environments=[{**told("ready"), "build": "another site's"}]
+    )
     assert not InstalledEnvironment.objects.exists()
 
 

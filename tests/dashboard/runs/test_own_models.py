@@ -43,7 +43,7 @@ def repository(commit: str = FIRST) -> ModelRepository:
 
 def report(worker: Worker, *names: str, revision: int = 1, problem: str = "") -> int:
     entries = [site.describe(name, "own", ["eager"]) for name in names]
-    return own_models.take_repository(
+    return own_models.record_repository(
         worker=worker, key="ours", revision=revision, benchmarks=entries, problem=problem
     )
 
@@ -87,7 +87,7 @@ def test_another_commit_is_another_version_of_its_benchmarks() -> None:
     report(worker, MINE)
     pinned.commit = SECOND
     own_models.save_repository(repository=pinned)
-    assert own_models.pinned()[0]["revision"] == 2
+    assert own_models.pinned_repositories()[0]["revision"] == 2
     report(worker, MINE, revision=2)
     assert Benchmark.objects.get(name=MINE).version == 2
 
