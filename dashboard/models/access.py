@@ -14,7 +14,7 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A person's key to the API, of which only the hash is kept: accounts/services/api_tokens.py."""
+    """A person's key to the API; only its hash is kept. accounts/services/api_tokens.py."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"

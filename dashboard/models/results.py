@@ -10,8 +10,8 @@ from django.db.models.expressions import RawSQL
 from dashboard.models.runs import Purpose, Status
 
 # Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0":
-# triton and others belong to the build. Stored next to the document, which is large: rollups need it
-# for every datum.
+# triton and others belong to the build. Stored next to the document, which is large: rollups need
+# it for every datum.
 MODEL_LIBRARIES = RawSQL(
     "btrim(coalesce('diffusers ' || (document -> 'libraries' ->> 'diffusers'), '')"
     " || coalesce(', transformers ' || (document -> 'libraries' ->> 'transformers'), ''), ', ')",

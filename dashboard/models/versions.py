@@ -150,7 +150,7 @@ class BuildLevel(models.Model):
     """What one build measured in one series: the rollup of pages that compare builds.
 
     A row for each benchmark version, set of model libraries and device; kept at ingest by
-    results/services/levels.py. Statistics of data that passed: comparisons/core/ratios.py says what
+    results/services/levels.py. Statistics of data that passed: comparisons/core/levels.py says what
     they mean.
     """
 

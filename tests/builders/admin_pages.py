@@ -9,12 +9,12 @@ from tests.builders import site
 RUNS, WORKERS = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker"))
 
 
-def asked(**other: Any) -> dict[str, Any]:
+def run_now_form(**other: Any) -> dict[str, Any]:
     """What the form "Run now" sends."""
-    known = {
+    form = {
         "build": site.build().pk,
         "machine": site.machine().pk,
         "track": site.track().pk,
         "label": "",
     }
-    return {**known, **other}
+    return {**form, **other}

@@ -1,7 +1,7 @@
 """What a run measures: a selection × the catalog -> cases in a good order -> job files. Pure.
 
-The catalog's own order is kept: the registry begins with what is cheap and informative, and within a
-benchmark eager comes first, so that the first points of a run are there soon.
+The catalog's own order is kept: the registry begins with what is cheap and informative, and within
+a benchmark eager comes first, so that the first points of a run are there soon.
 """
 
 from collections.abc import Mapping, Sequence

@@ -115,12 +115,12 @@ def add_variant(
     return row
 
 
-def mergedname(variant: Mapping[str, Any]) -> str:
+def settings_name(variant: Mapping[str, Any]) -> str:
     """A name for a variant, from what it sets: "cudagraphs", "no-epilogue_fusion.threads-4"."""
-    merged: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for section in variant.values():
-        merged.update(section)
-    parts = [_setting(key.rpartition(".")[2], value) for key, value in sorted(merged.items())]
+        values.update(section)
+    parts = [_setting(key.rpartition(".")[2], value) for key, value in sorted(values.items())]
     name = re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())
     return name[:NAME_LENGTH].strip("-._") or "settings"
 
@@ -132,7 +132,7 @@ def _setting(name: str, value: object) -> str:
 
 
 def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
-    """Of a variant's build: the base's label, the name, and 8 hex digits of its settings' SHA-256."""
+    """The base's label, the name, and the first hex digits of its settings' SHA-256."""
     document = json.dumps(variant, sort_keys=True, separators=(",", ":"))
     fingerprint = hashlib.sha256(document.encode()).hexdigest()[:FINGERPRINT_DIGITS]
     return f"{base}~{name}-{fingerprint}"
@@ -141,20 +141,21 @@ def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
 def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
     """Add every release that the indexes have and we do not, and the newest nightly.
 
-    Only those from OLDEST on, with a wheel for one of our workers.
+    Each needs a wheel for one of our workers; releases count from OLDEST on.
     index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter
     nightlies are not looked for. An index that does not answer is listed in `problems`.
     """
     discovery = Discovery()
     try:
         releases = _measurable(torch_releases(index or default_index()))
-        discovery.added += _add_new(releases, index)
+        discovery.added.extend(_add_new(releases, index))
     except IndexProblem as problem:
         discovery.problems.append(str(problem))
-    nightlies = nightly_index or settings.NIGHTLY_INDEX_URL
-    if nightlies:
+    nightly_index = nightly_index or settings.NIGHTLY_INDEX_URL
+    if nightly_index:
         try:
-            discovery.added += _add_new(_newest_nightly(torch_releases(nightlies)), nightlies)
+            nightly = _newest_nightly(torch_releases(nightly_index))
+            discovery.added.extend(_add_new(nightly, nightly_index))
         except IndexProblem as problem:
             discovery.problems.append(str(problem))
     logger.info(
@@ -171,7 +172,7 @@ def index_addresses() -> list[str]:
 
 
 def discover_followed() -> Discovery | None:
-    """Look for builds if a track follows the newest; None, without asking anybody, if none does."""
+    """Look for builds if a track follows the newest; else None, and no index is asked."""
     kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)
     if not Track.objects.filter(kind__in=kinds).exists():
         return None
@@ -187,7 +188,7 @@ def fill_in_facts(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:
 
 
 def targets() -> list[Target]:
-    """Where builds have to run: the platforms of our workers; this machine's while none reports."""
+    """Where builds have to run: our workers' platforms, or this machine's while none reports."""
     from_workers = []
     for text in Worker.objects.values_list("facts__platform", flat=True):
         match = PLATFORM.match(text) if isinstance(text, str) else None

@@ -29,7 +29,7 @@ class IndexProblem(Exception):
 
 
 def default_index() -> str:
-    """PACKAGE_INDEX_URL, else what pip is configured with on this machine, else the public index."""
+    """PACKAGE_INDEX_URL, else what pip is configured with here, else the public index."""
     return settings.PACKAGE_INDEX_URL or os.environ.get("PIP_INDEX_URL") or _pips_index() or PUBLIC
 
 

@@ -1,6 +1,7 @@
 """Lists of jobs, one a line, as `benchmarks_suite batch` reads them. Pure.
 
-They are checked before anything is planned. A line is the fields of job.v1 that differ from their defaults, `benchmark` and `config` at least.
+They are checked before anything is planned. A line is the fields of job.v1 that differ from their
+defaults, `benchmark` and `config` at least.
 """
 
 import json
@@ -34,7 +35,7 @@ class ListedJob:
 
 
 def parse(text: str) -> list[ListedJob]:
-    """The jobs of a list, in its order, without empty lines. Raises PlanError naming the line."""
+    """The jobs of a list, in its order; empty lines are skipped. Raises PlanError naming a line."""
     jobs = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():

@@ -76,12 +76,16 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
     cases = plan_run(machine=machine, selection=selection)
     jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure)
+    _save(run, jobs)
+    return run
+
+
+def _save(run: Run, jobs: Sequence[Job]) -> None:
     ensure_partitions(moments=[jobs[0].planned_at])
     with transaction.atomic():
         run.save()
         Job.objects.bulk_create(assign_queue_order(jobs), batch_size=500)
         transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
-    return run
 
 
 def plan_run(*, machine: str, selection: Selection) -> list[Case]:

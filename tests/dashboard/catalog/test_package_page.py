@@ -15,9 +15,9 @@ def page(*files: dict[str, Any]) -> bytes:
     return json.dumps({"meta": {"api-version": "1.1"}, "name": "torch", "files": files}).encode()
 
 
-def test_a_json_page_tells_the_same_as_an_html_page() -> None:
+def test_json_and_html_pages_mean_the_same() -> None:
     name = f"torch-2.10.0-{LINUX}.whl"
-    told = {
+    file = {
         "filename": name,
         "url": f"../../f/{name}",
         "requires-python": ">=3.10",
@@ -25,7 +25,7 @@ def test_a_json_page_tells_the_same_as_an_html_page() -> None:
     }
     as_json = parse_releases(
         "application/vnd.pypi.simple.v1+json",
-        page({**told, "upload-time": "2026-01-02T03:04:05Z"}),
+        page({**file, "upload-time": "2026-01-02T03:04:05Z"}),
         PAGE,
     )
     link = (
@@ -45,7 +45,7 @@ def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:
 
 
 def test_a_page_of_something_else_is_refused() -> None:
-    with pytest.raises(PackagePageError, match=f"{PAGE} is no page of a package index"):
+    with pytest.raises(PackagePageError, match=f"{PAGE} is not a page of a package index"):
         parse_releases("application/json", b"[]", PAGE)
 
 

@@ -30,7 +30,7 @@ def test_every_release_has_a_set(torch: str) -> None:
         ("2.16.0.dev20261120+cpu", "diffusers", "0.42.1"),
     ],
 )
-def test_the_newest_that_this_torch_takes_is_chosen(torch: str, library: str, version: str) -> None:
+def test_newest_library_for_this_torch_is_chosen(torch: str, library: str, version: str) -> None:
     assert newest_set(torch)[library] == version
 
 
@@ -52,7 +52,7 @@ def test_a_change_of_pins_needs_a_bridge() -> None:
     assert not needs_bridge(before, dict(before))
 
 
-def test_an_older_or_odd_version_has_none() -> None:
+def test_older_or_invalid_version_has_no_set() -> None:
     for torch in ("2.0.1", "newest"):
         with pytest.raises(PinError):
             newest_set(torch)
