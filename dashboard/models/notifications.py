@@ -79,7 +79,7 @@ class Delivery(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     next_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
-    answer = models.TextField(blank=True)  # what the channel said
+    answer = models.TextField(blank=True)  # what the channel answered
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -130,7 +130,7 @@ class Job(models.Model):
         on_delete=models.SET_NULL,
         related_name="jobs",
     )
-    phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
+    phase = models.CharField(max_length=40, blank=True)  # what the worker reported to be doing
     log_tail = models.TextField(blank=True)
     # Decides the partition of its data; never changes
     planned_at = models.DateTimeField(db_index=True)

@@ -66,7 +66,9 @@ def _issue(request: HttpRequest) -> str:
 def _state(token: ApiToken, is_over: bool) -> str:
     if token.revoked_at:
         return "revoked"
-    return "expired" if is_over else "active"
+    if is_over:
+        return "expired"
+    return "active"
 
 
 def _person(request: HttpRequest) -> User:

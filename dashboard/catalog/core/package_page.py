@@ -77,9 +77,11 @@ class Release:
     @property
     def places(self) -> str:
         """What it has wheels for: cp39, cp310 on win_amd64, manylinux_2_28_x86_64."""
-        tags = frozenset[Tag]().union(*(wheel.tags for wheel in self.wheels))
-        interpreters = {tag.interpreter for tag in tags}
-        platforms = {tag.platform for tag in tags}
+        interpreters, platforms = set(), set()
+        for wheel in self.wheels:
+            for tag in wheel.tags:
+                interpreters.add(tag.interpreter)
+                platforms.add(tag.platform)
         oldest_first = sorted(interpreters, key=lambda name: (len(name), name))
         return f"{', '.join(oldest_first)} on {', '.join(sorted(platforms))}"
 

@@ -117,7 +117,7 @@ def requirement_lines(torch: str, libraries: Mapping[str, str]) -> list[str]:
 
 def _newest(library: str, torches: Sequence[Version]) -> str:
     for pin in PINS:
-        if pin.library == library and all(pin.takes(torch) for torch in torches):
+        if pin.library == library and all(map(pin.takes, torches)):
             return pin.version
     raise PinError(
         f"No {library} goes with torch {' and '.join(map(str, torches))}: add a row to "

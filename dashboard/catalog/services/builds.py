@@ -72,8 +72,8 @@ def add_build(*, version: str, index_url: str = "") -> TorchBuild:
         releases = torch_releases(index_url or default_index())
         release = releases.get(parsed)
         if release is None:
-            there_is = [str(each) for each in releases]
-            raise BuildError(f"There is no torch {version}. {hint(str(parsed), there_is)}")
+            versions = [str(each) for each in releases]
+            raise BuildError(f"There is no torch {version}. {hint(str(parsed), versions)}")
         return _add(release, index_url)
     except IndexProblem as problem:
         raise BuildError(str(problem)) from None

@@ -65,7 +65,7 @@ def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def record_own_models(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
-    """Note that workers of this machine have these own models, and besides only repositories'.
+    """Note which own models, beyond those of repositories, workers of this machine have.
 
     A model that no machine has any more is no longer planned.
     """

@@ -100,8 +100,8 @@ def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
 def trigger_bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
     """Also measure the build under the last scheduled run's libraries, where its own differ.
 
-    So a step in the numbers can be told from a step in the libraries. None where nothing changed,
-    or where it is not known under which libraries the last run was: it ran in an adopted
+    So a step in the numbers can be distinguished from a step in the libraries. None where nothing
+    changed, or where it is not known under which libraries the last run was: it ran in an adopted
     interpreter.
     """
     jobs_with_libraries = Job.objects.filter(

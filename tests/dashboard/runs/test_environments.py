@@ -10,7 +10,12 @@ from dashboard.catalog.services.builds import add_variant
 from dashboard.language.contracts import Refused
 from dashboard.models import InstalledEnvironment, Job, Requirements, TorchBuild, Worker
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.services import environments, fleet
+from dashboard.runs.services import fleet
+from dashboard.runs.services.environments import (
+    environment_for,
+    keep_requirements,
+    record_environments,
+)
 from dashboard.runs.services.leases import Stale
 from tests.builders import site
 
@@ -40,7 +45,7 @@ def job_on(worker: Worker, of: TorchBuild, **run: Any) -> Job:
 
 def keep(job: Job, worker: Worker, text: str = PINNED, **other: Any) -> str:
     fields: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
-    return environments.keep_requirements(job_id=job.pk, worker=worker, text=text, **fields)
+    return keep_requirements(job_id=job.pk, worker=worker, text=text, **fields)
 
 
 def report(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any]:
@@ -48,7 +53,7 @@ def report(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, A
 
 
 def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
-    environment = environments.environment_for(job=job_on(worker, build()), worker=worker)
+    environment = environment_for(job=job_on(worker, build()), worker=worker)
     assert environment["build"] == "2.11.0"
     assert environment["version"] == "2.11.0"
     assert environment["requirements"] is None
@@ -60,21 +65,18 @@ def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -
 
 def test_libraries_of_a_run_are_requested_by_version(worker: Worker) -> None:
     job = job_on(worker, build(), libraries={"transformers": "4.57.6"})
-    environment = environments.environment_for(job=job, worker=worker)
+    environment = environment_for(job=job, worker=worker)
     assert environment["libraries"] == {"transformers": "4.57.6"}
     assert environment["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
 
 
 def test_a_variant_runs_in_the_environment_of_its_base(worker: Worker) -> None:
     variant = add_variant(base=build(), name="one", env={"TORCH_X": "1"})
-    assert (
-        environments.environment_for(job=job_on(worker, variant), worker=worker)["build"]
-        == "2.11.0"
-    )
+    assert environment_for(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"
 
 
 def test_build_without_pins_is_installed_without_libraries(worker: Worker) -> None:
-    environment = environments.environment_for(job=job_on(worker, build("2.0.1")), worker=worker)
+    environment = environment_for(job=job_on(worker, build("2.0.1")), worker=worker)
     assert environment["packages"] == ["torch==2.0.1", "setuptools<82"]
 
 
@@ -82,7 +84,7 @@ def test_the_first_pinned_set_counts_for_every_later_job(worker: Worker) -> None
     first, second = (job_on(worker, build()) for _ in range(2))
     assert keep(first, worker) == PINNED
     assert keep(second, worker, "torch==2.11.0\n") == PINNED
-    assert environments.environment_for(job=second, worker=worker)["requirements"] == PINNED
+    assert environment_for(job=second, worker=worker)["requirements"] == PINNED
     assert set(Job.objects.values_list("requirements__text", flat=True)) == {PINNED}
 
 
@@ -119,7 +121,7 @@ def test_a_line_that_could_install_from_elsewhere_is_refused(worker: Worker, lin
 
 def test_reported_environment_is_stored_under_its_key(worker: Worker) -> None:
     for state in ("building", "ready"):
-        environments.record_environments(worker=worker, environments=[report(state, size_mb=3400)])
+        record_environments(worker=worker, environments=[report(state, size_mb=3400)])
     row = InstalledEnvironment.objects.get()
     assert (row.worker, row.build) == (worker, build())
     assert (row.state, row.size_mb) == ("ready", 3400)
@@ -127,23 +129,21 @@ def test_reported_environment_is_stored_under_its_key(worker: Worker) -> None:
 
 def test_ready_environment_fills_in_facts_of_its_build(worker: Worker) -> None:
     facts = {"git_sha": "abc", "cuda": "13.0", "triton": ""}
-    environments.record_environments(worker=worker, environments=[report("ready", facts=facts)])
+    record_environments(worker=worker, environments=[report("ready", facts=facts)])
     described = build()
     assert (described.git_sha, described.cuda, described.triton) == ("abc", "13.0", "")
 
 
 def test_starting_worker_reports_all_its_environments(worker: Worker) -> None:
     before = [report("ready", "kept"), report("ready", "gone"), report("building", "half")]
-    environments.record_environments(worker=worker, environments=before)
-    environments.record_environments(
-        worker=worker, environments=[report("ready", "kept")], complete=True
-    )
+    record_environments(worker=worker, environments=before)
+    record_environments(worker=worker, environments=[report("ready", "kept")], complete=True)
     states = dict(InstalledEnvironment.objects.values_list("key", "state"))
     assert states == {"kept": "ready", "gone": "evicted", "half": "failed"}
 
 
 def test_environments_of_unknown_builds_are_left_out(worker: Worker) -> None:
-    environments.record_environments(
+    record_environments(
         worker=worker, environments=[{**report("ready"), "build": "another site's"}]
     )
     assert not InstalledEnvironment.objects.exists()
