@@ -116,9 +116,8 @@ def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
 
 @router.get("runs/{int:pk}", response=RunProgress)
 def show(request: HttpRequest, pk: int) -> Run:
-    """One run and how far it is.
-
-    Ask again every few seconds to follow it; with `If-None-Match` that costs little.
+    """One run and how far it is. Ask again every few seconds to follow it; with `If-None-Match`
+    that costs little.
     """
     return progress_of(pk)
 

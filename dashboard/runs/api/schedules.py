@@ -56,9 +56,8 @@ def listing(request: HttpRequest) -> QuerySet[Schedule]:
 
 @router.post("schedules/{int:pk}/trigger", response={201: RunProgress}, auth=ADD_RUN)
 def trigger(request: HttpRequest, pk: int) -> Any:
-    """Trigger its run now, as when it is due, also where it is switched off.
-
-    Follow it at `GET runs/{id}`.
+    """Trigger its run now, as when it is due, also where it is switched off; follow it at `GET
+    runs/{id}`.
     """
     run = trigger_now(schedule=one(_schedules(), "schedule", pk=pk), user=caller_of(request))
     return Status(201, progress_of(run.pk))
