@@ -242,8 +242,7 @@ class RefusalDocument(TypedDict):
 
 
 class ReceiptDocument(TypedDict):
-    """known: were here already. left_out: metrics of other tools that are not known here, and how
-    often they came."""
+    """known: results that were here already. left_out: unknown metrics, and how often."""
 
     added: int
     known: int

@@ -153,7 +153,7 @@ def differences(
 def _geomeans(
     matched: list[recorded.Case], before: ProcessesByCase, after: ProcessesByCase
 ) -> Iterator[str]:
-    """The geometric mean of after / before over the matched cases, of what is above zero in both."""
+    """The geometric mean of after / before over the matched cases; both above zero."""
     if len(matched) < 2:
         return
     yield f"geometric mean over {len(matched)} matched cases, after / before"

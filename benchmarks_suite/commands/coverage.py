@@ -213,7 +213,8 @@ def _matrix(section: Section, results: ResultByCase) -> Iterator[str]:
     yield f"{'':<{width}}  {ones}   or status  inductor"
     for benchmark in benchmarks:
         marks = "".join(mark_of(section, benchmark, each, results) for each in CONFIGS.values())
-        yield f"{benchmark.name:<{width}}  {marks}  {_figures(section, benchmark, results)}".rstrip()
+        figures = _figures(section, benchmark, results)
+        yield f"{benchmark.name:<{width}}  {marks}  {figures}".rstrip()
     yield "```"
 
 

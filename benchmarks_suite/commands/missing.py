@@ -1,6 +1,6 @@
 """What was not run yet: each benchmark with Inductor, each config on one benchmark that fits it.
 
-The lines are a list for ``batch``: benchmarks in the order of the registry, the most informative first;
+The lines are a list for ``batch``: benchmarks in registry order, the most informative first;
 then configs; then what spans several devices.
 """
 

@@ -1,4 +1,4 @@
-"""RESULTS, as ``coverage`` and ``lists`` take them: the argument, and the results at these paths."""
+"""RESULTS, as ``coverage`` and ``lists`` take them: the argument, and what it holds."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path

@@ -3,7 +3,7 @@
     python -m benchmarks_suite.commands.warm_process DESCRIPTOR
 
 One of them serves every job with the same variables and the same backend; job_processes.py starts
-it and sends it requests. For each model it forks a branch, which imports that model's libraries once, and
+it and sends it requests. For each model it forks a branch, which imports its libraries once, and
 forks the jobs. So a job's process has imported what one that runs alone would have imported, and
 nothing else:
 

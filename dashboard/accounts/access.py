@@ -1,6 +1,4 @@
-"""Who may call the API: somebody with a token, somebody who is signed in, and for reading a public
-site anybody.
-"""
+"""Who may call the API: with a token, signed in, and for reading a public site anybody."""
 
 from typing import cast
 
@@ -26,8 +24,7 @@ DOES_NOT_COUNT = (
 
 
 class Access(HttpBearer):
-    """Lets a caller in who has the scope (of a token) and the permission (of the account behind
-    it).
+    """Lets a caller in whose token has the scope and whose account has the permission.
 
     A token never allows more than its owner may. Requests of a signed-in browser need Django's CSRF
     token as forms do. The caller is then `request.auth`.
@@ -49,14 +46,14 @@ class Access(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> User:
         """The owner of the token."""
-        found = api_tokens.authenticate(token)
-        if found is None:
+        valid = api_tokens.authenticate(token)
+        if valid is None:
             raise HttpError(401, DOES_NOT_COUNT)
-        if not found.allows(self.scope):
+        if not valid.allows(self.scope):
             raise HttpError(
                 403, f"This token has not the scope {self.scope.value}: make one that has."
             )
-        return found.owner
+        return valid.owner
 
     def _caller(self, request: HttpRequest) -> Caller:
         kind, _, text = request.headers.get("Authorization", "").partition(" ")

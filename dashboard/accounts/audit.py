@@ -1,7 +1,7 @@
-"""The audit trail: a middleware that notes each request of a person that was not only reading.
+"""The audit trail: a middleware that records each request of a person that was not only reading.
 
 In one place and not in each service, so that no page, no admin form and no endpoint of the API can
-be forgotten. What the admin changed field by field is in its own log, beside it.
+be forgotten. What the admin changed field by field is in the admin's own log as well.
 """
 
 import re
@@ -13,62 +13,59 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest, RawPostDataException
 from django.http.response import HttpResponseBase
 
-from dashboard.models import Change
+from dashboard.models import AuditChange
 
 READING = ("GET", "HEAD", "OPTIONS", "TRACE")
 # An address of a channel holds its password
 SECRET = re.compile("password|token|secret|csrf|url|key", re.IGNORECASE)
-LONGEST_VALUE = 200
-LONGEST_DOCUMENT = 4096  # bytes: longer ones are results, which are kept as such
+MAX_VALUE_LETTERS = 200
+MAX_DOCUMENT_BYTES = 4096  # longer ones are results, which are kept as such
 
 
 class AuditTrail:
     """Comes after the session's middleware: it has to know who asks."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self._answer = get_response
+        self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self._answer(request)
-        person = None if request.method in READING else person_of(request)
-        if person is not None:
-            note(request, person, response.status_code)
+        response = self._get_response(request)
+        if request.method not in READING:
+            person = person_of(request)
+            if person is not None:
+                record_change(request, person, response.status_code)
         return response
 
 
 def person_of(request: HttpRequest) -> User | None:
     """Who is signed in or sent a token of the API; None for strangers and workers."""
-    asked = (getattr(request, "auth", None), request.user)
-    return next((one for one in asked if isinstance(one, User)), None)
+    for caller in (getattr(request, "auth", None), request.user):
+        if isinstance(caller, User):
+            return caller
+    return None
 
 
-def note(request: HttpRequest, person: User, status: int) -> None:
-    Change.objects.create(
+def record_change(request: HttpRequest, person: User, status: int) -> None:
+    AuditChange.objects.create(
         by=person,
         name=person.get_username(),
         with_token=not request.user.is_authenticated,
         method=request.method or "",
         path=storable(request.path[:300]),
-        asked=asked_of(request),
+        asked=sent_fields(request),
         status=status,
         address=request.META.get("REMOTE_ADDR") or None,
     )
 
 
-def asked_of(request: HttpRequest) -> dict[str, Any]:
+def sent_fields(request: HttpRequest) -> dict[str, Any]:
     """The fields of the form or of the short JSON document that was sent, secrets left out."""
-    if request.content_type == "application/json":
-        sent = _document(request)
-    else:
-        sent = {
-            name: values[0] if len(values) == 1 else values for name, values in request.POST.lists()
-        }
-    told = {
-        name: str(value)[:LONGEST_VALUE]
-        for name, value in sent.items()
-        if value and not SECRET.search(name)
-    }
-    return {storable(name): storable(value) for name, value in told.items()}
+    read_fields = _document if request.content_type == "application/json" else _form
+    fields = {}
+    for name, value in read_fields(request).items():
+        if value and not SECRET.search(name):
+            fields[storable(name)] = storable(str(value)[:MAX_VALUE_LETTERS])
+    return fields
 
 
 def storable(text: str) -> str:
@@ -78,7 +75,16 @@ def storable(text: str) -> str:
 
 def _document(request: HttpRequest) -> Mapping[str, Any]:
     try:
-        found = orjson.loads(request.body) if len(request.body) <= LONGEST_DOCUMENT else {}
-    except (RawPostDataException, orjson.JSONDecodeError):  # read as a stream, or no JSON
+        if len(request.body) > MAX_DOCUMENT_BYTES:
+            return {}
+        document = orjson.loads(request.body)
+    except (RawPostDataException, orjson.JSONDecodeError):  # read as a stream, or not JSON
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
+
+
+def _form(request: HttpRequest) -> Mapping[str, Any]:
+    fields = {}
+    for name, values in request.POST.lists():
+        fields[name] = values[0] if len(values) == 1 else values
+    return fields

@@ -1,8 +1,7 @@
-"""Signing in with OpenID Connect, where OIDC_ISSUER is set: mozilla-django-oidc, with what it
-leaves open checked.
+"""Signing in with OpenID Connect, where OIDC_ISSUER is set: mozilla-django-oidc and more checks.
 
-Who is let in: whom the issuer knows by a mail address that it has verified. An account with that
-address is theirs; for somebody new one is made, with the role OIDC_ROLE.
+Let in are people whom the issuer knows by a mail address that it has verified. An account with
+that address is theirs; somebody new gets one with the role OIDC_ROLE.
 """
 
 from typing import Any
@@ -19,17 +18,14 @@ from dashboard.accounts.services.roles import Role, assign
 
 
 class SingleSignOn(OIDCAuthenticationBackend):
-    """The library checks signature, state and nonce; we check for whom and by whom the token was
-    made.
-    """
+    """The library checks signature, state and nonce; we check the token's audience and issuer."""
 
     def verify_token(self, token: str, **options: Any) -> dict[str, Any]:
         """The token's claims. Raises SuspiciousOperation: the sign-in fails."""
         claims: dict[str, Any] = super().verify_token(token, **options)
         audience = claims.get("aud", [])
-        if settings.OIDC_RP_CLIENT_ID not in (
-            [audience] if isinstance(audience, str) else audience
-        ):
+        clients = [audience] if isinstance(audience, str) else audience
+        if settings.OIDC_RP_CLIENT_ID not in clients:
             raise SuspiciousOperation(f"The token was made for {audience}, not for this site.")
         if claims.get("iss", "").rstrip("/") != settings.OIDC_ISSUER:
             raise SuspiciousOperation(
@@ -52,12 +48,9 @@ def urlpatterns() -> list[URLPattern]:
     """The two addresses of the sign-in; none where it is switched off."""
     if not settings.OIDC_ISSUER:
         return []
-    begin, end = (
-        view.as_view() for view in (OIDCAuthenticationRequestView, OIDCAuthenticationCallbackView)
-    )
+    start = login_not_required(OIDCAuthenticationRequestView.as_view())
+    callback = login_not_required(OIDCAuthenticationCallbackView.as_view())
     return [
-        path("single-sign-on/", login_not_required(begin), name="oidc_authentication_init"),
-        path(
-            "single-sign-on/callback/", login_not_required(end), name="oidc_authentication_callback"
-        ),
+        path("single-sign-on/", start, name="oidc_authentication_init"),
+        path("single-sign-on/callback/", callback, name="oidc_authentication_callback"),
     ]

@@ -1,4 +1,4 @@
-"""The JSON schemas that the site shares with the suite, read as data, and what is refused by them."""
+"""The JSON schemas that the site shares with the suite, and what they refuse."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""All tables of the site in one Django app: foreign keys run through every subject."""
+
 from dashboard.models.access import ApiToken, Scope
 from dashboard.models.alerts import (
     Alert,
@@ -15,7 +17,9 @@ from dashboard.models.alerts import (
     Mute,
     Severity,
 )
-from dashboard.models.audit import Change
+
+# Django keeps calling it "change": its table, admin addresses and permissions have that name
+from dashboard.models.audit import Change as AuditChange
 from dashboard.models.catalog import Benchmark, Config, Machine, ModelRepository, TorchBuild, Track
 from dashboard.models.fleet import Worker
 from dashboard.models.notifications import Channel, Delivery, Rule
@@ -47,11 +51,11 @@ __all__ = [
     "Annotation",
     "ApiToken",
     "Artifact",
+    "AuditChange",
     "Benchmark",
     "Bisection",
     "BuildLevel",
     "Cause",
-    "Change",
     "Channel",
     "Comparison",
     "Config",

@@ -1,4 +1,4 @@
-"""Who may ask without a browser: tokens of the API."""
+"""Who may call without a browser: tokens of the API."""
 
 from django.conf import settings
 from django.db import models
@@ -14,9 +14,7 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A person's key to the API. services.api_tokens issues it, shows it once, and keeps its hash
-    alone.
-    """
+    """A person's key to the API; only its hash is kept. accounts/services/api_tokens.py."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
@@ -38,5 +36,5 @@ class ApiToken(models.Model):
         return f"{self.name} of {self.owner}"
 
     def allows(self, scope: str) -> bool:
-        """Whether it may be used for this; what its owner may is asked beside it."""
+        """Whether it may be used for this. What its owner may do has to be checked as well."""
         return scope in self.scopes

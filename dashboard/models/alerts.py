@@ -58,16 +58,14 @@ class Severity(models.TextChoices):
 
 
 class DetectorState(models.Model):
-    """Where the online detector of one series stands, so that a new datum costs no look at the
-    history.
-    """
+    """Where the online detector of one series stands: a new datum needs no look at the history."""
 
     series = models.OneToOneField(
         "dashboard.Series", primary_key=True, on_delete=models.CASCADE, related_name="detector"
     )
     # Of the detector that wrote it; "" = nothing judged yet
     version = models.CharField(max_length=40, blank=True)
-    state = models.JSONField(default=dict)  # services/detecting.py: a Progress
+    state = models.JSONField(default=dict)  # alerts/services/detection.py writes it
     planned_at = models.DateTimeField(null=True)  # of the last datum that it has seen
     # There is something to judge; set in the transaction that brought it
     due = models.BooleanField(default=False)
@@ -153,8 +151,8 @@ class Alert(models.Model):
     unit = models.CharField(max_length=20)  # percent, or difference for counts and status words
     # Of points on pure noise, how many look like this: for the FDR
     false_alarm_share = models.FloatField(null=True)
-    # what the confirmation said of this series: "", confirmed, not_reproduced, inconclusive; "" =
-    # it was not a representative
+    # The outcome for this series: confirmed, not_reproduced, inconclusive; "" = it was not a
+    # representative
     confirmation = models.CharField(max_length=20, blank=True)
     recovered_at = models.DateTimeField(null=True)
     detector_version = models.CharField(max_length=40)
@@ -173,17 +171,17 @@ class Alert(models.Model):
 
     @property
     def levels(self) -> tuple[float, float] | None:
-        """The levels that `effect` lies between, in the metric's unit, from the detector's same
-        estimate.
+        """The levels that `effect` lies between, in the metric's unit, of the same estimate.
 
-        None where the detector that told it did not keep them, and for a status, whose levels are
-        words.
+        None where the detector did not keep them, and for a status, whose levels are words.
         """
+        if "words" in self.decision:
+            return None
         verdict = self.decision.get("verdict", {})
         before, after = verdict.get("level_before"), verdict.get("level_after")
-        return (
-            None if before is None or after is None or "words" in self.decision else (before, after)
-        )
+        if before is None or after is None:
+            return None
+        return before, after
 
 
 class AlertEvent(models.Model):
@@ -194,11 +192,11 @@ class AlertEvent(models.Model):
     by = models.ForeignKey(  # null: the system
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    # Opened, state, assigned, note, linked, nudged, split, merged, cause
+    # opened, state, assigned, note, linked, nudged, split, merged, cause
     action = models.CharField(max_length=40)
     state = models.CharField(max_length=20, choices=AlertState)  # after it
     text = models.TextField(blank=True)
-    # When the rules were asked who is told; null = not yet
+    # When the rules decided who is notified; null = not yet
     considered_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -226,8 +224,9 @@ class IssueLink(models.Model):
 
 
 class Confirmation(models.Model):
-    """Base and new build re-measured in turn for at most three alerts of a group. Its runs point at
-    it.
+    """Base and new build re-measured in turn for at most three alerts of a group.
+
+    Its runs point at it.
     """
 
     class State(models.TextChoices):
@@ -251,9 +250,7 @@ class Confirmation(models.Model):
 
 
 class InvalidPoint(models.Model):
-    """A datum that a person has taken out of detection and trend words; deleting the row brings it
-    back.
-    """
+    """A datum that a person took out of detection and trends; deleting the row brings it back."""
 
     job = models.ForeignKey(
         "dashboard.Job", on_delete=models.CASCADE, related_name="invalid_points"

@@ -1,15 +1,11 @@
-"""Who changed what: one row for each request that changed something, whoever sent it and whatever
-it was.
-"""
+"""Who changed what: one row for each request that was not only reading."""
 
 from django.conf import settings
 from django.db import models
 
 
 class Change(models.Model):
-    """A request of a person that was not only reading, and how it ended. dashboard.middleware
-    writes it.
-    """
+    """A request of a person that was not only reading, and how it ended: accounts/audit.py."""
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     by = models.ForeignKey(

@@ -9,11 +9,11 @@ TRACK_KEY = RegexValidator(
     r"^[a-z0-9][a-z0-9._-]*$", "Use lower-case letters, digits and . _ - as in pinned-2.11."
 )
 
-
 GIT_ADDRESS = RegexValidator(
-    r"^(https://[A-Za-z0-9][^@/ ]*/|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ "
-    r"]*/|file:///|"
-    r"git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$",
+    r"^(https://[A-Za-z0-9][^@/ ]*/"
+    r"|ssh://([A-Za-z0-9][A-Za-z0-9._-]*@)?[A-Za-z0-9][^@/ ]*/"
+    r"|file:///"
+    r"|git@[A-Za-z0-9][A-Za-z0-9.-]*:)[^ ]+$",
     "Write an address that begins with https://, ssh://, file:// or git@host:, without "
     "credentials.",
 )
@@ -24,9 +24,7 @@ GIT_COMMIT = RegexValidator(
 
 
 class ModelRepository(models.Model):
-    """A git repository of own models, pinned to a commit. Its code runs on the workers.
-    docs/own-models.md.
-    """
+    """A git repository of own models, pinned to a commit, whose code workers run."""
 
     key = models.SlugField(max_length=60, unique=True)
     url = models.CharField("address", max_length=500, validators=[GIT_ADDRESS])
@@ -49,9 +47,7 @@ class ModelRepository(models.Model):
 
 
 class Benchmark(models.Model):
-    """What is fixed while the software under it changes. From `python -m benchmarks_suite list
-    --json`.
-    """
+    """What is fixed while the software under it changes: `benchmarks_suite list --json`."""
 
     name = models.CharField(max_length=200, unique=True)  # model.size.mode.dtype.shapes.bN
     # a change of what it does: a new segment of its series
@@ -64,7 +60,7 @@ class Benchmark(models.Model):
     shapes = models.CharField(max_length=40)
     batch_size = models.PositiveIntegerField()
     item = models.CharField(max_length=40, default="samples")  # the unit of throughput
-    # Its place in the registry: cheap, telling ones first
+    # Its place in the registry: cheap, informative ones first
     position = models.PositiveIntegerField(default=0)
     # Configs that a default run measures; [] = not in it
     default_configs = models.JSONField(default=list)
@@ -72,8 +68,8 @@ class Benchmark(models.Model):
     retired = models.BooleanField(default=False)
     # Known from imported results alone: retired, and yet shown
     imported = models.BooleanField(default=False)
-    # of own models: where they come from, and else the only machines whose workers have them ([] =
-    # every machine)
+    # Of own models: where they come from, or else the only machines whose workers have them
+    # ([] = every machine)
     repository = models.ForeignKey(
         ModelRepository, null=True, blank=True, on_delete=models.SET_NULL, related_name="benchmarks"
     )
@@ -140,7 +136,7 @@ class TorchBuild(models.Model):
     base = models.ForeignKey(  # of a variant: the build whose environment it runs in
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="variants"
     )
-    # Job.v1's `variant`: env, inductor; {} for a plain build
+    # job.v1's `variant`: env, inductor; {} for a plain build
     variant = models.JSONField(default=dict, blank=True)
     git_sha = models.CharField(max_length=80, blank=True)
     cuda = models.CharField(max_length=40, blank=True)
@@ -171,7 +167,7 @@ class Track(models.Model):
         PINNED = "pinned"  # never moves: the control that shows when the machine moved
         VERSIONS = "versions"  # builds side by side, for comparisons and bisections
 
-    # Local, stable, nightly, pinned-2.11
+    # local, stable, nightly, pinned-2.11
     key = models.CharField(max_length=60, unique=True, validators=[TRACK_KEY])
     label = models.CharField(max_length=200, blank=True)
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.LOCAL)

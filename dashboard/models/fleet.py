@@ -15,7 +15,7 @@ class Worker(models.Model):
     # New with each process: its old claims are void
     boot_id = models.CharField(max_length=64, blank=True)
     device = models.CharField(max_length=40, blank=True)  # cpu, cuda:0
-    facts = models.JSONField(default=dict)  # what it said of itself: host, versions, devices
+    facts = models.JSONField(default=dict)  # what it reported of itself: host, versions, devices
     paused = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen = models.DateTimeField(null=True, blank=True)

@@ -1,4 +1,4 @@
-"""Who is told what, where, and what became of each message."""
+"""Who is notified of what, where, and what became of each message."""
 
 from django.db import models
 
@@ -58,8 +58,9 @@ class Rule(models.Model):
 
 
 class Delivery(models.Model):
-    """One message for one channel: at most one per event, or per digest. Claimed by one conditional
-    update.
+    """One message for one channel: at most one per event, or per digest.
+
+    Claimed by one conditional update.
     """
 
     class State(models.TextChoices):
@@ -78,7 +79,7 @@ class Delivery(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     next_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
-    answer = models.TextField(blank=True)  # what the channel said
+    answer = models.TextField(blank=True)  # what the channel answered
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -6,9 +6,7 @@ from django.db.models.functions import Lower
 
 
 class SavedView(models.Model):
-    """A page as somebody wants to see it again: its address under a name, in the head of every
-    page.
-    """
+    """A page as somebody wants to see it again: its address under a name."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views"

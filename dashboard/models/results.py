@@ -1,9 +1,7 @@
-"""What was found out: results, their environments, series and data, raw samples, artifacts,
-refusals.
+"""Results, their environments, series and data, raw samples, artifacts, refusals.
 
 ``Datum`` is partitioned by month of ``planned_at`` in Postgres, made by the first migration. Django
-    does not
-manage its partitions: services/partitions.py does.
+does not manage its partitions: runs/services/partitions.py does.
 """
 
 from django.db import models
@@ -12,8 +10,8 @@ from django.db.models.expressions import RawSQL
 from dashboard.models.runs import Purpose, Status
 
 # Of the libraries those that make a benchmark's model, as "diffusers 0.42.1, transformers 5.17.0":
-# triton and others belong to the build. Kept beside the document, which is large: rollups ask it of
-# every datum.
+# triton and others belong to the build. Stored next to the document, which is large: rollups need
+# it for every datum.
 MODEL_LIBRARIES = RawSQL(
     "btrim(coalesce('diffusers ' || (document -> 'libraries' ->> 'diffusers'), '')"
     " || coalesce(', transformers ' || (document -> 'libraries' ->> 'transformers'), ''), ', ')",
@@ -43,7 +41,7 @@ class Result(models.Model):
     )
     attempt = models.PositiveIntegerField()
     status = models.CharField(max_length=30, choices=Status)
-    # Result.v1 without `samples`; for a job without one, {"outcome": ...}
+    # result.v1 without `samples`; for a job without one, {"outcome": ...}
     document = models.JSONField()
     # SHA-256 of the body: the same result twice is the same rows
     digest = models.CharField(max_length=64)
@@ -61,9 +59,7 @@ class Result(models.Model):
 
 
 class Samples(models.Model):
-    """Raw samples of one arm of one job: little-endian, zlib. Kept shorter than the data made from
-    them.
-    """
+    """Raw samples of one arm of one job: little-endian, zlib. Not kept as long as the data."""
 
     job = models.ForeignKey("dashboard.Job", on_delete=models.CASCADE, related_name="samples")
     arm = models.CharField(max_length=40)
@@ -83,9 +79,7 @@ class Samples(models.Model):
 
 
 class Series(models.Model):
-    """case × machine × track × metric, with the rollup that overview pages read (kept at
-    ingest).
-    """
+    """case × machine × track × metric, with the rollup that overview pages read."""
 
     benchmark = models.ForeignKey(
         "dashboard.Benchmark", on_delete=models.PROTECT, related_name="series"
@@ -96,7 +90,7 @@ class Series(models.Model):
     )
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="series")
     metric = models.CharField(max_length=60)  # key of a row of dashboard/language/metrics.py
-    # rollup: the newest datum by planned_at, the one before it, and how many there are
+    # rollup, kept at ingest: the newest datum by planned_at, the one before it, the count
     count = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField(null=True)
     last_value = models.FloatField(null=True)
@@ -114,7 +108,7 @@ class Series(models.Model):
                 fields=["benchmark", "config", "machine", "track", "metric"], name="series_identity"
             )
         ]
-        # Pages read a place
+        # Pages read one machine and track
         indexes = [models.Index(fields=["machine", "track", "metric"], name="series_of_place")]
 
     def __str__(self) -> str:
@@ -136,8 +130,8 @@ class Datum(models.Model):
         "dashboard.Job", on_delete=models.CASCADE, related_name="data", db_index=False
     )
     planned_at = models.DateTimeField()
-    # The job's run holds the build and the result the environment: that Postgres looks both up
-    # again for every datum would be a tenth of what a landing costs.
+    # The job's run holds the build and the result the environment: if Postgres checked both again
+    # for every datum, that would be a tenth of what storing a result costs.
     build = models.ForeignKey(
         "dashboard.TorchBuild",
         on_delete=models.PROTECT,
@@ -169,11 +163,10 @@ class Datum(models.Model):
 
 
 class DayLevel(models.Model):
-    """What the cases of one config, family and mode brought at one place on one day (UTC) with one
-    build, in one
-    metric: the rollup behind the overview's changes, kept at ingest.
+    """The rollup behind the overview's changes: one metric on one day (UTC) with one build.
 
-    A level is ln(value); of `passed` the value itself. services/days.py writes it.
+    A row is over the cases of one config, family and mode, on one machine and track; kept at ingest
+    by results/services/days.py. A level is ln(value); of `passed` the value itself.
     """
 
     pk = models.CompositePrimaryKey(

@@ -1,6 +1,4 @@
-"""What was asked for: schedules, runs, jobs. docs/architecture.md draws their states and
-invariants.
-"""
+"""Schedules, runs, jobs. docs/architecture.md draws their states and invariants."""
 
 import uuid
 
@@ -30,7 +28,7 @@ class JobState(models.TextChoices):
     PLANNED = "planned"
     QUEUED = "queued"
     RUNNING = "running"
-    DONE = "done"  # a result document landed, whatever status it tells
+    DONE = "done"  # a result document was stored, whatever its status
     FAILED = "failed"  # it ended without a usable result document
     TIMED_OUT = "timed_out"
     LOST = "lost"  # its worker fell silent and its retries are spent
@@ -62,11 +60,10 @@ class Run(models.Model):
     build = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="runs")
     track = models.ForeignKey("dashboard.Track", on_delete=models.PROTECT, related_name="runs")
     machine = models.ForeignKey("dashboard.Machine", on_delete=models.PROTECT, related_name="runs")
-    # What was asked: families, benchmarks, configs, measure
+    # What was requested: families, benchmarks, configs, measure
     request = models.JSONField(default=dict)
-    libraries = models.JSONField(
-        default=dict, blank=True
-    )  # {"transformers": "5.23.0"}; {} = the newest the build takes
+    # {"transformers": "5.23.0"}; {} = the newest that the build takes
+    libraries = models.JSONField(default=dict, blank=True)
     comparison = models.ForeignKey(
         "dashboard.Comparison",
         null=True,
@@ -119,8 +116,8 @@ class Job(models.Model):
     )
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="jobs")
     position = models.PositiveIntegerField(default=0)  # order within the run
-    # Order among all that waits for the machine (services/dispatch.py). The database knows the
-    # default, too: what a site that is not upgraded yet adds has none.
+    # Order among all that waits for the machine (runs/services/dispatch.py). The database has the
+    # default, too: rows that a site adds which is not upgraded yet have none.
     turn = models.PositiveIntegerField(default=0, db_default=0)
     # The job file (job.v1) without attempt: what the worker is given
     spec = models.JSONField(default=dict)
@@ -139,7 +136,7 @@ class Job(models.Model):
         on_delete=models.SET_NULL,
         related_name="jobs",
     )
-    phase = models.CharField(max_length=40, blank=True)  # what the worker said it is doing
+    phase = models.CharField(max_length=40, blank=True)  # what the worker reported to be doing
     log_tail = models.TextField(blank=True)
     # Decides the partition of its data; never changes
     planned_at = models.DateTimeField(db_index=True)

@@ -1,6 +1,4 @@
-"""Builds side by side: what is installed where, comparisons of two builds, bisections between two
-builds.
-"""
+"""Builds side by side: what is installed where, comparisons and bisections of two builds."""
 
 import uuid
 
@@ -12,10 +10,10 @@ from dashboard.language.wording import question
 
 
 class Requirements(models.Model):
-    """The fully pinned requirements of a build with its libraries on one platform, as the first
-    resolution found them.
+    """The pinned requirements of a build with its libraries on one platform.
 
-    Every later environment of the same build, libraries and platform is made from the same set.
+    The first resolution found them; every later environment of the same build, libraries and
+    platform is made from the same set.
     """
 
     build = models.ForeignKey(
@@ -45,7 +43,7 @@ class InstalledEnvironment(models.Model):
         BUILDING = "building"
         READY = "ready"
         FAILED = "failed"  # message has the resolver's or installer's own words
-        DAMAGED = "damaged"  # its check failed later; it is made anew before it is used
+        DAMAGED = "damaged"  # its check failed later; it is made again before it is used
         EVICTED = "evicted"
 
     worker = models.ForeignKey(
@@ -73,8 +71,9 @@ class InstalledEnvironment(models.Model):
 
 
 class Comparison(models.Model):
-    """Two builds measured in turn, A B A B, on one machine under one library set. Its runs point at
-    it.
+    """Two builds measured in turn, A B A B, on one machine under one library set.
+
+    Its runs point at it.
     """
 
     uuid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)  # its own URL
@@ -125,13 +124,11 @@ class Bisection(models.Model):
     config = models.ForeignKey("dashboard.Config", on_delete=models.PROTECT, related_name="+")
     metric = models.CharField(max_length=60)
     state = models.CharField(max_length=20, choices=State, default=State.RUNNING)
-    # where the search stands: the newest build known to be like base, the oldest known to be like
-    # new
+    # Where the search stands: the newest build known to be like base, the oldest like new
     low = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
     high = models.ForeignKey("dashboard.TorchBuild", on_delete=models.PROTECT, related_name="+")
-    steps = models.JSONField(
-        default=list
-    )  # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
+    # [{build, verdict: like_base | like_new | unknown, effect, low, high, repeats}]
+    steps = models.JSONField(default=list)
     message = models.TextField(blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -150,11 +147,11 @@ class Bisection(models.Model):
 
 
 class BuildLevel(models.Model):
-    """What one build measured in one series: the rollup that pages read which compare builds, kept
-    at ingest.
+    """What one build measured in one series: the rollup of pages that compare builds.
 
-    A row for each benchmark version, set of model libraries and device. Statistics of data that
-    passed: dashboard/comparisons/core/levels.py says what they mean. services/levels.py writes it.
+    A row for each benchmark version, set of model libraries and device; kept at ingest by
+    results/services/levels.py. Statistics of data that passed: comparisons/core/levels.py says what
+    they mean.
     """
 
     pk = models.CompositePrimaryKey(
@@ -169,7 +166,7 @@ class BuildLevel(models.Model):
     benchmark_version = models.PositiveIntegerField()
     libraries = models.CharField(max_length=200)  # "diffusers 0.42.1, transformers 5.17.0"
     device = models.CharField(max_length=200)  # as Result.device
-    # of the series, so that a page reads one range of one index
+    # Of the series, so that a page reads one range of one index
     machine_id = models.BigIntegerField()
     track_id = models.BigIntegerField()
     benchmark_id = models.BigIntegerField()

@@ -1,6 +1,4 @@
-"""What to measure, as a form: families, single benchmarks, configs. Shared by "Run now" and
-schedules.
-"""
+"""What to measure, as fields of a form; "Run now", schedules and comparisons share them."""
 
 from typing import Any
 
@@ -14,23 +12,20 @@ from dashboard.runs.services.runs import plan_run
 
 
 def family_choices() -> list[tuple[str, str]]:
-    names = (
-        Benchmark.objects.filter(retired=False)
-        .order_by("family")
-        .values_list("family", flat=True)
-        .distinct()
-    )
-    return [(name, name) for name in names]
+    benchmarks = Benchmark.objects.filter(retired=False).order_by("family")
+    return [(name, name) for name in benchmarks.values_list("family", flat=True).distinct()]
 
 
 class FamiliesField(forms.MultipleChoiceField):
     """Families that have benchmarks, as they are when the form is shown."""
 
     def __init__(self, **options: Any) -> None:
-        help_text = "All their benchmarks of the machine's default size."
-        widget = UnfoldAdminCheckboxSelectMultipleWidget()
         super().__init__(
-            choices=family_choices, required=False, widget=widget, help_text=help_text, **options
+            choices=family_choices,
+            required=False,
+            widget=UnfoldAdminCheckboxSelectMultipleWidget(),
+            help_text="All their benchmarks of the machine's default size.",
+            **options,
         )
 
 
@@ -38,13 +33,12 @@ class BenchmarksField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
     """Single benchmarks."""
 
     def __init__(self, **options: Any) -> None:
-        known = Benchmark.objects.filter(retired=False)
-        help_text = "Of any size. With no family and no benchmark: the machine's default selection."
         super().__init__(
-            known,
+            Benchmark.objects.filter(retired=False),
             required=False,
             widget=UnfoldAdminSelect2MultipleWidget(),
-            help_text=help_text,
+            help_text="Of any size. With no family and no benchmark: the machine's default "
+            "selection.",
             **options,
         )
 
@@ -53,13 +47,11 @@ class ConfigsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]  #
     """Configs."""
 
     def __init__(self, **options: Any) -> None:
-        known = Config.objects.filter(retired=False)
-        help_text = "With none: each benchmark's own, or eager and inductor."
         super().__init__(
-            known,
+            Config.objects.filter(retired=False),
             required=False,
             widget=UnfoldAdminCheckboxSelectMultipleWidget(),
-            help_text=help_text,
+            help_text="With none: each benchmark's own, or eager and inductor.",
             **options,
         )
 
@@ -74,8 +66,7 @@ class StartsField(forms.MultipleChoiceField):
             initial=["cold"],
             widget=UnfoldAdminCheckboxSelectMultipleWidget(),
             help_text="cold: empty caches; warm: caches kept; restored: saved artifacts only. "
-            "The advisor tells each; "
-            "every one more costs a start.",
+            "The advisor tells each; every one more costs a start.",
             **options,
         )
 

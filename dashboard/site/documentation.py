@@ -37,6 +37,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "reference-configs",
         "reference-commands",
         "api",
+        "reading-order",
         "architecture",
         "results",
         "coverage",

@@ -8,6 +8,7 @@ import numpy as np
 from django.db import transaction
 
 from dashboard.alerts.services import detection
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.models import (
     Alert,
     AlertGroup,
@@ -21,7 +22,6 @@ from dashboard.models import (
 )
 from dashboard.results.core.result_format import parse_result
 from dashboard.results.services import store
-from dashboard.runs.services.fleet import sync_catalog
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import site

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dashboard.catalog.services.suite_catalog import sync_build, sync_catalog
 from dashboard.models import Benchmark, Job, JobState, Machine, Run, TorchBuild, Track, Worker
 from dashboard.runs.services import fleet, leases
 from dashboard.runs.services.runs import trigger_run
@@ -60,7 +61,7 @@ def machine(key: str = "cpu-2c") -> Machine:
 
 
 def build(label: str = BUILD) -> TorchBuild:
-    return fleet.sync_build(build={"label": label, "version": label})
+    return sync_build(build={"label": label, "version": label})
 
 
 def track(key: str = "local") -> Track:
@@ -77,7 +78,7 @@ def worker(name: str = "w1", on: str = "cpu-2c") -> Worker:
 def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **fields: Any) -> Run:
     """A triggered run on the machine cpu-2c; by default of one job, the MLP."""
     if not Benchmark.objects.filter(name=UNET).exists():
-        fleet.sync_catalog(catalog=catalog())
+        sync_catalog(catalog=catalog())
     defaults: dict[str, Any] = {
         "build": fields.get("build") or build().label,
         "machine": machine().key,

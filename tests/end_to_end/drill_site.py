@@ -1,4 +1,4 @@
-"""What the drill does on the running system: measure like a schedule, change the build, see alerts."""
+"""What the drill does on the running system: measure, change the build, see alerts."""
 
 import time
 from collections.abc import Callable, Sequence

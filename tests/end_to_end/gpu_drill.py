@@ -14,8 +14,9 @@ as a confirmation of the site would: one turn more of each case that is not deci
 turns or the minutes are over. That needs numpy and scipy; without them it stops after --turns.
 
 `judge` does with the results what the site does with a confirmation: each turn is a pair, the pairs
-go through the sequential test (dashboard/alerts/core/confirmation.py), and what it confirms gets a cause by the
-site's own rules (dashboard/alerts/core/attribution.py). OUT has a folder for each case, with a folder of
+go through the sequential test (dashboard/alerts/core/confirmation.py), and what it confirms gets a
+cause by the site's own rules (dashboard/alerts/core/attribution.py). OUT has a folder for each
+case, with a folder of
 results for each build, or a kept file BUILD.jsonl.gz (tests/data/h100_drill). `manage.py
 import_results OUT` shows the same numbers on the site's pages. The exit code of `judge` is 1 where
 a result differs from what was expected: an undecided one counts as not found.

@@ -1,4 +1,4 @@
-"""Records a history that `make demo` plays (dashboard/demo/services/history_replay.py), with the suite alone.
+"""Records a history for `make demo` (dashboard/demo/services/history_replay.py) with the suite.
 
     python -m tests.end_to_end.history list --benchmark NAME --variant JSON --label LABEL > LIST
     python -m benchmarks_suite batch LIST OUT

@@ -126,8 +126,13 @@ def test_the_mark_on_a_trend_leads_to_its_alert(page: Page) -> None:
         .locator(".plot")
         .first.evaluate(
             """plot => {
-            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(({ name }) => name?.endsWith(" alert"));
-            return [xaxis._offset + xaxis.d2p(trace.x[0]), yaxis._offset + yaxis.d2p(trace.y[0]), trace.customdata[0]];
+            const { xaxis, yaxis } = plot._fullLayout;
+            const trace = plot.data.find(({ name }) => name?.endsWith(" alert"));
+            return [
+                xaxis._offset + xaxis.d2p(trace.x[0]),
+                yaxis._offset + yaxis.d2p(trace.y[0]),
+                trace.customdata[0],
+            ];
         }"""
         )
     )

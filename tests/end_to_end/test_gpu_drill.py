@@ -36,7 +36,10 @@ STAND_IN = """#!{python}
 import json, sys
 from pathlib import Path
 turns = len(Path(sys.argv[4]).read_text().splitlines())
-for label in (word.partition("=")[0] for flag, word in zip(sys.argv, sys.argv[1:]) if flag == "--build"):
+for flag, word in zip(sys.argv, sys.argv[1:]):
+    if flag != "--build":
+        continue
+    label = word.partition("=")[0]
     for turn in range(turns):
         place = Path(sys.argv[5]) / label / f"{{turn + 1:03d}}"
         place.mkdir(parents=True, exist_ok=True)

@@ -119,8 +119,13 @@ def test_a_click_on_a_point_opens_its_job(page: Page) -> None:
     plot = series(page, "?config=eager").locator(".plot")
     at = plot.evaluate(
         """plot => {
-            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
-            return [xaxis._offset + xaxis.d2p(trace.x[4]), yaxis._offset + yaxis.d2p(trace.y[4]), trace.customdata[4]];
+            const { xaxis, yaxis } = plot._fullLayout;
+            const trace = plot.data.find(trace => trace.meta.role === "line");
+            return [
+                xaxis._offset + xaxis.d2p(trace.x[4]),
+                yaxis._offset + yaxis.d2p(trace.y[4]),
+                trace.customdata[4],
+            ];
         }"""
     )
     box = plot.bounding_box()

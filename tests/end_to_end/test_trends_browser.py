@@ -27,9 +27,13 @@ LABELS = """plot => {
         && one.top < other.bottom && other.top < one.bottom;
     return {
         texts: boxes.map(([text]) => text),
-        outside: boxes.filter(([, box]) => box.left < edge.left || box.right > edge.right).map(([text]) => text),
+        outside: boxes
+            .filter(([, box]) => box.left < edge.left || box.right > edge.right)
+            .map(([text]) => text),
         overlaps: boxes.flatMap(([text, box], index) =>
-            boxes.slice(index + 1).filter(([, other]) => over(box, other)).map(([other]) => [text, other])),
+            boxes.slice(index + 1)
+                .filter(([, other]) => over(box, other))
+                .map(([other]) => [text, other])),
     };
 }"""
 
@@ -57,7 +61,8 @@ def on_page(plot: Locator, index: int) -> tuple[float, float]:
     """
     at = plot.evaluate(
         """(plot, index) => {
-            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.meta.role === "line");
+            const { xaxis, yaxis } = plot._fullLayout;
+            const trace = plot.data.find(trace => trace.meta.role === "line");
             const shown = [...trace.y.keys()].filter(at => Number.isFinite(trace.y[at]));
             const at = shown[Math.min(index, shown.length - 1)];
             return [xaxis._offset + xaxis.d2p(trace.x[at]), yaxis._offset + yaxis.d2p(trace.y[at])];

@@ -101,8 +101,13 @@ def test_a_click_on_a_release_opens_its_newest_job(page: Page) -> None:
     plot = drawn(page).locator(".plot")
     at = plot.evaluate(
         """plot => {
-            const { xaxis, yaxis } = plot._fullLayout, trace = plot.data.find(trace => trace.name === "inductor");
-            return [xaxis._offset + xaxis.d2p(trace.x[1]), yaxis._offset + yaxis.d2p(trace.y[1]), trace.customdata[1]];
+            const { xaxis, yaxis } = plot._fullLayout;
+            const trace = plot.data.find(trace => trace.name === "inductor");
+            return [
+                xaxis._offset + xaxis.d2p(trace.x[1]),
+                yaxis._offset + yaxis.d2p(trace.y[1]),
+                trace.customdata[1],
+            ];
         }"""
     )
     box = plot.bounding_box()

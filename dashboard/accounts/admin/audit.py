@@ -6,12 +6,12 @@ from django.contrib.admin.models import LogEntry
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from dashboard.models import Change
+from dashboard.models import AuditChange
 from dashboard.ui.admin.base import ReadOnlyAdmin, confirmed
 
 
-@admin.register(Change)
-class ChangeAdmin(ReadOnlyAdmin):
+@admin.register(AuditChange)
+class AuditChangeAdmin(ReadOnlyAdmin):
     """Every request of a person that changed something, or tried to."""
 
     list_display = ("at", "name", "with_token", "method", "path", "asked", "status", "address")
@@ -40,9 +40,7 @@ class AccessLogAdmin(ReadOnlyAdmin):
 
 @admin.register(AccessAttempt)
 class AccessAttemptAdmin(ReadOnlyAdmin):
-    """Wrong passwords; those that reach the limit lock an account out for the address they came
-    from.
-    """
+    """Wrong passwords. At the limit they lock an account out for the address they came from."""
 
     list_display = ("attempt_time", "username", "ip_address", "failures_since_start", "path_info")
     list_filter = ("attempt_time",)
@@ -57,6 +55,5 @@ class AccessAttemptAdmin(ReadOnlyAdmin):
         def apply(attempts: QuerySet[AccessAttempt]) -> str:
             return f"{attempts.delete()[0]} forgotten."
 
-        return confirmed(
-            self, request, chosen, question="Forget these wrong passwords?", apply=apply
-        )
+        question = "Forget these wrong passwords?"
+        return confirmed(self, request, chosen, question=question, apply=apply)

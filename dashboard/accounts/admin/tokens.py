@@ -1,6 +1,4 @@
-"""API tokens of everybody: who has which, and revoking them. Each person issues their own on the
-site.
-"""
+"""Everybody's API tokens, listed and revoked; each person issues their own on the site."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

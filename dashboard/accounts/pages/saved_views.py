@@ -1,6 +1,4 @@
-"""Saved views: the menu in the head of every page, and a page that lists, renames and removes
-them.
-"""
+"""Saved views: the menu in the head of every page, and the page that manages them."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -18,9 +16,7 @@ from dashboard.models import SavedView
 
 
 def listing(request: HttpRequest) -> HttpResponse:
-    """All of them; htmx, which asks when the menu is opened, gets the menu with the page where it
-    was opened.
-    """
+    """All of them; for htmx, when the menu is opened, the menu with the page that it is on."""
     context = {"views": saved_views.of_user(request.user.pk)}
     if request.headers.get("HX-Target") != "views":
         return render(request, "accounts/saved_views.html", context)
@@ -35,9 +31,8 @@ def save(request: HttpRequest) -> HttpResponse:
     address = request.POST.get("address", "")
     assert request.user.pk is not None
     try:
-        view = service.save(
-            user_id=request.user.pk, name=request.POST.get("name", ""), address=address
-        )
+        name = request.POST.get("name", "")
+        view = service.save(user_id=request.user.pk, name=name, address=address)
         messages.success(request, f"Saved as “{view.name}”: find it under Views.")
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
@@ -56,8 +51,10 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             service.rename(view=view, name=request.POST.get("name", ""))
         elif act == "remove":
             view.delete()
-        elif act in {"default", "no_default"}:
-            service.make_default(user_id=view.user_id, view=view if act == "default" else None)
+        elif act == "default":
+            service.make_default(user_id=view.user_id, view=view)
+        elif act == "no_default":
+            service.make_default(user_id=view.user_id, view=None)
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
     return redirect("saved_views")
@@ -71,10 +68,9 @@ class SignIn(LoginView):
 
     def get_redirect_url(self, request: HttpRequest | None = None) -> str:
         """Empty where the overview alone was asked for: nobody chose it."""
-        wanted = super().get_redirect_url()
-        return "" if wanted == reverse("overview") else wanted
+        address = super().get_redirect_url()
+        return "" if address == reverse("overview") else address
 
     def get_default_redirect_url(self) -> str:
-        return (
-            saved_views.default_address(self.request.user.pk) or super().get_default_redirect_url()
-        )
+        chosen = saved_views.default_address(self.request.user.pk)
+        return chosen or super().get_default_redirect_url()

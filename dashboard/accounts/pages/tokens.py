@@ -22,9 +22,7 @@ DAYS = (7, 30, 90, 365)  # how long a token may count, as the form offers it
 @login_required
 @never_cache
 def listing(request: HttpRequest) -> HttpResponse:
-    """The person's tokens; after the form below, also the text of the new one, which is nowhere
-    kept.
-    """
+    """The person's tokens; after the form, also the text of the new one, which is kept nowhere."""
     issued = _issue(request) if request.method == "POST" else ""
     now = timezone.now()
     mine = ApiToken.objects.filter(owner=_person(request))
@@ -49,24 +47,28 @@ def revoke(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _issue(request: HttpRequest) -> str:
     """The text of the token that the form asks for; empty, with a message, where it cannot be."""
-    asked = request.POST
-    days = {str(one): one for one in DAYS}.get(asked.get("days", ""), 0)
+    form = request.POST
+    choices = {str(days): days for days in DAYS}
+    lifetime = timedelta(days=choices.get(form.get("days", ""), 0))
     try:
-        return api_tokens.issue(
+        _, text = api_tokens.issue(
             owner=_person(request),
-            name=asked.get("name", ""),
-            scopes=asked.getlist("scope"),
-            expires_at=timezone.now() + timedelta(days=days),
-        )[1]
+            name=form.get("name", ""),
+            scopes=form.getlist("scope"),
+            expires_at=timezone.now() + lifetime,
+        )
     except ActionNotAllowed as refusal:
         messages.error(request, str(refusal))
         return ""
+    return text
 
 
 def _state(token: ApiToken, is_over: bool) -> str:
     if token.revoked_at:
         return "revoked"
-    return "expired" if is_over else "active"
+    if is_over:
+        return "expired"
+    return "active"
 
 
 def _person(request: HttpRequest) -> User:

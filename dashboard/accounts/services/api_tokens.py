@@ -1,6 +1,4 @@
-"""Tokens of the API: issued to a person, with scopes and an end, kept as a hash, revoked at any
-moment.
-"""
+"""Tokens of the API: issued to a person with scopes and an end, kept as a hash, revocable."""
 
 import secrets
 from collections.abc import Collection
@@ -14,9 +12,9 @@ from dashboard.accounts.core.tokens import hash_token
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import ApiToken, Scope
 
-PREFIX = "cw_"  # lets a scanner of repositories know what it found
-LONGEST = timedelta(days=366)
-MOST = 50  # living tokens of one person
+PREFIX = "cw_"  # lets scanners of repositories recognize one
+MAX_LIFETIME = timedelta(days=366)
+MAX_TOKENS = 50  # valid ones of one person
 USED_GRAIN = timedelta(minutes=1)  # last_used_at is written at most this often
 
 
@@ -24,24 +22,22 @@ def issue(
     *, owner: User, scopes: Collection[str], expires_at: datetime, name: str = "unnamed"
 ) -> tuple[ApiToken, str]:
     """A new token and its text, which is shown this once. Raises ActionNotAllowed."""
-    _refuse(owner, scopes, expires_at, name)
+    _check(owner, scopes, expires_at, name)
     text = PREFIX + secrets.token_urlsafe(32)  # 256 random bits: its hash needs no salt
-    made = ApiToken.objects.create(
+    token = ApiToken.objects.create(
         owner=owner,
         name=name.strip(),
         scopes=[scope for scope in Scope.values if scope in scopes],
         expires_at=expires_at,
         token_hash=hash_token(text),
     )
-    return made, text
+    return token, text
 
 
 def authenticate(text: str) -> ApiToken | None:
-    """The token with this text and its `owner`, while it counts: neither expired nor revoked, its
-    owner active.
-    """
+    """The valid token with this text, and its `owner`, or None."""
     now = timezone.now()
-    token = living(now).select_related("owner").filter(token_hash=hash_token(text)).first()
+    token = valid_tokens(now).select_related("owner").filter(token_hash=hash_token(text)).first()
     if token is not None and (token.last_used_at is None or token.last_used_at < now - USED_GRAIN):
         token.last_used_at = now
         token.save(update_fields=["last_used_at"])
@@ -49,17 +45,18 @@ def authenticate(text: str) -> ApiToken | None:
 
 
 def revoke(*, tokens: QuerySet[ApiToken]) -> int:
-    """End these tokens now; how many still counted."""
+    """End these tokens now; how many had not ended."""
     now = timezone.now()
     return tokens.filter(revoked_at=None, expires_at__gt=now).update(revoked_at=now)
 
 
-def living(now: datetime) -> QuerySet[ApiToken]:
-    """Tokens that let somebody in."""
+def valid_tokens(now: datetime) -> QuerySet[ApiToken]:
+    """Tokens that let somebody in: neither expired nor revoked, their owner active."""
     return ApiToken.objects.filter(expires_at__gt=now, revoked_at=None, owner__is_active=True)
 
 
-def _refuse(owner: User, scopes: Collection[str], expires_at: datetime, name: str) -> None:
+def _check(owner: User, scopes: Collection[str], expires_at: datetime, name: str) -> None:
+    """Raise ActionNotAllowed where this token cannot be issued."""
     now = timezone.now()
     if not 0 < len(name.strip()) <= 80:
         raise ActionNotAllowed(
@@ -67,9 +64,9 @@ def _refuse(owner: User, scopes: Collection[str], expires_at: datetime, name: st
         )
     if not scopes or not set(scopes) <= set(Scope.values):
         raise ActionNotAllowed(f"Choose what the token may be used for: {', '.join(Scope.values)}.")
-    if not now < expires_at <= now + LONGEST:
+    if not now < expires_at <= now + MAX_LIFETIME:
         raise ActionNotAllowed(
-            f"A token ends in the future, and after {LONGEST.days} days at most."
+            f"A token ends in the future, and after {MAX_LIFETIME.days} days at most."
         )
-    if living(now).filter(owner=owner).count() >= MOST:
-        raise ActionNotAllowed(f"{owner} has {MOST} tokens already: revoke one first.")
+    if valid_tokens(now).filter(owner=owner).count() >= MAX_TOKENS:
+        raise ActionNotAllowed(f"{owner} has {MAX_TOKENS} tokens already: revoke one first.")

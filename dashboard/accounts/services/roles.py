@@ -1,8 +1,7 @@
-"""Who may do what: four roles, each a group whose permissions follow from the table below at every
-migration.
+"""Who may do what: four roles, each a group with the permissions of the table below.
 
-Each role may everything that the one before it may. People may make groups of their own beside
-them.
+Every migration sets them. Each role may do everything that the one before it may. People may also
+make groups of their own.
 """
 
 from collections.abc import Mapping
@@ -23,8 +22,8 @@ class Role(StrEnum):
 
 
 STAFF = (Role.OPERATOR, Role.ADMIN)  # who gets into the admin
-# What a role may beyond the one before it: permissions of this app; "*" stands for any word. An
-# admin may all of ADMIN_APPS.
+# What a role may do beyond the one before it: permissions of this app; "*" stands for any word.
+# An admin has all permissions of ADMIN_APPS.
 TABLE: Mapping[Role, tuple[str, ...]] = {
     Role.VIEWER: ("view_*",),
     Role.TRIAGER: (
@@ -65,10 +64,10 @@ def ensure_roles() -> None:
 def _permissions(role: Role) -> QuerySet[Permission]:
     if role == Role.ADMIN:
         return Permission.objects.filter(content_type__app_label__in=ADMIN_APPS)
-    wanted = Q()
+    is_listed = Q()
     for pattern in TABLE[role]:
-        wanted |= Q(codename__regex=f"^{pattern.replace('*', '[a-z]+')}$")
-    return Permission.objects.filter(wanted, content_type__app_label="dashboard")
+        is_listed |= Q(codename__regex=f"^{pattern.replace('*', '[a-z]+')}$")
+    return Permission.objects.filter(is_listed, content_type__app_label="dashboard")
 
 
 def assign(*, user: User, role: Role) -> None:
@@ -79,9 +78,7 @@ def assign(*, user: User, role: Role) -> None:
 
 
 def open_admin(*, user: User) -> None:
-    """Let somebody into the admin, or out of it, as the roles say; one without a role stays as they
-    are.
-    """
+    """Let somebody into the admin, or lock them out, by their roles; no role: no change."""
     roles = set(user.groups.filter(name__in=list(Role)).values_list("name", flat=True))
     if roles and not user.is_superuser:
         user.is_staff = bool(roles & set(STAFF))

@@ -1,6 +1,4 @@
-"""A person's saved views: pages of this site under a name, one of which may be where that person
-comes in.
-"""
+"""A person's saved views: pages of this site under a name; one may be where they come in."""
 
 from urllib.parse import urlsplit
 
@@ -10,20 +8,21 @@ from django.urls import Resolver404, resolve
 from dashboard.language.errors import ActionNotAllowed
 from dashboard.models import SavedView
 
-MOST_LETTERS = 80
-MOST_ADDRESS = 2000
-MOST_VIEWS = 100
+MAX_NAME_LETTERS = 80
+MAX_ADDRESS_LETTERS = 2000
+MAX_VIEWS = 100
 
 
 def save(*, user_id: int, name: str, address: str) -> SavedView:
     """Keep a page under a name; a view of that name now leads there. Raises ActionNotAllowed."""
-    name, address = _name(name), _address(address)
+    name, address = _clean_name(name), _clean_address(address)
     with transaction.atomic():
-        known = SavedView.objects.select_for_update().filter(user=user_id)
-        view = known.filter(name__iexact=name).first()
-        if view is None and known.count() >= MOST_VIEWS:
-            raise ActionNotAllowed(f"{MOST_VIEWS} views are saved already: remove one first.")
-        view = view or SavedView(user_id=user_id)
+        existing = SavedView.objects.select_for_update().filter(user=user_id)
+        view = existing.filter(name__iexact=name).first()
+        if view is None:
+            if existing.count() >= MAX_VIEWS:
+                raise ActionNotAllowed(f"{MAX_VIEWS} views are saved already: remove one first.")
+            view = SavedView(user_id=user_id)
         view.name, view.address = name, address
         view.save()
         return view
@@ -31,7 +30,7 @@ def save(*, user_id: int, name: str, address: str) -> SavedView:
 
 def rename(*, view: SavedView, name: str) -> None:
     """Raises ActionNotAllowed, also where another view of the person has that name."""
-    view.name = _name(name)
+    view.name = _clean_name(name)
     try:
         with transaction.atomic():
             view.save(update_fields=["name"])
@@ -49,30 +48,33 @@ def make_default(*, user_id: int, view: SavedView | None) -> None:
             SavedView.objects.filter(pk=view.pk).update(is_default=True)
 
 
-def _name(name: str) -> str:
+def _clean_name(name: str) -> str:
     name = " ".join(name.split())
     if not name:
         raise ActionNotAllowed("The view has no name: write one.")
-    if len(name) > MOST_LETTERS:
-        raise ActionNotAllowed(f"The name has {len(name)} letters: {MOST_LETTERS} fit.")
+    if len(name) > MAX_NAME_LETTERS:
+        raise ActionNotAllowed(f"The name has {len(name)} letters: {MAX_NAME_LETTERS} fit.")
     return name
 
 
-def _address(address: str) -> str:
+def _clean_address(address: str) -> str:
     """Path and query of one of the site's own pages."""
-    parts = urlsplit(address)
-    try:
-        is_page = (
-            address.startswith("/") and not parts.netloc and not resolve(parts.path).namespaces
-        )
-    except Resolver404:
-        is_page = False
-    if not is_page:
+    if not _is_page(address):
         raise ActionNotAllowed(
-            f"“{address[:80]}” is no page of this site: open the page and save it from there."
+            f"“{address[:80]}” is not a page of this site: open the page and save it from there."
         )
-    if len(address) > MOST_ADDRESS:
+    if len(address) > MAX_ADDRESS_LETTERS:
         raise ActionNotAllowed(
-            f"The address of the page has {len(address)} letters: {MOST_ADDRESS} fit."
+            f"The address of the page has {len(address)} letters: {MAX_ADDRESS_LETTERS} fit."
         )
     return address
+
+
+def _is_page(address: str) -> bool:
+    parts = urlsplit(address)
+    if not address.startswith("/") or parts.netloc:
+        return False
+    try:
+        return not resolve(parts.path).namespaces
+    except Resolver404:
+        return False

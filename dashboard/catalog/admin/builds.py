@@ -26,7 +26,7 @@ from dashboard.models import TorchBuild
 class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
     """A build by its version, or a variant of one that is known."""
 
-    ASKED: ClassVar = ("version", "index_url", "base", "name", "env", "inductor")
+    FORM_FIELDS: ClassVar = ("version", "index_url", "base", "name", "env", "inductor")
     version = forms.CharField(
         required=False,
         widget=UnfoldAdminTextInputWidget(),
@@ -71,8 +71,9 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         fields = ("version", "index_url", "base")
 
     def clean(self) -> dict[str, Any]:
-        """Adds it: only the index knows whether there is such a version. Its answer is awaited in
-        the admin's transaction, which holds no row yet.
+        """Adds it: only the index knows whether there is such a version.
+
+        Its answer is awaited in the admin's transaction, which holds no row yet.
         """
         cleaned = super().clean() or self.cleaned_data
         for name in ("env", "inductor"):
@@ -85,12 +86,15 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
                 raise forms.ValidationError(str(error)) from None
         return cleaned
 
-    def _add(self, asked: dict[str, Any]) -> TorchBuild:
-        if asked["base"]:
-            return add_variant(
-                base=asked["base"], name=asked["name"], env=asked["env"], inductor=asked["inductor"]
-            )
-        return add_build(version=asked["version"], index_url=asked["index_url"])
+    def _add(self, cleaned: dict[str, Any]) -> TorchBuild:
+        if not cleaned["base"]:
+            return add_build(version=cleaned["version"], index_url=cleaned["index_url"])
+        return add_variant(
+            base=cleaned["base"],
+            name=cleaned["name"],
+            env=cleaned["env"],
+            inductor=cleaned["inductor"],
+        )
 
     def _post_clean(self) -> None:
         """The service makes the row: there is none here for Django's own checks."""
@@ -100,9 +104,7 @@ class AddBuildForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
 def compare(
     admin_page: ModelAdmin, request: HttpRequest, chosen: QuerySet[TorchBuild]
 ) -> HttpResponse | None:
-    """Of the list of builds: the form for a comparison of the two that are selected, the older one
-    as base.
-    """
+    """Opens the form for a comparison of the two selected builds, the older one as base."""
     if not request.user.has_perm("dashboard.add_comparison"):
         messages.error(
             request, "You may not start a comparison: ask for the permission “add comparison”."
@@ -112,6 +114,5 @@ def compare(
         messages.error(request, f"Select two builds to compare; {chosen.count()} were selected.")
         return None
     base, new = sorted(chosen, key=lambda build: version_order(build.version))
-    return redirect(
-        f"{reverse('admin:dashboard_comparison_add')}?{urlencode({'base': base.pk, 'new': new.pk})}"
-    )
+    query = urlencode({"base": base.pk, "new": new.pk})
+    return redirect(f"{reverse('admin:dashboard_comparison_add')}?{query}")

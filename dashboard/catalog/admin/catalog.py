@@ -1,6 +1,4 @@
-"""What can be measured, with what, where. Benchmarks and configs come from the workers and are only
-shown.
-"""
+"""What can be measured, with what, where. Benchmarks and configs are only shown."""
 
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -15,7 +13,7 @@ from unfold.admin import ModelAdmin
 from unfold.decorators import action
 
 from dashboard.catalog.admin.builds import AddBuildForm, compare
-from dashboard.catalog.services.builds import discover_builds, indexes
+from dashboard.catalog.services.builds import discover_builds, index_addresses
 from dashboard.models import Benchmark, Config, Machine, Requirements, TorchBuild, Track
 from dashboard.ui.admin.base import ReadOnlyAdmin
 
@@ -73,24 +71,20 @@ class TorchBuildAdmin(ModelAdmin):
     compressed_fields = True
 
     def get_form(self, request: HttpRequest, obj: TorchBuild | None = None, **options: Any) -> Any:
-        return super().get_form(
-            request, obj, **(options if obj else {**options, "form": AddBuildForm})
-        )
+        if obj is None:
+            options["form"] = AddBuildForm
+        return super().get_form(request, obj, **options)
 
     def get_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
-        return (
-            [field.name for field in TorchBuild._meta.fields if field.name != "id"]
-            if obj
-            else AddBuildForm.ASKED
-        )
+        if obj is None:
+            return AddBuildForm.FORM_FIELDS
+        return [field.name for field in TorchBuild._meta.fields if field.name != "id"]
 
     def get_readonly_fields(self, request: HttpRequest, obj: TorchBuild | None = None) -> Any:
         """What was measured on a build stays true: only where it comes from may change."""
-        return (
-            [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
-            if obj
-            else ()
-        )
+        if obj is None:
+            return ()
+        return [name for name in self.get_fields(request, obj) if name not in CHANGEABLE]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {}
@@ -104,24 +98,25 @@ class TorchBuildAdmin(ModelAdmin):
 
     @admin.display(description="Variant")
     def settings(self, build: TorchBuild) -> str:
-        told = {**build.variant.get("env", {}), **build.variant.get("inductor", {})}
-        return ", ".join(f"{name}={value}" for name, value in told.items())
+        values = {**build.variant.get("env", {}), **build.variant.get("inductor", {})}
+        return ", ".join(f"{name}={value}" for name, value in values.items())
 
     @action(description="Look for new builds", url_path="discover", permissions=["add"])
     def discover(self, request: HttpRequest) -> HttpResponse:
         if request.method != "POST":
+            hosts = [urlsplit(address).netloc.rpartition("@")[2] for address in index_addresses()]
             context = {
                 **self.admin_site.each_context(request),
                 "title": "Ask these package indexes for builds that are not known yet?",
                 "opts": self.model._meta,
-                "chosen": [urlsplit(address).netloc.rpartition("@")[2] for address in indexes()],
+                "chosen": hosts,
             }
             return TemplateResponse(request, "admin/confirm_action.html", context)
-        found = discover_builds()
-        for problem in found.problems:
+        discovery = discover_builds()
+        for problem in discovery.problems:
             messages.error(request, problem)
-        told = ", ".join(map(str, found.added)) or "nothing that was not known already"
-        messages.success(request, f"Found {told}.")
+        new = ", ".join(map(str, discovery.added)) or "nothing that was not known already"
+        messages.success(request, f"Found {new}.")
         return redirect("admin:dashboard_torchbuild_changelist")
 
 
@@ -133,8 +128,7 @@ class TrackForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments
         fields = ("key", "label", "kind", "build")
         help_texts = {
             "kind": "stable and nightly follow the newest build of their channel; pinned never "
-            "moves: the control that "
-            "shows when the machine moved.",
+            "moves: the control that shows when the machine moved.",
             "build": "Where it stands. stable and nightly find it themselves.",
         }
 
@@ -156,7 +150,7 @@ class TrackAdmin(ModelAdmin):
 
 @admin.register(Requirements)
 class RequirementsAdmin(ReadOnlyAdmin):
-    """Deleting one has the next job of its build resolve anew."""
+    """After one is deleted, the next job of its build resolves again."""
 
     list_display = ("build", "libraries", "platform", "created_at")
     list_filter = ("platform",)

@@ -1,6 +1,4 @@
-"""Which class of machine is this? Its key follows from its hardware, so that equal machines share
-their series.
-"""
+"""The class of a machine: its key follows from its hardware, so that equals share series."""
 
 import os
 import re
@@ -15,14 +13,12 @@ NVIDIA_SMI = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a row of Machine needs: key (cpu-2c, h200), a label for people, cpu or cuda, the size
-    that suits it.
-    """
+    """What a row of Machine needs."""
 
-    key: str
-    label: str
-    device_kind: str
-    default_size: str
+    key: str  # cpu-2c, h200
+    label: str  # for people
+    device_kind: str  # cpu or cuda
+    default_size: str  # the size of benchmarks that suits it
 
 
 def hardware(*, gpu: str | None, cpu: str, cores: int) -> Hardware:
@@ -43,17 +39,18 @@ def this_machine(device: str) -> Hardware:
 
     Raises OSError or CalledProcessError when a GPU's name cannot be read.
     """
-    cpu, cores = cpu_model(Path("/proc/cpuinfo").read_text()), len(os.sched_getaffinity(0))
+    cpu = cpu_model(Path("/proc/cpuinfo").read_text())
+    cores = len(os.sched_getaffinity(0))
     if not device.startswith("cuda"):
         return hardware(gpu=None, cpu=cpu, cores=cores)
     index = device.partition(":")[2] or "0"
-    told = subprocess.run(
+    query = subprocess.run(
         [*NVIDIA_SMI, f"--id={index}"], capture_output=True, text=True, check=True, timeout=30
     )
-    return hardware(gpu=told.stdout.strip(), cpu=cpu, cores=cores)
+    return hardware(gpu=query.stdout.strip(), cpu=cpu, cores=cores)
 
 
 def cpu_model(cpuinfo: str) -> str:
     """As the kernel names it; ARM kernels name none."""
-    found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
-    return found[1].strip() if found else f"{os.uname().machine} CPU"
+    match = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+    return match[1].strip() if match else f"{os.uname().machine} CPU"

@@ -1,5 +1,6 @@
-"""A project's page of a package index, in JSON (PEP 691) or HTML (PEP 503), to its releases and
-their wheels. Pure.
+"""Reads a project's page of a package index: releases and their wheels. Pure.
+
+The page is JSON (PEP 691) or HTML (PEP 503).
 """
 
 from collections import defaultdict
@@ -16,17 +17,15 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import Version
 
 
-class PageError(ValueError):
-    """A page that is none of a package index; the text says what it is instead."""
+class PackagePageError(ValueError):
+    """A page that is not a package index's; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a wheel has to run: a Python such as 3.11, a system and a machine as `platform` names
-    them.
-    """
+    """Where a wheel has to run; system and machine as `platform` names them."""
 
-    python: str
+    python: str  # as 3.11
     system: str = "linux"
     machine: str = "x86_64"
 
@@ -35,23 +34,24 @@ class Target:
 
     def fits(self, tag: Tag) -> bool:
         """Whether a wheel with this tag can be installed there."""
-        is_python = tag.interpreter in {f"cp{self.python.replace('.', '')}", "py3"}
+        if tag.interpreter not in {f"cp{self.python.replace('.', '')}", "py3"}:
+            return False
+        if tag.abi.endswith("t"):  # free-threaded
+            return False
         system = {"darwin": "macosx", "windows": "win"}.get(self.system, self.system)
         is_machine = system in tag.platform and tag.platform.endswith(self.machine)
-        return is_python and (is_machine or tag.platform == "any") and not tag.abi.endswith("t")
+        return is_machine or tag.platform == "any"
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """One wheel of a release. metadata_url: its METADATA alone (PEP 658), where the index offers
-    that.
-    """
+    """One wheel of a release."""
 
     version: Version
     tags: frozenset[Tag]
     requires_python: str
     uploaded_on: date | None
-    metadata_url: str | None
+    metadata_url: str | None  # of its METADATA alone (PEP 658), where the index offers that
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,32 +63,44 @@ class Release:
 
     @property
     def released_on(self) -> date | None:
-        """The day of its first file, where the index tells."""
-        return min((wheel.uploaded_on for wheel in self.wheels if wheel.uploaded_on), default=None)
+        """The day of its first file, where the index reports it."""
+        days = [wheel.uploaded_on for wheel in self.wheels if wheel.uploaded_on]
+        return min(days, default=None)
 
     @property
     def requires_python(self) -> str:
-        return next((wheel.requires_python for wheel in self.wheels if wheel.requires_python), "")
+        for wheel in self.wheels:
+            if wheel.requires_python:
+                return wheel.requires_python
+        return ""
 
     @property
     def places(self) -> str:
         """What it has wheels for: cp39, cp310 on win_amd64, manylinux_2_28_x86_64."""
-        tags = {tag for wheel in self.wheels for tag in wheel.tags}
-        pythons = sorted({tag.interpreter for tag in tags}, key=lambda name: (len(name), name))
-        return f"{', '.join(pythons)} on {', '.join(sorted({tag.platform for tag in tags}))}"
+        interpreters, platforms = set(), set()
+        for wheel in self.wheels:
+            for tag in wheel.tags:
+                interpreters.add(tag.interpreter)
+                platforms.add(tag.platform)
+        oldest_first = sorted(interpreters, key=lambda name: (len(name), name))
+        return f"{', '.join(oldest_first)} on {', '.join(sorted(platforms))}"
 
     def wheel_for(self, target: Target) -> Wheel | None:
-        return next((wheel for wheel in self.wheels if any(map(target.fits, wheel.tags))), None)
+        for wheel in self.wheels:
+            if any(map(target.fits, wheel.tags)):
+                return wheel
+        return None
 
 
-def releases(content_type: str, body: bytes, address: str) -> dict[Version, Release]:
-    """The releases that have wheels, oldest first; withdrawn ("yanked") files do not count. Raises
-    PageError.
+def parse_releases(content_type: str, body: bytes, address: str) -> dict[Version, Release]:
+    """The releases that have wheels, oldest first. Raises PackagePageError.
+
+    Withdrawn ("yanked") files do not count.
     """
-    files = _json_files(body, address) if "json" in content_type else _html_files(body, address)
+    read_files = _json_files if "json" in content_type else _html_files
     wheels: dict[Version, list[Wheel]] = defaultdict(list)
-    for file in files:
-        wheel = None if _is_yanked(file) else _wheel(file)
+    for file in read_files(body, address):
+        wheel = None if file.get("yanked") else _wheel(file)
         if wheel is not None:
             wheels[wheel.version].append(wheel)
     return {version: Release(version, tuple(wheels[version])) for version in sorted(wheels)}
@@ -99,65 +111,64 @@ def _json_files(body: bytes, address: str) -> Sequence[Mapping[str, Any]]:
         files = orjson.loads(body)["files"]
         return [{**file, "url": urljoin(address, file["url"])} for file in files]
     except (ValueError, KeyError, TypeError) as error:
-        raise PageError(f"{address} is no page of a package index: {error!r}") from None
+        raise PackagePageError(f"{address} is not a page of a package index: {error!r}") from None
 
 
 def _html_files(body: bytes, address: str) -> Sequence[Mapping[str, Any]]:
     parser = _Anchors()
     parser.feed(body.decode(errors="replace"))
-    return [
-        {
+    files = []
+    for attributes, text in parser.links:
+        if not attributes.get("href"):
+            continue
+        file = {
             "filename": text.strip(),
-            "url": urldefrag(urljoin(address, values["href"])).url,
-            "requires-python": values.get("data-requires-python"),
-            "upload-time": values.get("data-upload-time"),
-            "yanked": "data-yanked" in values,
-            "core-metadata": "data-core-metadata" in values or "data-dist-info-metadata" in values,
+            "url": urldefrag(urljoin(address, attributes["href"])).url,
+            "requires-python": attributes.get("data-requires-python"),
+            "upload-time": attributes.get("data-upload-time"),
+            "yanked": "data-yanked" in attributes,
+            "core-metadata": "data-core-metadata" in attributes,
+            "dist-info-metadata": "data-dist-info-metadata" in attributes,
         }
-        for values, text in parser.found
-        if values.get("href")
-    ]
+        files.append(file)
+    return files
 
 
 class _Anchors(HTMLParser):
-    """Collects the links of a page with their attributes and texts."""
+    """Collects the links of a page: their attributes and texts."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[dict[str, str], str]] = []
+        self.links: list[tuple[dict[str, str], str]] = []
         self._is_open = False
 
     def handle_starttag(self, tag: str, attrs: Iterable[tuple[str, str | None]]) -> None:
         self._is_open = tag == "a"
         if self._is_open:
-            self.found.append(({name: value or "" for name, value in attrs}, ""))
+            self.links.append(({name: value or "" for name, value in attrs}, ""))
 
     def handle_data(self, data: str) -> None:
         if self._is_open:
-            values, text = self.found[-1]
-            self.found[-1] = (values, text + data)
+            attributes, text = self.links[-1]
+            self.links[-1] = (attributes, text + data)
 
     def handle_endtag(self, tag: str) -> None:
         self._is_open = False
 
 
-def _is_yanked(file: Mapping[str, Any]) -> bool:
-    return bool(file.get("yanked"))
-
-
 def _wheel(file: Mapping[str, Any]) -> Wheel | None:
-    """None for what is no wheel: source archives, old formats, names that no rule allows."""
+    """None for what is not a wheel: source archives, old formats, names that no rule allows."""
     try:
         _, version, _, tags = parse_wheel_filename(str(file["filename"]))
     except InvalidWheelFilename:
         return None
-    offers = file.get("core-metadata") or file.get("dist-info-metadata")
+    has_metadata = file.get("core-metadata") or file.get("dist-info-metadata")
     return Wheel(
         version=version,
         tags=tags,
         requires_python=str(file.get("requires-python") or "")[:80],
         uploaded_on=_day(file.get("upload-time")),
-        metadata_url=f"{file['url']}.metadata" if offers else None,
+        metadata_url=f"{file['url']}.metadata" if has_metadata else None,
     )
 
 

@@ -1,10 +1,9 @@
 """Which libraries go with which torch: one table with ranges, and what follows from it. Pure.
 
 A range is what the library's own metadata and start-up checks ask of torch (`Requires-Dist:
-torch>=…` of its extra
-`torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and numpy 2 needs a torch
-    built for it (2.3).
-Each row was resolved for Python 3.11. docs/builds.md says how to add one.
+torch>=…` of its extra `torch`, "Disabling PyTorch because …"), torchvision's is the exact pair, and
+numpy 2 needs a torch built for it (2.3). Each row was resolved for Python 3.11. docs/builds.md says
+how to add one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 OLDEST = "2.1"  # what the suite runs on
 # In every environment that we make; the others when they are asked for
 ALWAYS = ("numpy", "transformers", "diffusers")
-BESIDE = ("setuptools<82",)  # torch's C++ builds import it; torch refuses later ones
+BUILD_TOOLS = ("setuptools<82",)  # torch's C++ builds import it; torch refuses later ones
 
 
 class PinError(ValueError):
@@ -80,63 +79,57 @@ PINS = (
 
 
 def newest_set(torch: str) -> dict[str, str]:
-    """The newest libraries that a torch of this version takes: library -> version. Raises
-    PinError.
-    """
+    """The newest libraries that this torch takes: library -> version. Raises PinError."""
     return shared_set(torch)
 
 
 def shared_set(*torches: str) -> dict[str, str]:
-    """The newest libraries that all of these torch versions take, so that only torch differs.
+    """The newest libraries that all these torch versions take: only torch differs.
+
     Raises PinError.
     """
-    versions = [_parsed(torch) for torch in torches]
+    versions = [_parse_torch(torch) for torch in torches]
     return {library: _newest(library, versions) for library in ALWAYS}
 
 
-def changed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Where two library sets differ: library -> (before, after); an empty text for one that is not
-    in a set.
-    """
-    names = sorted({*before, *after})
-    both = {name: (before.get(name, ""), after.get(name, "")) for name in names}
-    return {name: (old, new) for name, (old, new) in both.items() if old != new}
+def changed_libraries(
+    before: Mapping[str, str], after: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Where two library sets differ: library -> (before, after); empty: not in that set."""
+    changes = {}
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, ""), after.get(name, "")
+        if old != new:
+            changes[name] = (old, new)
+    return changes
 
 
 def needs_bridge(before: Mapping[str, str], after: Mapping[str, str]) -> bool:
-    """Whether numbers under the two sets may only be compared once one build was measured under
-    both.
-    """
-    return bool(changed(before, after))
+    """Whether comparing numbers under the two sets needs one build measured under both."""
+    return bool(changed_libraries(before, after))
 
 
-def top_level(torch: str, libraries: Mapping[str, str]) -> list[str]:
-    """What an environment of this torch with these libraries is resolved from, as requirement
-    lines.
-    """
-    return [
-        f"torch=={torch}",
-        *(f"{name}=={version}" for name, version in sorted(libraries.items())),
-        *BESIDE,
-    ]
+def requirement_lines(torch: str, libraries: Mapping[str, str]) -> list[str]:
+    """What an environment of this torch with these libraries is resolved from."""
+    pinned = [f"{name}=={version}" for name, version in sorted(libraries.items())]
+    return [f"torch=={torch}", *pinned, *BUILD_TOOLS]
 
 
 def _newest(library: str, torches: Sequence[Version]) -> str:
     for pin in PINS:
-        if pin.library == library and all(pin.takes(torch) for torch in torches):
+        if pin.library == library and all(map(pin.takes, torches)):
             return pin.version
     raise PinError(
         f"No {library} goes with torch {' and '.join(map(str, torches))}: add a row to "
-        "dashboard/catalog/core/pins.py, or choose "
-        "builds that lie closer together."
+        "dashboard/catalog/core/pins.py, or choose builds that lie closer together."
     )
 
 
-def _parsed(torch: str) -> Version:
+def _parse_torch(torch: str) -> Version:
     try:
         version = Version(torch)
     except InvalidVersion:
-        raise PinError(f"{torch!r} is no version of torch: write it like 2.13.0") from None
+        raise PinError(f"{torch!r} is not a version of torch: write it like 2.13.0") from None
     if version < Version(OLDEST):
         raise PinError(f"torch {torch} is older than {OLDEST}, the oldest that is measured.")
     return version

@@ -1,7 +1,7 @@
 """What a run measures: a selection × the catalog -> cases in a good order -> job files. Pure.
 
-The catalog's own order is kept: the registry begins with what is cheap and telling, and within a
-benchmark eager comes first, so that the first points of a run are there soon.
+The catalog's own order is kept: the registry begins with what is cheap and informative, and within
+a benchmark eager comes first, so that the first points of a run are there soon.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,14 +20,13 @@ CONFIGS_OF_A_CHOSEN_BENCHMARK = ("eager", "inductor")
 TIMEOUT_S = 900.0  # a job is killed after this long
 OWN_SIZE = "own"  # of own models: measured on every machine, whatever its default size
 NOTHING_KNOWN = "Nothing is known yet: start a worker, which reports what it can measure."
+SHOWN_NAMES = 8  # of those that there are, in an error
 START_S = 60.0  # rough: imports, building and one cold start of a small model
 SAMPLING_S = 20.0  # the job contract's default budget_s
 
 
 class PlanError(ValueError):
-    """What was asked for cannot be planned; the text says what is wrong, and what there is
-    instead.
-    """
+    """What was asked for cannot be planned; the text says why, and what there is instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +58,11 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long a run takes: `expected_s` roughly, `at_most_s` if every job runs into its time
-    limit.
-    """
+    """How long a run takes."""
 
     jobs: int
-    expected_s: float
-    at_most_s: float
+    expected_s: float  # roughly
+    at_most_s: float  # if every job runs into its time limit
 
 
 def plan_cases(
@@ -73,13 +70,15 @@ def plan_cases(
 ) -> list[Case]:
     """The cases of `selection`, in the order of `benchmarks` and then of `configs`.
 
-    size: the machine's default size; families and the default selection take benchmarks of this
-        size and own models only, benchmarks that are named are taken as they are.
+    size: the machine's default size. Families and the default selection take benchmarks of this
+        size and own models only; benchmarks that are named are taken as they are.
     Raises PlanError: an unknown name, or nothing to measure.
     """
     require_known("config", selection.configs, configs)
-    chosen = choose_benchmarks(selection, benchmarks, size)
-    cases = [Case(b.name, config) for b in chosen for config in configs_of(b, selection, configs)]
+    cases = []
+    for benchmark in choose_benchmarks(selection, benchmarks, size):
+        for config in configs_of(benchmark, selection, configs):
+            cases.append(Case(benchmark.name, config))
     if not cases:
         raise PlanError(nothing_to_measure(benchmarks, size))
     return cases
@@ -88,44 +87,45 @@ def plan_cases(
 def choose_benchmarks(
     selection: Selection, benchmarks: Sequence[BenchmarkFacts], size: str
 ) -> list[BenchmarkFacts]:
-    """Named benchmarks, and of `size` or own those of the named families; without either the
-    default ones.
+    """Named benchmarks, and those of named families; without either the default ones.
+
+    Of families and by default only benchmarks of `size` and own models.
     """
     require_known("benchmark", selection.benchmarks, [b.name for b in benchmarks])
     require_known("family", selection.families, list(dict.fromkeys(b.family for b in benchmarks)))
+    suitable = [b for b in benchmarks if b.size in {size, OWN_SIZE}]
     if not selection.benchmarks and not selection.families:
-        return [b for b in benchmarks if b.size in {size, OWN_SIZE} and b.default_configs]
-    return [
-        b
-        for b in benchmarks
-        if b.name in selection.benchmarks
-        or (b.family in selection.families and b.size in {size, OWN_SIZE})
-    ]
+        return [b for b in suitable if b.default_configs]
+    names = {b.name for b in suitable if b.family in selection.families}
+    names.update(selection.benchmarks)
+    return [b for b in benchmarks if b.name in names]
 
 
 def configs_of(
     benchmark: BenchmarkFacts, selection: Selection, configs: Sequence[str]
 ) -> list[str]:
-    wanted = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
-    return [config for config in configs if config in wanted]
+    chosen = selection.configs or benchmark.default_configs or CONFIGS_OF_A_CHOSEN_BENCHMARK
+    return [config for config in configs if config in chosen]
 
 
-def require_known(kind: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise PlanError for the first of `names` that is not in `known`, with what is near it."""
+def require_known(kind: str, names: Sequence[str], existing: Sequence[str]) -> None:
+    """Raise PlanError for the first of `names` that is not among `existing`, with near ones."""
     for name in names:
-        if name not in known:
-            raise PlanError(f"Unknown {kind} {name!r}. {hint(name, known)}")
+        if name not in existing:
+            raise PlanError(f"Unknown {kind} {name!r}. {hint(name, existing)}")
 
 
-def hint(name: str, known: Sequence[str]) -> str:
+def hint(name: str, existing: Sequence[str]) -> str:
     """What to write instead of `name`."""
-    if not known:
+    if not existing:
         return NOTHING_KNOWN
-    near = get_close_matches(name, known, n=3, cutoff=0.5)
+    near = get_close_matches(name, existing, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    shown = ", ".join(sorted(known)[:8])
-    return f"Known: {shown}{' ...' if len(known) > 8 else ''}."
+    shown = ", ".join(sorted(existing)[:SHOWN_NAMES])
+    if len(existing) > SHOWN_NAMES:
+        shown += " ..."
+    return f"Known: {shown}."
 
 
 def nothing_to_measure(benchmarks: Sequence[BenchmarkFacts], size: str) -> str:
@@ -151,10 +151,8 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
     variant: Mapping[str, Any] | None = None,
     repository: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The job.v1 of one case, at attempt 1. Raises PlanError where `measure` violates the
-    contract.
-    """
-    document = {
+    """The job.v1 of one case, at attempt 1. Raises PlanError: `measure` violates the contract."""
+    document: dict[str, Any] = {
         "schema": "job.v1",
         "job_id": job_id,
         "attempt": 1,
@@ -166,9 +164,11 @@ def job_file(  # noqa: PLR0913 - each is a field of the contract
         "planned_at": planned_at.isoformat(),
         "measure": dict(measure),
         "timeout_s": timeout_s,
-        **({"variant": dict(variant)} if variant else {}),
-        **({"repository": dict(repository)} if repository else {}),
     }
+    if variant:
+        document["variant"] = dict(variant)
+    if repository:
+        document["repository"] = dict(repository)
     try:
         check_job(document)
     except Refused as error:
@@ -182,9 +182,7 @@ def check_job(document: Mapping[str, Any]) -> None:
 
 
 def check_variant(variant: Mapping[str, Any]) -> None:
-    """Raise PlanError where a build's variant (environment variables, Inductor settings) violates
-    the contract.
-    """
+    """Raise PlanError where a variant (environment, Inductor settings) violates the contract."""
     try:
         check_schema(dict(variant), _variant_validator(), "variant")
     except Refused as error:
@@ -195,8 +193,9 @@ def budget(
     cases: Sequence[Case], measure: Mapping[str, Any], timeout_s: float = TIMEOUT_S
 ) -> Budget:
     """How long a run of `cases` takes one after the other."""
-    each = START_S + float(measure.get("budget_s", SAMPLING_S))
-    return Budget(len(cases), len(cases) * min(each, timeout_s), len(cases) * timeout_s)
+    job_s = min(START_S + float(measure.get("budget_s", SAMPLING_S)), timeout_s)
+    jobs = len(cases)
+    return Budget(jobs, expected_s=jobs * job_s, at_most_s=jobs * timeout_s)
 
 
 @cache

@@ -4,7 +4,7 @@ from packaging.version import InvalidVersion, Version
 
 
 def version_order(version: str) -> tuple[bool, Version]:
-    """Sorts versions of torch, oldest first; what is no version comes before all."""
+    """Sorts versions of torch, oldest first; what is not a version comes first."""
     try:
         return True, Version(version)
     except InvalidVersion:

@@ -17,14 +17,13 @@ class UnknownBuild(PlanError):
     """No build has this name; the text says what there is, and how to add one."""
 
 
-def find_named(known: QuerySet[Row], kind: str, field: str, name: str) -> Row:
+def find_named(rows: QuerySet[Row], kind: str, field: str, name: str) -> Row:
     """The one row whose `field` is `name`. Raises PlanError with what is near it."""
-    found = known.filter(**{field: name}).first()
-    if found is None:
-        raise PlanError(
-            f"Unknown {kind} {name!r}. {hint(name, list(known.values_list(field, flat=True)))}"
-        )
-    return found
+    row = rows.filter(**{field: name}).first()
+    if row is None:
+        existing = list(rows.values_list(field, flat=True))
+        raise PlanError(f"Unknown {kind} {name!r}. {hint(name, existing)}")
+    return row
 
 
 def find_build(label: str) -> TorchBuild:
@@ -43,7 +42,8 @@ def find_track(key: str) -> Track:
 
 
 def named_build(name: str, machine: Machine) -> TorchBuild:
-    """The build of this label, or the only one of this version made for this kind of machine.
+    """The build of this label, or the only one of this version for this kind of machine.
+
     Raises PlanError.
     """
     exact = TorchBuild.objects.filter(label=name).first()
@@ -54,13 +54,11 @@ def named_build(name: str, machine: Machine) -> TorchBuild:
     if len(near) == 1:
         return near[0]
     if near:
-        raise PlanError(
-            f"{name!r} may be {' or '.join(sorted(str(build) for build in near))}: write one of "
-            "them."
-        )
+        labels = " or ".join(sorted(map(str, near)))
+        raise PlanError(f"{name!r} may be {labels}: write one of them.")
+    existing = list(TorchBuild.objects.values_list("label", flat=True))
     raise UnknownBuild(
-        f"Unknown torch build {name!r}. "
-        f"{hint(name, list(TorchBuild.objects.values_list('label', flat=True)))} "
+        f"Unknown torch build {name!r}. {hint(name, existing)} "
         f"`manage.py add_build {name}` adds a release."
     )
 
@@ -73,12 +71,9 @@ def only_machine(key: str) -> Machine:
     return machines[0]
 
 
-def of_models(models: Sequence[str], machine: Machine) -> list[str]:
-    """The benchmarks of these models in the size that suits the machine. Raises PlanError for an
-    unknown model.
-    """
-    known = Benchmark.objects.filter(retired=False, size=machine.default_size)
-    require_known(
-        "model", models, list(known.order_by().values_list("model", flat=True).distinct())
-    )
-    return list(known.filter(model__in=models).values_list("name", flat=True))
+def benchmarks_of_models(models: Sequence[str], machine: Machine) -> list[str]:
+    """The benchmarks of these models in the machine's size. Raises PlanError: an unknown model."""
+    benchmarks = Benchmark.objects.filter(retired=False, size=machine.default_size)
+    existing = benchmarks.order_by().values_list("model", flat=True).distinct()
+    require_known("model", models, list(existing))
+    return list(benchmarks.filter(model__in=models).values_list("name", flat=True))

@@ -1,6 +1,4 @@
-"""Torch builds: added by version, found on an index, varied by environment variables and Inductor
-settings.
-"""
+"""Torch builds: added by version, found on an index, varied by environment or settings."""
 
 import hashlib
 import json
@@ -32,6 +30,16 @@ NAME_LENGTH = 40
 NAME = re.compile(rf"[a-z0-9][a-z0-9_.-]{{0,{NAME_LENGTH - 1}}}")
 PLATFORM = re.compile(r"(?P<system>[a-z]+)_(?P<machine>\w+)-cp3(?P<minor>\d+)")
 FINGERPRINT_DIGITS = 8
+FACTS = ("git_sha", "cuda", "triton")  # what an installed build reports of itself
+SHARED_WITH_BASE = (
+    "version",
+    *FACTS,
+    "channel",
+    "released_on",
+    "python",
+    "index_url",
+    "adopted",
+)
 
 logger = structlog.get_logger(__name__)
 
@@ -41,36 +49,31 @@ class BuildError(PlanError):
 
 
 @dataclass(frozen=True, slots=True)
-class Discovered:
-    """What a look at the indexes brought. problems: one text for each index that could not be
-    asked.
-    """
+class Discovery:
+    """What was found on the package indexes."""
 
     added: list[TorchBuild] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # one for each index that did not answer
 
 
 def add_build(*, version: str, index_url: str = "") -> TorchBuild:
-    """Add the torch build of this version, as the index describes it; the one that is there, if it
-    is there already.
+    """The torch build of this version, added as the index describes it if it is not there yet.
 
-    index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL). CUDA, Triton and
-        git sha that the
-    index does not tell are filled in by the first worker that installs it. Raises BuildError: no
-    such version (the text names near ones), no wheel for any of our workers, an index that does not
-    answer.
+    index_url: of the index that has it; empty: the site's own (PACKAGE_INDEX_URL).
+    CUDA, Triton and git sha that the index does not report are filled in by the first worker that
+    installs it. Raises BuildError: no such version (the text names near ones), no wheel for any of
+    our workers, an index that does not answer.
     """
-    wanted = _parsed(version)
-    existing = TorchBuild.objects.filter(label=str(wanted)).first()
+    parsed = _parse_version(version)
+    existing = TorchBuild.objects.filter(label=str(parsed)).first()
     if existing is not None:
         return existing
     try:
-        known = torch_releases(index_url or default_index())
-        release = known.get(wanted)
+        releases = torch_releases(index_url or default_index())
+        release = releases.get(parsed)
         if release is None:
-            raise BuildError(
-                f"There is no torch {version}. {hint(str(wanted), [str(each) for each in known])}"
-            )
+            versions = [str(each) for each in releases]
+            raise BuildError(f"There is no torch {version}. {hint(str(parsed), versions)}")
         return _add(release, index_url)
     except IndexProblem as problem:
         raise BuildError(str(problem)) from None
@@ -83,45 +86,43 @@ def add_variant(
     env: Mapping[str, str] | None = None,
     inductor: Mapping[str, Any] | None = None,
 ) -> TorchBuild:
-    """Add a variant: `base` run with these environment variables and attributes of
-    torch._inductor.config.
+    """Add a variant: `base` with these environment variables and Inductor settings.
 
-    Its label carries a fingerprint of the two, so that the same name with other settings is another
-    build; the same variant again is the one that is there. Raises BuildError: a bad name, a setting
-    that job.v1 does not allow.
+    inductor: attributes of torch._inductor.config. The label carries a fingerprint of the two: the
+    same name with other settings is another build, the same variant again is the existing one.
+    Raises BuildError: a bad name, a setting that job.v1 does not allow.
     """
     if not NAME.fullmatch(name):
         raise BuildError(
-            f"{name!r} is no name of a variant: use up to {NAME_LENGTH} lower-case letters, "
+            f"{name!r} is not a name of a variant: use up to {NAME_LENGTH} lower-case letters, "
             "digits and . _ -"
         )
     if base.base_id is not None:
         raise BuildError(f"{base} is a variant itself: vary its base, {base.base}.")
-    variant = {key: dict(value) for key, value in (("env", env), ("inductor", inductor)) if value}
+    variant = {}
+    if env:
+        variant["env"] = dict(env)
+    if inductor:
+        variant["inductor"] = dict(inductor)
     if not variant:
         raise BuildError("A variant needs at least one environment variable or Inductor setting.")
     check_variant(variant)
-    same = {
-        key: getattr(base, key)
-        for key in ("version", "git_sha", "cuda", "triton", "channel", "released_on")
-    }
-    where = {key: getattr(base, key) for key in ("python", "index_url", "adopted")}
-    defaults = {"base": base, "variant": variant, **same, **where}
-    return TorchBuild.objects.get_or_create(
-        label=variant_label(base.label, name, variant), defaults=defaults
-    )[0]
+    shared = {key: getattr(base, key) for key in SHARED_WITH_BASE}
+    row, _ = TorchBuild.objects.get_or_create(
+        label=variant_label(base.label, name, variant),
+        defaults={"base": base, "variant": variant, **shared},
+    )
+    return row
 
 
 def settings_name(variant: Mapping[str, Any]) -> str:
-    """A name for a variant that nobody has named, from what it sets: "cudagraphs",
-    "no-epilogue_fusion.threads-4".
-    """
-    told = {key: value for part in variant.values() for key, value in part.items()}
-    parts = (_setting(key.rpartition(".")[2], value) for key, value in sorted(told.items()))
-    return (
-        re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())[:NAME_LENGTH].strip("-._")
-        or "settings"
-    )
+    """A name for a variant, from what it sets: "cudagraphs", "no-epilogue_fusion.threads-4"."""
+    values: dict[str, Any] = {}
+    for section in variant.values():
+        values.update(section)
+    parts = [_setting(key.rpartition(".")[2], value) for key, value in sorted(values.items())]
+    name = re.sub(r"[^a-z0-9_.-]+", "-", ".".join(parts).lower())
+    return name[:NAME_LENGTH].strip("-._") or "settings"
 
 
 def _setting(name: str, value: object) -> str:
@@ -131,151 +132,138 @@ def _setting(name: str, value: object) -> str:
 
 
 def variant_label(base: str, name: str, variant: Mapping[str, Any]) -> str:
-    """Of a variant's build: the base's label, the name, and the first 8 hex digits of the SHA-256
-    of its settings.
+    """The base's label, the name, and the first hex digits of its settings' SHA-256."""
+    document = json.dumps(variant, sort_keys=True, separators=(",", ":"))
+    fingerprint = hashlib.sha256(document.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+    return f"{base}~{name}-{fingerprint}"
+
+
+def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovery:
+    """Add every release that the indexes have and we do not, and the newest nightly.
+
+    Each needs a wheel for one of our workers; releases count from OLDEST on.
+    index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter
+    nightlies are not looked for. An index that does not answer is listed in `problems`.
     """
-    told = json.dumps(variant, sort_keys=True, separators=(",", ":"))
-    return f"{base}~{name}-{hashlib.sha256(told.encode()).hexdigest()[:FINGERPRINT_DIGITS]}"
-
-
-def discover_builds(*, index: str = "", nightly_index: str = "") -> Discovered:
-    """Add every release that the indexes have and we do not: from OLDEST on, with a wheel for one
-    of our workers.
-
-    index, nightly_index: empty for PACKAGE_INDEX_URL and NIGHTLY_INDEX_URL; without the latter no
-    nightlies are asked for, and of nightlies only those of the newest day are added. An index that
-    does not answer is told in `problems`.
-    """
-    found = Discovered()
-    asked = [
-        (index or default_index(), index, False),
-        (nightly_index or settings.NIGHTLY_INDEX_URL, None, True),
-    ]
-    for address, index_url, is_nightly in asked:
-        if not address:
-            continue
+    discovery = Discovery()
+    try:
+        releases = _measurable(torch_releases(index or default_index()))
+        discovery.added.extend(_add_new(releases, index))
+    except IndexProblem as problem:
+        discovery.problems.append(str(problem))
+    nightly_index = nightly_index or settings.NIGHTLY_INDEX_URL
+    if nightly_index:
         try:
-            new = (
-                _newest_nightly(torch_releases(address))
-                if is_nightly
-                else _measurable(torch_releases(address))
-            )
-            found.added.extend(_add_new(new, address if index_url is None else index_url))
+            nightly = _newest_nightly(torch_releases(nightly_index))
+            discovery.added.extend(_add_new(nightly, nightly_index))
         except IndexProblem as problem:
-            found.problems.append(str(problem))
-    logger.info("indexes asked for torch builds", added=len(found.added), problems=found.problems)
-    return found
+            discovery.problems.append(str(problem))
+    logger.info(
+        "indexes asked for torch builds",
+        added=len(discovery.added),
+        problems=discovery.problems,
+    )
+    return discovery
 
 
-def indexes() -> list[str]:
+def index_addresses() -> list[str]:
     """The addresses that discover_builds asks."""
     return [address for address in (default_index(), settings.NIGHTLY_INDEX_URL) if address]
 
 
-def discover_followed() -> Discovered | None:
-    """Look for builds where a track follows the newest; None where there is none: then nobody is
-    asked.
-    """
+def discover_followed() -> Discovery | None:
+    """Look for builds if a track follows the newest; else None, and no index is asked."""
     kinds = (Track.Kind.STABLE, Track.Kind.NIGHTLY)
-    return discover_builds() if Track.objects.filter(kind__in=kinds).exists() else None
+    if not Track.objects.filter(kind__in=kinds).exists():
+        return None
+    return discover_builds()
 
 
-def learn(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:
-    """Fill in what the index did not tell and a worker found in the installed build: git_sha, cuda,
-    triton.
-    """
-    told = {
-        key: str(facts[key])
-        for key in ("git_sha", "cuda", "triton")
-        if facts.get(key) and not getattr(build, key)
-    }
-    if told:
-        TorchBuild.objects.filter(pk=build.pk).update(**told)
+def fill_in_facts(*, build: TorchBuild, facts: Mapping[str, Any]) -> None:
+    """Fill in the FACTS that the index did not report and a worker found in the installed build."""
+    missing = [key for key in FACTS if not getattr(build, key)]
+    fields = {key: str(facts[key]) for key in missing if facts.get(key)}
+    if fields:
+        TorchBuild.objects.filter(pk=build.pk).update(**fields)
 
 
 def targets() -> list[Target]:
-    """Where builds have to run: the platforms of our workers; this machine while no worker has told
-    its own.
-    """
-    told = Worker.objects.values_list("facts__platform", flat=True)
-    found = [PLATFORM.match(each) for each in told if isinstance(each, str)]
-    known = [
-        Target(f"3.{each['minor']}", each["system"], each["machine"]) for each in found if each
-    ]
-    here = Target(f"3.{sys.version_info.minor}", platform.system().lower(), platform.machine())
-    return list(dict.fromkeys(known)) or [here]
+    """Where builds have to run: our workers' platforms, or this machine's while none reports."""
+    from_workers = []
+    for text in Worker.objects.values_list("facts__platform", flat=True):
+        match = PLATFORM.match(text) if isinstance(text, str) else None
+        if match:
+            from_workers.append(Target(f"3.{match['minor']}", match["system"], match["machine"]))
+    if from_workers:
+        return list(dict.fromkeys(from_workers))
+    return [Target(f"3.{sys.version_info.minor}", platform.system().lower(), platform.machine())]
 
 
 def _add(release: Release, index_url: str) -> TorchBuild:
-    wanted = targets()
-    wheel = next(filter(None, map(release.wheel_for, wanted)), None)
+    places = targets()
+    wheel = next(filter(None, map(release.wheel_for, places)), None)
     if wheel is None:
-        places = " or ".join(map(str, wanted))
         raise BuildError(
-            f"torch {release.version} has no wheel for {places}, only for {release.places}: "
-            "choose another "
-            "version, or start a worker under a Python that it supports."
+            f"torch {release.version} has no wheel for {' or '.join(map(str, places))}, only for "
+            f"{release.places}: choose another version, or start a worker under a Python that it "
+            "supports."
         )
     cuda, triton = cuda_and_triton(wheel)
-    version = str(release.version)
-    row = TorchBuild(
-        label=version,
-        version=version,
-        cuda=cuda,
-        triton=triton,
-        index_url=index_url,
-        python=release.requires_python,
-        channel=TorchBuild.Channel.NIGHTLY
-        if release.version.is_devrelease
-        else TorchBuild.Channel.RELEASE,
-        released_on=release.released_on,
-    )
+    channel = TorchBuild.Channel.RELEASE
+    if release.version.is_devrelease:
+        channel = TorchBuild.Channel.NIGHTLY
+    label = str(release.version)
+    fields = {
+        "version": label,
+        "cuda": cuda,
+        "triton": triton,
+        "index_url": index_url,
+        "python": release.requires_python,
+        "channel": channel,
+        "released_on": release.released_on,
+    }
     with transaction.atomic():
-        return TorchBuild.objects.get_or_create(label=version, defaults=_fields(row))[0]
+        row, _ = TorchBuild.objects.get_or_create(label=label, defaults=fields)
+    return row
 
 
-def _fields(row: TorchBuild) -> dict[str, Any]:
-    names = ("version", "cuda", "triton", "index_url", "python", "channel", "released_on")
-    return {name: getattr(row, name) for name in names}
-
-
-def _measurable(known: Mapping[Version, Release]) -> list[Release]:
+def _measurable(releases: Mapping[Version, Release]) -> list[Release]:
+    oldest = Version(OLDEST)
     return [
-        each
-        for each in known.values()
-        if each.version >= Version(OLDEST) and not each.version.is_prerelease
+        release
+        for version, release in releases.items()
+        if version >= oldest and not version.is_prerelease
     ]
 
 
-def _newest_nightly(known: Mapping[Version, Release]) -> list[Release]:
-    nightlies = [each for each in known.values() if each.version.is_devrelease]
+def _newest_nightly(releases: Mapping[Version, Release]) -> list[Release]:
+    nightlies = [release for version, release in releases.items() if version.is_devrelease]
     return nightlies[-1:]
 
 
-def _add_new(candidates: Iterable[Release], index_url: str) -> list[TorchBuild]:
-    known, wanted = set(TorchBuild.objects.values_list("label", flat=True)), targets()
-    new = [
-        each
-        for each in candidates
-        if str(each.version) not in known and any(map(each.wheel_for, wanted))
-    ]
-    return [_add(each, index_url) for each in new]
+def _add_new(releases: Iterable[Release], index_url: str) -> list[TorchBuild]:
+    existing = set(TorchBuild.objects.values_list("label", flat=True))
+    places = targets()
+    added = []
+    for release in releases:
+        can_be_installed = any(map(release.wheel_for, places))
+        if str(release.version) not in existing and can_be_installed:
+            added.append(_add(release, index_url))
+    return added
 
 
-def _parsed(version: str) -> Version:
+def _parse_version(version: str) -> Version:
     try:
         parsed = Version(version)
     except InvalidVersion:
-        raise BuildError(f"{version!r} is no version: write it like 2.13.0") from None
+        raise BuildError(f"{version!r} is not a version: write it like 2.13.0") from None
     if parsed < Version(OLDEST):
         raise BuildError(f"torch {version} is older than {OLDEST}, the oldest that is measured.")
     return parsed
 
 
 def ensure_build(name: str, machine: Machine) -> TorchBuild:
-    """The build of this name; a release that the site does not know is added from the index. Raises
-    PlanError.
-    """
+    """The build of this name; an unknown release is added from the index. Raises PlanError."""
     try:
         return named_build(name, machine)
     except UnknownBuild:

@@ -1,6 +1,4 @@
-"""Asks a package index over HTTP which torch releases there are. Slow and outward: never inside a
-transaction.
-"""
+"""Asks a package index over HTTP which torch releases there are. Never inside a transaction."""
 
 import os
 import re
@@ -15,7 +13,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from dashboard.catalog.core.package_page import PageError, Release, Wheel, releases
+from dashboard.catalog.core.package_page import PackagePageError, Release, Wheel, parse_releases
 
 ACCEPT = (
     "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
@@ -31,9 +29,7 @@ class IndexProblem(Exception):
 
 
 def default_index() -> str:
-    """PACKAGE_INDEX_URL; where that is not set what pip is configured with on this machine, else
-    the public index.
-    """
+    """PACKAGE_INDEX_URL, else what pip is configured with here, else the public index."""
     return settings.PACKAGE_INDEX_URL or os.environ.get("PIP_INDEX_URL") or _pips_index() or PUBLIC
 
 
@@ -42,25 +38,25 @@ def torch_releases(index: str) -> dict[Version, Release]:
     address = f"{index.rstrip('/')}/torch/"
     answer = _get(address)
     try:
-        found = releases(answer.headers.get("content-type", ""), answer.content, str(answer.url))
-    except PageError as error:
+        releases = parse_releases(
+            answer.headers.get("content-type", ""), answer.content, str(answer.url)
+        )
+    except PackagePageError as error:
         raise IndexProblem(f"{error}. Set PACKAGE_INDEX_URL to an index's simple pages.") from None
-    if not found:
+    if not releases:
         raise IndexProblem(
             f"{address} lists no wheel of torch: is PACKAGE_INDEX_URL the address of a package "
             "index?"
         )
-    return found
+    return releases
 
 
 def cuda_and_triton(wheel: Wheel) -> tuple[str, str]:
-    """The CUDA and Triton versions that a wheel asks for; empty texts where the index does not
-    offer its metadata.
-    """
+    """The CUDA and Triton versions that a wheel asks for; empty without metadata on the index."""
     if wheel.metadata_url is None:
         return "", ""
-    asked = HeaderParser().parsestr(_get(wheel.metadata_url).text).get_all("Requires-Dist", [])
-    pinned = dict(filter(None, map(_pinned, asked)))
+    metadata = HeaderParser().parsestr(_get(wheel.metadata_url).text)
+    pinned = dict(filter(None, map(_pinned, metadata.get_all("Requires-Dist", []))))
     cuda = next((version for name, version in pinned.items() if CUDA_RUNTIME.fullmatch(name)), "")
     return ".".join(cuda.split(".")[:2]), pinned.get("triton") or pinned.get("pytorch-triton", "")
 
@@ -71,17 +67,15 @@ def _get(address: str) -> httpx.Response:
             address, headers={"Accept": ACCEPT}, timeout=PATIENCE_S, follow_redirects=True
         )
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        said = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise IndexProblem(
-            f"{address} does not answer ({said}): check the network, or set PACKAGE_INDEX_URL "
-            "to an index that this "
-            "machine reaches."
+            f"{address} does not answer ({reason}): check the network, or set PACKAGE_INDEX_URL "
+            "to an index that this machine reaches."
         ) from None
     if answer.status_code != 200:
         raise IndexProblem(
             f"{address} answers {answer.status_code} {answer.reason_phrase}: is "
-            "PACKAGE_INDEX_URL the address of an "
-            "index's simple pages?"
+            "PACKAGE_INDEX_URL the address of an index's simple pages?"
         )
     return answer
 
@@ -92,8 +86,10 @@ def _pinned(line: str) -> tuple[str, str] | None:
         requirement = Requirement(line)
     except InvalidRequirement:
         return None
-    versions = [spec.version for spec in requirement.specifier if spec.operator == "=="]
-    return (canonicalize_name(requirement.name), versions[0]) if versions else None
+    for specifier in requirement.specifier:
+        if specifier.operator == "==":
+            return canonicalize_name(requirement.name), specifier.version
+    return None
 
 
 @cache

@@ -126,7 +126,7 @@ def listing(request: HttpRequest, chosen: Query[ComparisonFilter]) -> QuerySet[C
 def start(request: HttpRequest, body: Start) -> Any:
     """Measure two builds in turn; follow it at `GET comparisons/{id}`."""
     machine = only_machine(body.machine)
-    benchmarks = [*body.benchmarks, *lookups.of_models(body.models, machine)]
+    benchmarks = [*body.benchmarks, *lookups.benchmarks_of_models(body.models, machine)]
     comparison = start_comparison(
         base=named_build(body.base, machine).label,
         new=named_build(body.new, machine).label,

@@ -13,12 +13,11 @@ from django.utils import timezone
 
 from dashboard.catalog.core.hardware import Hardware
 from dashboard.catalog.services.machines import ensure_machine
+from dashboard.catalog.services.suite_catalog import sync_build, sync_catalog
 from dashboard.models import Machine, Run, TorchBuild, Track, Worker
 from dashboard.runs.services.fleet import (
     add_worker,
     renew_token,
-    sync_build,
-    sync_catalog,
     worker_of_token,
 )
 from dashboard.runs.services.partitions import ensure_coming_partitions

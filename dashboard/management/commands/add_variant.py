@@ -1,6 +1,4 @@
-"""manage.py add_variant: a known build with environment variables or Inductor settings, to be
-measured beside it.
-"""
+"""manage.py add_variant: a known build with environment variables or Inductor settings."""
 
 from typing import Any
 
@@ -42,9 +40,11 @@ class Command(BaseCommand):
         self, *, base: str, name: str, env: list[str], inductor: list[str], **_: Any
     ) -> None:
         try:
-            settings = {key: orjson.loads(value) for key, value in map(split, inductor)}
-            made = add_variant(
-                base=find_build(base), name=name, env=dict(map(split, env)), inductor=settings
+            variant = add_variant(
+                base=find_build(base),
+                name=name,
+                env=dict(map(split, env)),
+                inductor={key: orjson.loads(value) for key, value in map(split, inductor)},
             )
         except orjson.JSONDecodeError as error:
             raise CommandError(
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             ) from None
         except PlanError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(made.label)
+        self.stdout.write(variant.label)
 
 
 def split(text: str) -> tuple[str, str]:

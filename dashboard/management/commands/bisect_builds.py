@@ -1,6 +1,4 @@
-"""manage.py bisect_builds 2.11.0 2.15.0: find the neighbouring builds between which one case
-changed.
-"""
+"""manage.py bisect_builds 2.11.0 2.15.0: find the two builds between which one case changed."""
 
 import time
 from argparse import ArgumentParser
@@ -40,9 +38,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        asked = {name: options[name] for name in ("base", "new", "benchmark", "config", "metric")}
+        case = {name: options[name] for name in ("base", "new", "benchmark", "config", "metric")}
         try:
-            bisection = start_bisection(machine=only_machine(options["machine"]).key, **asked)
+            bisection = start_bisection(machine=only_machine(options["machine"]).key, **case)
         except PlanError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{settings.SITE_URL}{bisection.get_absolute_url()}")
@@ -50,19 +48,19 @@ class Command(BaseCommand):
             self.follow(bisection)
 
     def follow(self, bisection: Bisection) -> None:
-        """Print each step, advancing the search where the beat task has not. Ctrl-C leaves it
-        running.
+        """Print each step, and advance the search where the beat task has not.
+
+        Ctrl-C leaves it running.
         """
-        told = 0
+        printed = 0
         while bisection.state == Bisection.State.RUNNING:
             time.sleep(LOOK_EVERY_S)
             bisection = advance(bisection_id=bisection.pk) or Bisection.objects.get(pk=bisection.pk)
-            for step in bisection.steps[told:]:
+            for step in bisection.steps[printed:]:
+                verdict = step["verdict"].replace("_", " ")
                 measured = plural(step["repeats"], "process", "processes")
-                self.stdout.write(
-                    f"{step['build']}: {step['verdict'].replace('_', ' ')}, {measured}"
-                )
-            told = len(bisection.steps)
+                self.stdout.write(f"{step['build']}: {verdict}, {measured}")
+            printed = len(bisection.steps)
             self.stdout.flush()
         self.stdout.write(
             f"{bisection.state}: {bisection.message} {commit_range(bisection)}".rstrip()

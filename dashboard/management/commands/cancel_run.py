@@ -16,7 +16,7 @@ class Command(BaseCommand):
         parser.add_argument("run", type=int, help="number of the run, as its address has it")
 
     def handle(self, *, run: int, **_: Any) -> None:
-        found = Run.objects.filter(pk=run).first()
-        if found is None:
+        row = Run.objects.filter(pk=run).first()
+        if row is None:
             raise CommandError(f"There is no run {run}: /runs/ lists them.")
-        self.stdout.write(f"{plural(cancel_run(run=found), 'job')} cancelled")
+        self.stdout.write(f"{plural(cancel_run(run=row), 'job')} cancelled")

@@ -2,6 +2,7 @@
 
 import time
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -62,35 +63,34 @@ class Command(BaseCommand):
 
     def start(self, options: dict[str, Any]) -> Comparison:
         machine = only_machine(options["machine"])
-        base, new = (ensure_build(options[side], machine).label for side in ("base", "new"))
-        asked = Selection(*(tuple(options[key]) for key in ("family", "benchmark", "config")))
-        cost = expected_s(machine=machine.key, selection=asked, repeats=options["repeats"])
+        base = ensure_build(options["base"], machine).label
+        new = ensure_build(options["new"], machine).label
+        selection = selection_of(options)
+        cost = expected_s(machine=machine.key, selection=selection, repeats=options["repeats"])
         self.stdout.write(f"{base} and {new} on {machine}: about {duration(cost)}")
         return start_comparison(
             base=base,
             new=new,
             machine=machine.key,
-            selection=asked,
+            selection=selection,
             repeats=options["repeats"],
             label=options["label"],
         )
 
     def follow(self, comparison: Comparison) -> None:
         """Print progress until the runs have ended, then the answer. Ctrl-C leaves them running."""
-        told = ""
+        printed = ""
         while True:
             progress = comparisons.progress(comparison, timezone.now())
-            left = (
-                f", about {duration(progress.seconds_left)} left" if progress.seconds_left else ""
-            )
             counts = progress.counts
             line = f"{counts.ended} of {plural(counts.total, 'job')}, {counts.failed} not passed"
-            if line != told:
-                self.stdout.write(line + left)
+            if line != printed:
+                left = progress.seconds_left
+                self.stdout.write(f"{line}, about {duration(left)} left" if left else line)
                 self.stdout.flush()
+                printed = line
             if not progress.is_active:
                 break
-            told = line
             time.sleep(LOOK_EVERY_S)
         base, new = comparisons.sides(comparison, REPORT_METRICS)
         self.answer(build_report(base, new))
@@ -101,9 +101,19 @@ class Command(BaseCommand):
                 f"{sentence}"
             )
 
-    def answer(self, found: UpgradeReport) -> None:
-        self.stdout.write(f"\n{found.overall.answer.word}. {found.overall.answer.sentence}")
-        for group in found.models:
+    def answer(self, upgrade: UpgradeReport) -> None:
+        overall = upgrade.overall.answer
+        self.stdout.write(f"\n{overall.word}. {overall.sentence}")
+        for group in upgrade.models:
             self.stdout.write(f"  {group.name}: {group.answer.word}. {group.answer.sentence}")
-        for out in found.latency.left_out:
+        for out in upgrade.latency.left_out:
             self.stdout.write(f"  left out: {out.case.benchmark} {out.case.config}: {out.text}")
+
+
+def selection_of(options: Mapping[str, Any]) -> Selection:
+    """The selection that the options of a command make."""
+    return Selection(
+        families=tuple(options["family"]),
+        benchmarks=tuple(options["benchmark"]),
+        configs=tuple(options["config"]),
+    )

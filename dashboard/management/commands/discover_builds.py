@@ -22,9 +22,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
-        found = discover_builds(
+        discovery = discover_builds(
             index=options["index_url"], nightly_index=options["nightly_index_url"]
         )
-        self.stdout.write("\n".join(map(str, found.added)) or "nothing new")
-        if found.problems:
-            raise CommandError("\n".join(found.problems))
+        self.stdout.write("\n".join(map(str, discovery.added)) or "nothing new")
+        if discovery.problems:
+            raise CommandError("\n".join(discovery.problems))

@@ -24,11 +24,11 @@ class Command(BaseCommand):
         while True:
             time.sleep(every)
             try:
-                seen = self._tell(seen)
+                seen = self._print_ended(seen)
             except OperationalError:  # the database restarts: look again with a new connection
                 close_old_connections()
 
-    def _tell(self, seen: Any) -> Any:
+    def _print_ended(self, seen: Any) -> Any:
         """Print what ended after `seen`; when the last of it did."""
         jobs = ended_since(seen)
         for line in lines(jobs, timezone.now()):

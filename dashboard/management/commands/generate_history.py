@@ -1,6 +1,4 @@
-"""manage.py generate_history --series 20000 --points 500: a made-up history, to try the site at
-that size.
-"""
+"""manage.py generate_history --series 20000 --points 500: a made-up history of that size."""
 
 from argparse import ArgumentParser
 from typing import Any

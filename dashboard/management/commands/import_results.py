@@ -1,6 +1,4 @@
-"""manage.py import_results: take in result files from machines that reach nothing, and other tools'
-files.
-"""
+"""manage.py import_results: import result files of offline machines and of other tools."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
@@ -91,8 +89,8 @@ def in_words(report: ImportReport) -> Iterator[str]:
         if name != OURS:
             yield f"{plural(count, 'result')} of {name}"
     if report.left_out:
-        told = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
-        yield f"left out, because nobody said which of our metrics it is (--metric): {told}"
+        names = ", ".join(f"{name} ({count})" for name, count in report.left_out.most_common())
+        yield f"left out, because nobody said which of our metrics it is (--metric): {names}"
 
 
 def metric(text: str) -> tuple[str, tuple[str, float]]:
@@ -107,5 +105,5 @@ def moment(text: str) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no time: write it as 2026-11-21T03:00") from None
+        raise ArgumentTypeError(f"{text!r} is not a time: write it as 2026-11-21T03:00") from None
     return at if at.tzinfo else timezone.make_aware(at)

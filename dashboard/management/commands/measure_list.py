@@ -1,6 +1,4 @@
-"""manage.py measure_list: a list of jobs through the queue and the workers, and their result
-files.
-"""
+"""manage.py measure_list: measure a list of jobs and write their result files."""
 
 import json
 import time
@@ -27,9 +25,8 @@ OVER = "Cancelled: the minutes that were given to its list (--minutes) were over
 class Command(BaseCommand):
     help = (
         "Measure a list of jobs (as of `benchmarks_suite batch`) and write each result file "
-        "into a folder as soon as "
-        "its job ends. A line whose result is there is not measured again, so that it can be "
-        "run again."
+        "into a folder as soon as its job ends. A line whose result is there is not measured "
+        "again, so that it can be run again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -69,7 +66,7 @@ class Command(BaseCommand):
         written = self.follow(list(zip(lines, jobs, strict=True)), out, deadline)
         self.stdout.write(f"{written} of {plural(len(lines), 'result')} written to {out}")
         if written < len(lines):
-            raise CommandError("The others are told above; the same command measures them again.")
+            raise CommandError("The others are listed above; the same command measures them again.")
 
     def follow(self, waiting: list[tuple[ListedJob, Job]], out: Path, deadline: float) -> int:
         """Write what ends until all has ended or the time is over; how many results there were."""
@@ -79,16 +76,13 @@ class Command(BaseCommand):
                 cancel([job for _, job in waiting])
             time.sleep(LOOK_EVERY_S)
             active = set(Job.objects.filter(state__in=ACTIVE).values_list("pk", flat=True))
-            written += sum(
-                self.keep(line, job, out) for line, job in waiting if job.pk not in active
-            )
+            ended = [(line, job) for line, job in waiting if job.pk not in active]
             waiting = [(line, job) for line, job in waiting if job.pk in active]
+            written += sum(self.write(line, job, out) for line, job in ended)
         return written
 
-    def keep(self, line: ListedJob, job: Job, out: Path) -> bool:
-        """Write the result file of a job that ended, or tell why it has none; whether there was
-        one.
-        """
+    def write(self, line: ListedJob, job: Job, out: Path) -> bool:
+        """Write the result file of a job that ended, or why it has none; whether it has one."""
         document = result_file(job.pk)
         if document is None:
             job.refresh_from_db()
@@ -113,31 +107,26 @@ def path_of(line: ListedJob, out: Path) -> Path:
 
 
 def the_machine(deadline: float) -> str:
-    """The key of the machine whose worker has said hello. Raises CommandError where none has, or
-    several have.
-    """
+    """The key of the machine whose worker has said hello. Raises CommandError: none, or several."""
     give_up = min(deadline, time.monotonic() + WORKER_PATIENCE_S)
-    while not (
-        known := Machine.objects.filter(workers__boot_id__gt="")
-        .distinct()
-        .values_list("key", flat=True)
-    ):
+    with_workers = Machine.objects.filter(workers__boot_id__gt="").distinct()
+    while not (keys := list(with_workers.values_list("key", flat=True))):
         if time.monotonic() > give_up:
             raise CommandError("No worker has said hello: start one, and look at its log.")
         time.sleep(LOOK_EVERY_S)
-    if len(known) > 1:
+    if len(keys) > 1:
         raise CommandError(
-            f"There are workers on several machines: name one with --machine ({', '.join(known)})."
+            f"There are workers on several machines: name one with --machine ({', '.join(keys)})."
         )
-    return known[0]
+    return keys[0]
 
 
 def standing_at(track: str) -> str:
     """The label of the build at which a track stands. Raises CommandError."""
-    found = Track.objects.filter(key=track).select_related("build").first()
-    if found is None or found.build is None:
+    row = Track.objects.filter(key=track).select_related("build").first()
+    if row is None or row.build is None:
         raise CommandError(f"Track {track!r} stands at no build: name one with --build.")
-    return found.build.label
+    return row.build.label
 
 
 def cancel(jobs: Sequence[Job]) -> None:

@@ -1,5 +1,6 @@
 """manage.py replay_alert: the decision of an alert again, from what was stored with it."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -43,33 +44,30 @@ class Command(BaseCommand):
             raise CommandError(
                 f"Alert {alert.pk} has no stored points: it was not made by the detector."
             )
-        found = replay(alert.decision)
+        replayed = replay(alert.decision)
+        differs = "would differ" if replayed.differs else "decides the same"
+        shown = min(SHOWN, len(replayed.points))
         write = self.stdout.write
         write(
             f"alert {alert.pk}: {series.metric} of {series.benchmark} in {series.config}, "
             f"{alert.base} → {alert.new}"
         )
         write(f"settings: {alert.decision['settings']}")
-        write(f"points: {len(found.points)}, the last {min(SHOWN, len(found.points))}:")
-        for line in self._lines(found):
+        write(f"points: {len(replayed.points)}, the last {shown}:")
+        for line in _lines(replayed):
             write(f"  {line}")
-        write(f"decided by detector version {alert.detector_version}: {found.stored}")
-        write(
-            f"detector version {VERSION} decides:       "
-            f"{found.today or 'nothing with these points'}"
-        )
-        write(
-            "today's detector would differ"
-            if found.differs
-            else "today's detector decides the same"
-        )
+        write(f"decided by detector version {alert.detector_version}: {replayed.stored}")
+        today = replayed.today or "nothing with these points"
+        write(f"detector version {VERSION} decides:       {today}")
+        write(f"today's detector {differs}")
 
-    @staticmethod
-    def _lines(found: Replay) -> list[str]:
-        first = max(0, len(found.points) - SHOWN)
-        return [
-            f"{index:5d}  {at}  "
-            f"{point.value:.6g}{'  ← first of the new level' if index == found.index else ''}"
-            for index, (point, at) in enumerate(zip(found.points, found.at, strict=True))
-            if index >= first or index == found.index
-        ]
+
+def _lines(replayed: Replay) -> Iterator[str]:
+    """The first point of the new level, and the last points."""
+    first_shown = max(0, len(replayed.points) - SHOWN)
+    for index, (point, at) in enumerate(zip(replayed.points, replayed.at, strict=True)):
+        line = f"{index:5d}  {at}  {point.value:.6g}"
+        if index == replayed.index:
+            yield f"{line}  ← first of the new level"
+        elif index >= first_shown:
+            yield line

@@ -8,13 +8,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import play_history
 from dashboard.demo.services.local_setup import ensure_admin
 from dashboard.language.contracts import Refused
-from dashboard.management.commands.setup_local import read_json
+from dashboard.management.commands.setup_local import in_words, read_json
 from dashboard.results.services.import_files import sources_in
 from dashboard.results.services.imports import import_results
-from dashboard.runs.services.fleet import sync_catalog
 from dashboard.runs.services.partitions import ensure_coming_partitions
 
 HISTORY = "_history"  # how the name of a folder ends whose results are played in their order
@@ -46,22 +46,20 @@ class Command(BaseCommand):
         sync_catalog(catalog=read_json(options["catalog"]), retire=True)
         password = ensure_admin()
         histories = [path for path in options["paths"] if path.name.endswith(HISTORY)]
-        imported = [path for path in options["paths"] if path not in histories]
-        added = _take_in(imported) + sum(map(_play, histories))
+        others = [path for path in options["paths"] if path not in histories]
+        added = _import(others) + sum(map(_play, histories))
         made = {"admin_password": password, "worker_token": None, "first_run": None, "added": added}
-        said = "\n".join(f"{name}: {value or 'as it was'}" for name, value in made.items())
-        self.stdout.write(json.dumps(made) if options["json"] else said)
+        self.stdout.write(json.dumps(made) if options["json"] else in_words(made))
 
 
-def _take_in(paths: list[Path]) -> int:
+def _import(paths: list[Path]) -> int:
     """How many results are new."""
     report = import_results(
         sources=(source for path in paths for source in sources_in(path)), label="Recorded"
     )
     if report.refused:
-        raise CommandError(
-            "\n".join(f"{name}: refused: {reason}" for name, reason in report.refused)
-        )
+        lines = [f"{name}: refused: {reason}" for name, reason in report.refused]
+        raise CommandError("\n".join(lines))
     return report.added
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from dashboard.catalog.core.hardware import this_machine
 from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.services.suite_catalog import CatalogError
 from dashboard.demo.services.local_setup import setup_local
-from dashboard.runs.services.fleet import CatalogError
 
 
 class Command(BaseCommand):
@@ -44,7 +45,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         try:
-            made = setup_local(
+            setup = setup_local(
                 hardware=this_machine(options["device"]),
                 catalog=read_json(options["catalog"]),
                 build=read_json(options["build"]),
@@ -53,12 +54,13 @@ class Command(BaseCommand):
             )
         except (CatalogError, PlanError, OSError, subprocess.SubprocessError) as error:
             raise CommandError(str(error)) from error
-        if options["json"]:
-            self.stdout.write(json.dumps(asdict(made)))
-        else:
-            self.stdout.write(
-                "\n".join(f"{name}: {value or 'as it was'}" for name, value in asdict(made).items())
-            )
+        made = asdict(setup)
+        self.stdout.write(json.dumps(made) if options["json"] else in_words(made))
+
+
+def in_words(made: Mapping[str, Any]) -> str:
+    """A line for each thing that was made, or was there."""
+    return "\n".join(f"{name}: {value or 'as it was'}" for name, value in made.items())
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -1,6 +1,4 @@
-"""manage.py show_site: the builds, machines and tracks that are here, by the names that other
-commands take.
-"""
+"""manage.py show_site: the builds, machines and tracks, by the names that other commands take."""
 
 from typing import Any
 
@@ -16,11 +14,9 @@ class Command(BaseCommand):
     )
 
     def handle(self, **_: Any) -> None:
-        names = {
-            "build": TorchBuild.objects.values_list("label", flat=True),
-            "machine": Machine.objects.values_list("key", flat=True),
-            "track": Track.objects.values_list("key", flat=True),
-        }
-        for kind, known in names.items():
-            for name in known:
-                self.stdout.write(f"{kind:8} {name}")
+        for build in TorchBuild.objects.all():
+            self.stdout.write(f"build    {build}")
+        for machine in Machine.objects.all():
+            self.stdout.write(f"machine  {machine}")
+        for track in Track.objects.all():
+            self.stdout.write(f"track    {track}")

@@ -1,12 +1,12 @@
-"""manage.py sync_catalog: take the suite's list of benchmarks and configs into the database."""
+"""manage.py sync_catalog: store the suite's list of benchmarks and configs."""
 
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.catalog.services.suite_catalog import CatalogError, sync_catalog
 from dashboard.management.commands.setup_local import read_json
-from dashboard.runs.services.fleet import CatalogError, sync_catalog
 
 
 class Command(BaseCommand):

@@ -4,8 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from dashboard.catalog.core.plan import PlanError, Selection, budget
+from dashboard.catalog.core.plan import PlanError, budget
 from dashboard.language.wording import plural
+from dashboard.management.commands.compare_builds import selection_of
 from dashboard.models import Purpose
 from dashboard.runs.services.runs import plan_run, trigger_run
 
@@ -49,15 +50,20 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def trigger(self, options: dict[str, Any]) -> None:
-        where = {key: options[key] for key in ("build", "machine", "track", "label")}
-        purpose = Purpose.SCHEDULED if options["scheduled"] else Purpose.MANUAL
-        chosen = {key: options[key[:-1]] for key in ("benchmarks", "configs")}
-        run = trigger_run(families=options["family"], purpose=purpose, **chosen, **where)
+        run = trigger_run(
+            build=options["build"],
+            machine=options["machine"],
+            track=options["track"],
+            label=options["label"],
+            families=options["family"],
+            benchmarks=options["benchmark"],
+            configs=options["config"],
+            purpose=Purpose.SCHEDULED if options["scheduled"] else Purpose.MANUAL,
+        )
         self.stdout.write(f"run {run.pk}: {plural(run.jobs.count(), 'job')}")
 
     def print_plan(self, options: dict[str, Any]) -> None:
-        asked = Selection(*(tuple(options[key]) for key in ("family", "benchmark", "config")))
-        cases = plan_run(machine=options["machine"], selection=asked)
+        cases = plan_run(machine=options["machine"], selection=selection_of(options))
         self.stdout.write("\n".join(f"{case.benchmark} {case.config}" for case in cases))
         cost = budget(cases, {})
         self.stdout.write(f"{plural(cost.jobs, 'job')}, about {cost.expected_s / 60:.0f} min")

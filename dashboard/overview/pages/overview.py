@@ -39,7 +39,7 @@ def show(request: HttpRequest) -> HttpResponse:
     context = {
         "places": known,
         "place": place,
-        "active": runs.active(),
+        "active": runs.active_runs(),
         "open_alerts": alerts,
         "attention": [*_attention(now, place, alerts, workers, schedules)],
         "workers": workers,
@@ -64,7 +64,7 @@ def _default_view(request: HttpRequest) -> str:
 
 def active(request: HttpRequest) -> HttpResponse:
     """The runs at work, as htmx asks for them every few seconds."""
-    return render(request, "overview/_active_runs.html", {"active": runs.active()})
+    return render(request, "overview/_active_runs.html", {"active": runs.active_runs()})
 
 
 def _measured(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:

@@ -157,20 +157,20 @@ def hello(request: HttpRequest, body: Hello) -> dict[str, Any]:
 @router.post("alive", response=Alive)
 def alive(request: HttpRequest, body: Boot) -> dict[str, Any]:
     """The idle heartbeat; the repositories of own models as they are pinned now."""
-    paused = fleet.alive(worker=worker_of(request), boot_id=body.boot_id)
-    return {"paused": paused, "repositories": own_models.pinned()}
+    paused = fleet.idle_heartbeat(worker=worker_of(request), boot_id=body.boot_id)
+    return {"paused": paused, "repositories": own_models.pinned_repositories()}
 
 
 @router.post("repositories", response=Noted)
 def report_repository(request: HttpRequest, body: OwnModels) -> dict[str, int]:
     """What a repository offers at a revision, as this worker read it."""
-    return {"noted": own_models.take_repository(worker=worker_of(request), **body.model_dump())}
+    return {"noted": own_models.record_repository(worker=worker_of(request), **body.model_dump())}
 
 
 @router.post("environments", response=Noted)
 def report_environments(request: HttpRequest, body: ReportedEnvironments) -> dict[str, int]:
     """Environments whose state has changed."""
-    environments.report(
+    environments.record_environments(
         worker=worker_of(request), environments=[each.model_dump() for each in body.environments]
     )
     return {"noted": len(body.environments)}
@@ -184,7 +184,7 @@ def claim(request: HttpRequest, job_id: UUID, body: Claim) -> dict[str, Any]:
     device = worker.device or job.spec["device"]
     return {
         "job": {**job.spec, "attempt": body.attempt, "device": device},
-        "environment": environments.wanted(job=job, worker=worker),
+        "environment": environments.environment_for(job=job, worker=worker),
         "lease_s": settings.LEASE_S,
         "heartbeat_s": settings.HEARTBEAT_S,
         "timeout_s": job.spec["timeout_s"],

@@ -20,6 +20,7 @@ from django.utils import timezone
 from dashboard.catalog.core.hardware import hardware
 from dashboard.catalog.services.builds import settings_name, variant_label
 from dashboard.catalog.services.machines import ensure_machine
+from dashboard.catalog.services.suite_catalog import BENCHMARK_FIELDS
 from dashboard.language.contracts import Refused
 from dashboard.models import (
     Benchmark,
@@ -37,7 +38,6 @@ from dashboard.models import (
 from dashboard.results.core.result_format import ResultDocument, parse_result, unpack
 from dashboard.results.formats import NO_HINTS, Hints, ParsedFile, parse_file
 from dashboard.results.services.store import JobResult, store_results
-from dashboard.runs.services.fleet import BENCHMARK_FIELDS
 from dashboard.runs.services.partitions import ensure_partitions
 
 BATCH = 1000  # results in one transaction

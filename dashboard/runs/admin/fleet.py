@@ -1,6 +1,4 @@
-"""Workers: each gets a token, shown once; it can be paused, renewed and revoked. Environments are
-only shown.
-"""
+"""Workers can be added, paused, and given new tokens; environments are only shown."""
 
 from typing import Any
 
@@ -23,7 +21,9 @@ class WorkerAdmin(ModelAdmin):
     actions = ("pause", "resume", "renew", "revoke")
 
     def get_fields(self, request: HttpRequest, obj: Worker | None = None) -> Any:
-        return ("name", "machine", "paused", *self.readonly_fields) if obj else ("name", "machine")
+        if obj is None:
+            return ("name", "machine")
+        return ("name", "machine", "paused", *self.readonly_fields)
 
     @admin.display(boolean=True, description="Has a token")
     def can_sign_in(self, worker: Worker) -> bool:
@@ -33,8 +33,8 @@ class WorkerAdmin(ModelAdmin):
         if change:
             obj.save(update_fields=form.changed_data)
             return
-        made, token = add_worker(name=obj.name, machine=obj.machine)
-        obj.pk = made.pk
+        worker, token = add_worker(name=obj.name, machine=obj.machine)
+        obj.pk = worker.pk
         obj.refresh_from_db()
         self.show_token(request, obj, token)
 
@@ -44,9 +44,8 @@ class WorkerAdmin(ModelAdmin):
     @admin.action(description="Pause", permissions=["change"])
     def pause(self, request: HttpRequest, chosen: QuerySet[Worker]) -> HttpResponse | None:
         def apply(workers: QuerySet[Worker]) -> str:
-            return (
-                f"{workers.update(paused=True)} paused: a job that runs is finished, none is begun."
-            )
+            count = workers.update(paused=True)
+            return f"{count} paused: a job that runs is finished, none is begun."
 
         return confirmed(
             self, request, chosen, question="Let these workers begin no further job?", apply=apply

@@ -1,6 +1,4 @@
-"""Git repositories of own models. Whoever may add one has workers run its code:
-docs/own-models.md.
-"""
+"""Git repositories of own models, whose code workers run: docs/own-models.md."""
 
 from typing import Any
 

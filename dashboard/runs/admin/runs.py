@@ -24,7 +24,7 @@ from dashboard.runs.forms import (
 from dashboard.runs.services.runs import cancel_run, retry_failed_jobs, trigger_run
 from dashboard.ui.admin.base import BeginningAdmin, confirmed
 
-ASKED = ("build", "track", "machine", "families", "benchmarks", "configs", "starts", "label")
+FORM_FIELDS = ("build", "track", "machine", "families", "benchmarks", "configs", "starts", "label")
 
 
 class RunNowForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments at run time
@@ -81,12 +81,12 @@ class RunAdmin(BeginningAdmin):
         return int(run.job_count)  # type: ignore[attr-defined]  # annotated above
 
     def get_form(self, request: HttpRequest, obj: Run | None = None, **options: Any) -> Any:
-        return super().get_form(
-            request, obj, **(options if obj else {**options, "form": RunNowForm})
-        )
+        if obj is None:
+            options["form"] = RunNowForm
+        return super().get_form(request, obj, **options)
 
     def get_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
-        return super().get_fields(request, obj) if obj else ASKED
+        return super().get_fields(request, obj) if obj else FORM_FIELDS
 
     def get_readonly_fields(self, request: HttpRequest, obj: Run | None = None) -> Any:
         return [field.name for field in Run._meta.fields] if obj else ()
@@ -95,8 +95,8 @@ class RunAdmin(BeginningAdmin):
         """The newest build, and the only or first machine and track."""
         build, machine = TorchBuild.objects.first(), Machine.objects.first()
         track = Track.objects.filter(build=build).first() or Track.objects.first()
-        asked: dict[str, Any] = super().get_changeform_initial_data(request)
-        return {"build": build, "machine": machine, "track": track, **asked}
+        from_address: dict[str, Any] = super().get_changeform_initial_data(request)
+        return {"build": build, "machine": machine, "track": track, **from_address}
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False  # what was measured stays; cancel a run instead
@@ -104,19 +104,19 @@ class RunAdmin(BeginningAdmin):
     def save_model(self, request: HttpRequest, obj: Run, form: RunNowForm, change: bool) -> None:
         if change:
             return
-        asked = form.cleaned_data
-        selection = selection_of(asked)
+        cleaned = form.cleaned_data
+        selection = selection_of(cleaned)
         run = trigger_run(
-            build=asked["build"].label,
-            machine=asked["machine"].key,
-            track=asked["track"].key,
+            build=cleaned["build"].label,
+            machine=cleaned["machine"].key,
+            track=cleaned["track"].key,
             purpose=Purpose.MANUAL,
             user=cast(User, request.user),
-            label=asked["label"],
+            label=cleaned["label"],
             families=selection.families,
             benchmarks=selection.benchmarks,
             configs=selection.configs,
-            measure={"starts": asked["starts"]} if asked["starts"] else {},
+            measure={"starts": cleaned["starts"]} if cleaned["starts"] else {},
         )
         obj.pk = run.pk
         obj.refresh_from_db()
@@ -142,22 +142,16 @@ class RunAdmin(BeginningAdmin):
     @admin.action(description="Cancel", permissions=["change"])
     def cancel(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
         def apply(runs: QuerySet[Run]) -> str:
-            return (
-                f"Cancelled: {plural(sum(cancel_run(run=run) for run in runs), 'job')} will "
-                "not be measured."
-            )
+            count = sum(cancel_run(run=run) for run in runs)
+            return f"Cancelled: {plural(count, 'job')} will not be measured."
 
         return confirmed(self, request, chosen, question="Cancel these runs?", apply=apply)
 
     @admin.action(description="Retry failed jobs", permissions=["change"])
     def retry_failed(self, request: HttpRequest, chosen: QuerySet[Run]) -> HttpResponse | None:
         def apply(runs: QuerySet[Run]) -> str:
-            return f"Queued {plural(sum(retry_failed_jobs(run=run) for run in runs), 'job')} again."
+            count = sum(retry_failed_jobs(run=run) for run in runs)
+            return f"Queued {plural(count, 'job')} again."
 
-        return confirmed(
-            self,
-            request,
-            chosen,
-            question="Measure the failed jobs of these runs again?",
-            apply=apply,
-        )
+        question = "Measure the failed jobs of these runs again?"
+        return confirmed(self, request, chosen, question=question, apply=apply)

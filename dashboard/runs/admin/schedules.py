@@ -26,8 +26,7 @@ class ScheduleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argume
         initial=0,
         widget=UnfoldAdminIntegerFieldWidget(),
         help_text="Runs after which a build is measured enough and the schedule waits for a "
-        "newer one; 0: measure "
-        "every time. A pinned track is measured every time.",
+        "newer one; 0: measure every time. A pinned track is measured every time.",
     )
 
     class Meta:

@@ -55,9 +55,7 @@ class RunProgress(RunOut):
 
 
 class Trigger(Schema):
-    """What to measure. Without families and benchmarks: the default selection of the machine's
-    size.
-    """
+    """What to measure. Without families and benchmarks: the machine's default selection."""
 
     build: Name = Field(
         description="A label, as 2.13.0+cpu; a version is enough where one build has it."
@@ -86,29 +84,29 @@ def listing(request: HttpRequest, chosen: Query[RunFilter]) -> QuerySet[Run]:
 
 
 @router.post("runs", response={201: RunProgress}, auth=ADD_RUN)
-def trigger(request: HttpRequest, asked: Trigger) -> Any:
+def trigger(request: HttpRequest, body: Trigger) -> Any:
     """Trigger a run; follow it at `GET runs/{id}`."""
-    machine = only_machine(asked.machine)
+    machine = only_machine(body.machine)
     run = trigger_run(
-        build=named_build(asked.build, machine).label,
+        build=named_build(body.build, machine).label,
         machine=machine.key,
-        track=asked.track,
-        label=asked.label,
-        families=asked.families,
-        benchmarks=asked.benchmarks,
-        configs=asked.configs,
+        track=body.track,
+        label=body.label,
+        families=body.families,
+        benchmarks=body.benchmarks,
+        configs=body.configs,
         user=caller_of(request),
     )
     return Status(201, progress_of(run.pk))
 
 
 @router.post("runs/plan", response=Planned, auth=READ)
-def plan(request: HttpRequest, asked: Trigger) -> dict[str, Any]:
+def plan(request: HttpRequest, body: Trigger) -> dict[str, Any]:
     """What `POST runs` would measure, without measuring it."""
-    machine = only_machine(asked.machine)
-    selection = Selection(tuple(asked.families), tuple(asked.benchmarks), tuple(asked.configs))
+    machine = only_machine(body.machine)
+    selection = Selection(tuple(body.families), tuple(body.benchmarks), tuple(body.configs))
     cases = plan_run(machine=machine.key, selection=selection)
-    label = named_build(asked.build, machine).label
+    label = named_build(body.build, machine).label
     return {
         "build": label,
         "machine": machine.key,
@@ -138,5 +136,6 @@ def retry(request: HttpRequest, pk: int) -> dict[str, int]:
 
 def progress_of(pk: int) -> Run:
     run = one(runs_read.listing(), "run", pk=pk)
-    run.progress = runs_read.progress(run, timezone.now())  # type: ignore[attr-defined]  # RunProgress reads it
+    # RunProgress reads it
+    run.progress = runs_read.progress(run, timezone.now())  # type: ignore[attr-defined]
     return run

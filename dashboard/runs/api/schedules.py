@@ -1,6 +1,4 @@
-"""Schedules: what is triggered by itself, read and triggered at once. The admin makes and changes
-them.
-"""
+"""Schedules, read and triggered at once. The admin makes and changes them."""
 
 from typing import Any
 

@@ -7,13 +7,11 @@ from typing import Any
 
 
 def command(spec: Mapping[str, Any], line: str) -> str:
-    """The suite's own ``line``; where no result says one, the job file of ``spec`` and what runs
-    it.
-    """
+    """The suite's own ``line``; without one, the job file of ``spec`` and what runs it."""
     if line:
         return line
     document = json.dumps({**spec, "attempt": 1}, indent=2, sort_keys=True)
     return (
-        f"echo {shlex.quote(document)} > job.json\npython -m benchmarks_suite run job.json "
-        "result.json"
+        f"echo {shlex.quote(document)} > job.json\n"
+        "python -m benchmarks_suite run job.json result.json"
     )

@@ -14,7 +14,7 @@ from dashboard.runs.services.runs import cancel_run, retry_failed_jobs
 from dashboard.ui.pages import parameters
 
 _PAGE_SIZE = 25
-_MOST_JOBS = 200  # on the page of a run, unless all are asked for: it is sent every few seconds
+_SHOWN_JOBS = 200  # on the page of a run, unless ?all: the page is sent every few seconds
 may_change_runs = permission_required("dashboard.change_run", raise_exception=True)
 
 
@@ -26,13 +26,13 @@ def listing(request: HttpRequest) -> HttpResponse:
         "track": list(Track.objects.values_list("key", flat=True)),
     }
     chosen = {name: parameters.one_of(request, name, allowed) for name, allowed in choices.items()}
-    found = runs.listing(
+    listed = runs.listing(
         state=chosen["state"],
         purpose=chosen["purpose"],
         machine__key=chosen["machine"],
         track__key=chosen["track"],
     )
-    page = parameters.page(request, found, _PAGE_SIZE)
+    page = parameters.page(request, listed, _PAGE_SIZE)
     context = {
         "page": page,
         "rows": runs.with_counts(page.object_list),
@@ -47,34 +47,32 @@ def show(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(runs.listing(), pk=pk)
     jobs = runs.jobs_of(run)
     is_active = run.state in runs.ACTIVE_RUNS
-    now = timezone.now()
-    workers = runs.workers_alive(run.machine_id, now) if is_active else 0
+    workers, seconds_left = 0, None
+    if is_active:
+        now = timezone.now()
+        workers = runs.workers_alive(run.machine_id, now)
+        seconds_left = runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
     context = {
         "run": run,
-        "jobs": jobs if "all" in request.GET else jobs[:_MOST_JOBS],
+        "jobs": jobs if "all" in request.GET else jobs[:_SHOWN_JOBS],
         "counts": runs.count_jobs(jobs),
         "is_active": is_active,
         "workers": workers,
-        "seconds_left": runs.seconds_left(jobs, runs.expected_seconds(run), workers, now)
-        if is_active
-        else None,
+        "seconds_left": seconds_left,
         "can_retry": any(job.state in runs.RETRYABLE for job in jobs),
     }
-    return render(
-        request,
-        "runs/_run_live.html" if request.headers.get("HX-Request") else "runs/run.html",
-        context,
-    )
+    is_live_part = request.headers.get("HX-Request")
+    return render(request, "runs/_run_live.html" if is_live_part else "runs/run.html", context)
 
 
 @require_POST
 @may_change_runs
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
-    stopped = cancel_run(run=run)
+    count = cancel_run(run=run)
     messages.success(
         request,
-        f"Cancelled: {plural(stopped, 'job')} will not be measured. One that runs stops within "
+        f"Cancelled: {plural(count, 'job')} will not be measured. One that runs stops within "
         "seconds.",
     )
     return redirect("run", pk=pk)
@@ -84,6 +82,6 @@ def cancel(request: HttpRequest, pk: int) -> HttpResponse:
 @may_change_runs
 def retry(request: HttpRequest, pk: int) -> HttpResponse:
     run = get_object_or_404(Run, pk=pk)
-    queued = retry_failed_jobs(run=run)
-    messages.success(request, f"Queued {plural(queued, 'job')} again.")
+    count = retry_failed_jobs(run=run)
+    messages.success(request, f"Queued {plural(count, 'job')} again.")
     return redirect("run", pk=pk)

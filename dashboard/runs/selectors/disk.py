@@ -12,16 +12,15 @@ from django.db import connection
 from dashboard.models import InstalledEnvironment, Worker
 from dashboard.runs.selectors.fleet import MachineRow
 
-_TAKEN = """
-    SELECT pg_database_size(current_database()), coalesce(sum(size_bytes), 0)::bigint FROM dashboard_artifact
+_SIZES = """
+    SELECT pg_database_size(current_database()), coalesce(sum(size_bytes), 0)::bigint
+    FROM dashboard_artifact
 """
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerDisk:
-    """Of one worker, GB: what its environments take and may take, and what was free when it said
-    hello.
-    """
+    """Of one worker, GB: what its environments take and may take; what was free at its hello."""
 
     worker: Worker
     environments_gb: float
@@ -32,14 +31,14 @@ class WorkerDisk:
     @property
     def share(self) -> float:
         """Percent of the limit that is taken."""
-        return min(100 * self.environments_gb / self.limit_gb, 100) if self.limit_gb else 0.0
+        if not self.limit_gb:
+            return 0.0
+        return min(100 * self.environments_gb / self.limit_gb, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class SiteDisk:
-    """Of the site, bytes; free and total: of the disk that the artifacts lie on, None where they
-    lie in S3.
-    """
+    """Of the site, bytes. free, total: of the disk with the artifacts; None if they are in S3."""
 
     database: int
     artifacts: int
@@ -51,28 +50,31 @@ def workers(
     machines: Iterable[MachineRow], environments: Iterable[InstalledEnvironment]
 ) -> list[WorkerDisk]:
     """Every worker of these machines. No query."""
-    taken: Counter[int] = Counter()
+    taken_mb: Counter[int] = Counter()
     for environment in environments:
-        taken[environment.worker_id] += environment.size_mb or 0
-    return [
-        _of(row.worker, taken[row.worker.pk] / 1000)
-        for machine in machines
-        for row in machine.workers
-    ]
-
-
-def _of(worker: Worker, environments_gb: float) -> WorkerDisk:
-    told = (worker.facts.get(key) for key in ("environments_gb", "disk_free_gb", "disk_gb"))
-    return WorkerDisk(worker, environments_gb, *told)
+        taken_mb[environment.worker_id] += environment.size_mb or 0
+    rows = []
+    for machine in machines:
+        for worker in (row.worker for row in machine.workers):
+            row = WorkerDisk(
+                worker=worker,
+                environments_gb=taken_mb[worker.pk] / 1000,
+                limit_gb=worker.facts.get("environments_gb"),
+                free_gb=worker.facts.get("disk_free_gb"),
+                total_gb=worker.facts.get("disk_gb"),
+            )
+            rows.append(row)
+    return rows
 
 
 def of_site() -> SiteDisk:
     """The database, the artifacts, and the disk that the artifacts lie on. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(_TAKEN)
+        cursor.execute(_SIZES)
         database, artifacts = cursor.fetchone()
     if settings.ARTIFACT_STORE:
         return SiteDisk(database, artifacts)
     root = Path(settings.MEDIA_ROOT)
-    usage = shutil.disk_usage(next(each for each in (root, *root.parents) if each.exists()))
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
+    usage = shutil.disk_usage(existing)
     return SiteDisk(database, artifacts, usage.free, usage.total)

@@ -1,9 +1,10 @@
 """Who measures: workers with what they do, and what waits for them."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
@@ -22,8 +23,8 @@ from dashboard.runs.selectors.runs import ALIVE, WAITING
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """A job that a worker has in its hands."""
+class CurrentJob:
+    """The job that a worker is running."""
 
     uuid: str
     benchmark: str
@@ -33,11 +34,11 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """A worker, whether it was heard of lately, and the job that it has in its hands."""
+    """A worker, whether it was heard of lately, and the job that it is running."""
 
     worker: Worker
     alive: bool
-    job: Held | None
+    job: CurrentJob | None
 
     @property
     def state(self) -> str:
@@ -63,21 +64,28 @@ class MachineRow:
 
 def machines(now: datetime) -> list[MachineRow]:
     """Every machine with its workers and their jobs. Two queries."""
-    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk")).order_by()
-    counted = waiting.values("run__machine").annotate(count=Count("pk")).values("count")
-    rows = {
-        machine.pk: MachineRow(machine, machine.waiting)
-        for machine in Machine.objects.annotate(waiting=Coalesce(Subquery(counted), 0))
-    }
-    held = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("pk")).order_by()
+    rows = {machine.pk: MachineRow(machine, machine.waiting) for machine in _with_waiting()}
+    for worker in _with_current_job():
+        alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
+        job = CurrentJob(**worker.current_job) if worker.current_job else None
+        rows[worker.machine_id].workers.append(WorkerRow(worker, alive, job))
+    return list(rows.values())
+
+
+def _with_waiting() -> QuerySet[Any]:
+    """Machines, each with the number of its waiting jobs as `waiting`."""
+    jobs = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk")).order_by()
+    count = jobs.values("run__machine").annotate(count=Count("pk")).values("count")
+    return Machine.objects.annotate(waiting=Coalesce(Subquery(count), 0))
+
+
+def _with_current_job() -> QuerySet[Any]:
+    """Workers, each with the fields of a CurrentJob as `current_job`, or None."""
+    jobs = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("pk")).order_by()
     fields = JSONObject(
         uuid="uuid", benchmark="benchmark__name", config="config__name", phase="phase"
     )
-    for worker in Worker.objects.annotate(held=Subquery(held.values(fields=fields)[:1])):
-        alive = worker.last_seen is not None and now - worker.last_seen <= ALIVE
-        job = Held(**worker.held) if worker.held else None
-        rows[worker.machine_id].workers.append(WorkerRow(worker, alive, job))
-    return list(rows.values())
+    return Worker.objects.annotate(current_job=Subquery(jobs.values(fields=fields)[:1]))
 
 
 def tracks() -> list[Track]:
@@ -86,19 +94,17 @@ def tracks() -> list[Track]:
 
 
 def environments() -> QuerySet[InstalledEnvironment]:
-    """What is installed on the workers, the adopted interpreters first; evicted ones are left out.
-    One query.
-    """
-    there = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
-    return there.select_related("build", "worker").order_by(
-        "worker__name", "-adopted", "build__version", "key"
-    )
+    """What is installed on the workers, the adopted interpreters first. One query."""
+    present = InstalledEnvironment.objects.exclude(state=InstalledEnvironment.State.EVICTED)
+    in_order = present.order_by("worker__name", "-adopted", "build__version", "key")
+    return in_order.select_related("build", "worker")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A file or package of own models, as a worker told of it. key: another one for another
-    problem.
+    """A file or package of own models, as a worker reported it.
+
+    key: differs for another problem.
     """
 
     source: str
@@ -110,18 +116,23 @@ class SourceRow:
 
 def sources(machines: Iterable[MachineRow]) -> list[SourceRow]:
     """Own models that workers of these machines have on their own disks. No query."""
-    return [
-        SourceRow(
-            str(one["source"]),
-            row.worker.name,
-            int(one["benchmarks"]),
-            str(one["problem"]),
-            f"{row.worker.pk}-{place}-{zlib.crc32(str(one['problem']).encode())}",
-        )
-        for machine in machines
-        for row in machine.workers
-        for place, one in enumerate(row.worker.facts.get("sources", []))
-    ]
+    rows = []
+    for machine in machines:
+        for worker in (row.worker for row in machine.workers):
+            for index, source in enumerate(worker.facts.get("sources", [])):
+                rows.append(_source_row(worker, index, source))
+    return rows
+
+
+def _source_row(worker: Worker, index: int, source: Mapping[str, Any]) -> SourceRow:
+    problem = str(source["problem"])
+    return SourceRow(
+        source=str(source["source"]),
+        worker=worker.name,
+        benchmarks=int(source["benchmarks"]),
+        problem=problem,
+        key=f"{worker.pk}-{index}-{zlib.crc32(problem.encode())}",
+    )
 
 
 def repositories() -> QuerySet[ModelRepository]:

@@ -16,10 +16,8 @@ from dashboard.runs.selectors.runs import (
 
 def ended_since(moment: datetime) -> list[Job]:
     """Jobs that ended after `moment`, in that order, with benchmark, config and run."""
-    found = Job.objects.filter(finished_at__gt=moment).select_related(
-        "benchmark", "config", "run__machine"
-    )
-    return list(found.order_by("finished_at"))
+    jobs = Job.objects.filter(finished_at__gt=moment).order_by("finished_at")
+    return list(jobs.select_related("benchmark", "config", "run__machine"))
 
 
 def lines(jobs: Iterable[Job], now: datetime) -> list[str]:
@@ -30,17 +28,21 @@ def lines(jobs: Iterable[Job], now: datetime) -> list[str]:
 
 
 def _job_line(job: Job) -> str:
-    took = ""
+    line = f"{job.benchmark.name} {job.config.name}: {job.status or job.state}"
     if job.finished_at and job.claimed_at:
-        took = f" after {(job.finished_at - job.claimed_at).total_seconds():.0f} s"
-    why = f": {job.message}" if job.message else ""
-    return f"{job.benchmark.name} {job.config.name}: {job.status or job.state}{took}{why}"
+        line += f" after {(job.finished_at - job.claimed_at).total_seconds():.0f} s"
+    if job.message:
+        line += f": {job.message}"
+    return line
 
 
 def _run_line(run: Run, now: datetime) -> str:
     jobs = jobs_of(run)
     counts = count_jobs(jobs)
-    failed = f", {counts.failed} not passed" if counts.failed else ""
+    line = f"run {run.pk}: {counts.ended} of {plural(counts.total, 'job')} done"
+    if counts.failed:
+        line += f", {counts.failed} not passed"
     left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
-    rest = f", about {left / 60:.0f} min left" if left and left >= 30 else ""
-    return f"run {run.pk}: {counts.ended} of {plural(counts.total, 'job')} done{failed}{rest}"
+    if left and left >= 30:
+        line += f", about {left / 60:.0f} min left"
+    return line

@@ -14,7 +14,7 @@ ACTIVE_RUNS = (RunState.PLANNED, RunState.QUEUED, RunState.RUNNING)
 WAITING = (JobState.PLANNED, JobState.QUEUED)
 ENDED = (JobState.DONE, JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
 RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCELLED)
-# a worker that was heard of within this time; it reports every few seconds
+# A worker is alive that was heard of within this time: it reports every few seconds
 ALIVE = timedelta(seconds=60)
 # How a run page orders its jobs: what needs a person first.
 _ORDER = {
@@ -28,9 +28,7 @@ _ORDER = {
 
 @dataclass(frozen=True, slots=True)
 class JobCounts:
-    """How many jobs of a run are where. failed: ended with any status but pass, cancelled ones
-    apart.
-    """
+    """How many jobs of a run are where. failed: ended without a pass, cancelled ones apart."""
 
     total: int = 0
     passed: int = 0
@@ -52,8 +50,9 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is. seconds_left: None while nothing is known or nobody works, and once it has
-    ended.
+    """How far a run is.
+
+    seconds_left: None while nothing is known or nobody works, and once it has ended.
     """
 
     counts: JobCounts
@@ -66,64 +65,68 @@ def progress(run: Run, now: datetime) -> Progress:
     jobs = jobs_of(run)
     if run.state not in ACTIVE_RUNS:
         return Progress(count_jobs(jobs), False, None)
-    left = seconds_left(jobs, expected_seconds(run), workers_alive(run.machine_id, now), now)
+    workers = workers_alive(run.machine_id, now)
+    left = seconds_left(jobs, expected_seconds(run), workers, now)
     return Progress(count_jobs(jobs), True, left)
 
 
-def counts(runs: Iterable[int]) -> dict[int, JobCounts]:
+def counts_by_run(runs: Iterable[int]) -> dict[int, JobCounts]:
     """Counts by run id; a run without jobs is missing. One query."""
-    rows = (
-        Job.objects.filter(run__in=list(runs)).order_by().values_list("run").annotate(**_counted())
-    )
-    return {run: JobCounts(*counted) for run, *counted in rows}
+    jobs = Job.objects.filter(run__in=list(runs)).order_by()
+    rows = jobs.values_list("run").annotate(**_count_aggregates())
+    return {run: JobCounts(*numbers) for run, *numbers in rows}
 
 
-def _counted(of: str = "") -> dict[str, Count]:
-    """The fields of Counts, in their order, as aggregates over jobs; ``of``: how to get to them, as
-    "jobs__".
+def _count_aggregates(path: str = "") -> dict[str, Count]:
+    """The fields of JobCounts, in their order, as aggregates.
+
+    path: how to get from the rows to their jobs, as "jobs__".
     """
-    passed = Q(**{f"{of}state": JobState.DONE, f"{of}status": Status.PASS})
-    cancelled, ended = Q(**{f"{of}state": JobState.CANCELLED}), Q(**{f"{of}state__in": ENDED})
-    only = {
-        "passed": passed,
-        "failed": ended & ~passed & ~cancelled,
-        "running": Q(**{f"{of}state": JobState.RUNNING}),
-        "waiting": Q(**{f"{of}state__in": WAITING}),
-        "cancelled": cancelled,
-    }
+    passed = Q(**{f"{path}state": JobState.DONE, f"{path}status": Status.PASS})
+    cancelled = Q(**{f"{path}state": JobState.CANCELLED})
+    ended = Q(**{f"{path}state__in": ENDED})
+    running = Q(**{f"{path}state": JobState.RUNNING})
+    waiting = Q(**{f"{path}state__in": WAITING})
+    job = f"{path}pk"
     return {
-        "total": Count(f"{of}pk"),
-        **{name: Count(f"{of}pk", filter=which) for name, which in only.items()},
+        "total": Count(job),
+        "passed": Count(job, filter=passed),
+        "failed": Count(job, filter=ended & ~passed & ~cancelled),
+        "running": Count(job, filter=running),
+        "waiting": Count(job, filter=waiting),
+        "cancelled": Count(job, filter=cancelled),
     }
 
 
-def active() -> list[RunRow]:
+def active_runs() -> list[RunRow]:
     """Runs at work, the oldest first, with their counts. One query."""
-    counted = _counted("jobs__")
-    found = listing().filter(state__in=ACTIVE_RUNS).order_by("created_at").annotate(**counted)
-    return [
-        RunRow(run, JobCounts(**{name: getattr(run, name) for name in counted})) for run in found
-    ]
+    aggregates = _count_aggregates("jobs__")
+    oldest_first = listing().filter(state__in=ACTIVE_RUNS).order_by("created_at")
+    rows = []
+    for run in oldest_first.annotate(**aggregates):
+        counts = JobCounts(**{name: getattr(run, name) for name in aggregates})
+        rows.append(RunRow(run, counts))
+    return rows
 
 
 def with_counts(runs: Iterable[Run]) -> list[RunRow]:
     """``runs`` with their counts, in the same order."""
     listed = list(runs)
-    known = counts(run.pk for run in listed)
-    return [RunRow(run, known.get(run.pk, JobCounts())) for run in listed]
+    counts = counts_by_run(run.pk for run in listed)
+    return [RunRow(run, counts.get(run.pk, JobCounts())) for run in listed]
 
 
 def listing(**only: str) -> QuerySet[Run]:
-    """Runs, newest first; ``only`` narrows by field, empty values by nothing."""
-    return Run.objects.filter(
-        **{name: value for name, value in only.items() if value}
-    ).select_related("build", "track", "machine", "created_by", "schedule")
+    """Runs, newest first; ``only`` narrows by field, an empty value does not."""
+    filters = {name: value for name, value in only.items() if value}
+    runs = Run.objects.filter(**filters)
+    return runs.select_related("build", "track", "machine", "created_by", "schedule")
 
 
 def jobs_of(run: Run) -> list[Job]:
     """The run's jobs, failures first, then what runs, waits, and passed. Without their logs."""
-    found = run.jobs.select_related("benchmark", "config", "worker").defer("spec", "log_tail")
-    return sorted(found, key=lambda job: (_rank(job), job.position))
+    jobs = run.jobs.select_related("benchmark", "config", "worker").defer("spec", "log_tail")
+    return sorted(jobs, key=lambda job: (_rank(job), job.position))
 
 
 def _rank(job: Job) -> int:
@@ -150,18 +153,22 @@ def count_jobs(jobs: Sequence[Job]) -> JobCounts:
 
 
 def expected_seconds(run: Run) -> dict[tuple[int, int], float]:
-    """How long the last job of each case took on the run's machine, by (benchmark, config) id. One
-    query.
+    """How long each case's last job took on the run's machine; keys are (benchmark, config) ids.
+
+    One query.
     """
-    rows = (
-        Series.objects.filter(
-            machine=run.machine, metric=STATUS_METRIC, last_job__claimed_at__isnull=False
-        )
-        .filter(benchmark__in=run.jobs.order_by().values("benchmark"))
-        .annotate(took=F("last_job__finished_at") - F("last_job__claimed_at"))
-        .values_list("benchmark_id", "config_id", "took")
+    series = Series.objects.filter(
+        machine=run.machine,
+        metric=STATUS_METRIC,
+        last_job__claimed_at__isnull=False,
+        benchmark__in=run.jobs.order_by().values("benchmark"),
     )
-    return {(benchmark, config): took.total_seconds() for benchmark, config, took in rows if took}
+    took = F("last_job__finished_at") - F("last_job__claimed_at")
+    seconds = {}
+    for row in series.annotate(took=took).values("benchmark_id", "config_id", "took"):
+        if row["took"]:
+            seconds[row["benchmark_id"], row["config_id"]] = row["took"].total_seconds()
+    return seconds
 
 
 def workers_alive(machine_id: int, now: datetime) -> int:
@@ -174,29 +181,32 @@ def workers_alive(machine_id: int, now: datetime) -> int:
 def seconds_left(
     jobs: Sequence[Job], expected: Mapping[tuple[int, int], float], workers: int, now: datetime
 ) -> float | None:
-    """Seconds until the last of ``jobs`` ends, from what their cases took before and the finished
-    ones take now.
+    """Seconds until the last of ``jobs`` ends, from what their cases took before and take now.
 
-    A case that was never measured counts as the mean of those known. None while nothing is known,
-    or nobody works.
+    A case that was never measured counts as the mean of the finished jobs, or else of all expected
+    ones. None while nothing is known, or nobody works.
     """
-    took = [
-        (job.finished_at - job.claimed_at).total_seconds()
-        for job in jobs
-        if job.finished_at and job.claimed_at
-    ]
-    known = took or list(expected.values())
-    if not known or not workers:
+    durations = _durations(jobs) or list(expected.values())
+    if not durations or not workers:
         return None
-    usual = fmean(known)
+    usual = fmean(durations)
     left = 0.0
     for job in jobs:
         if job.state in WAITING or job.state == JobState.RUNNING:
-            whole = expected.get((job.benchmark_id, job.config_id), usual)
-            spent = (
-                (now - job.claimed_at).total_seconds()
-                if job.state == JobState.RUNNING and job.claimed_at
-                else 0.0
-            )
-            left += max(whole - spent, 0.0)
+            total = expected.get((job.benchmark_id, job.config_id), usual)
+            left += max(total - _seconds_spent(job, now), 0.0)
     return left / workers
+
+
+def _durations(jobs: Sequence[Job]) -> list[float]:
+    durations = []
+    for job in jobs:
+        if job.finished_at and job.claimed_at:
+            durations.append((job.finished_at - job.claimed_at).total_seconds())
+    return durations
+
+
+def _seconds_spent(job: Job, now: datetime) -> float:
+    if job.state == JobState.RUNNING and job.claimed_at:
+        return (now - job.claimed_at).total_seconds()
+    return 0.0

@@ -1,5 +1,6 @@
-"""Sends the messages that make workers ask for jobs. A message carries a job's id and attempt,
-nothing else.
+"""Sends the messages that make workers ask for jobs.
+
+A message carries a job's id and attempt, nothing else.
 
 The broker holds a few messages for each machine, as many as its workers take next. All other jobs
 wait in the database, and each claim has the next message sent: so who comes next is decided late,
@@ -7,9 +8,8 @@ by purpose (`PRIORITIES`) and then by `turn`. What is triggered begins at the tu
 (`assign_queue_order`), so that all that waits is taken in turn.
 
 `dispatched_at` is NULL for a job whose attempt has no message out. Losing, repeating or reordering
-    messages does no
-harm: the claim decides (services/leases.py), and what was not or is no longer out is sent by the
-    reaper.
+messages does no harm: the claim decides (services/leases.py), and the reaper sends what was not
+sent, or was lost.
 """
 
 from collections import defaultdict
@@ -28,8 +28,7 @@ from dashboard.runs.selectors.runs import ACTIVE_RUNS
 from dashboard.runs.services.run_state import WAITING, refresh_runs
 
 TASK = "runner.run_job"
-# 0 goes first: an alert waits for its confirmation, then a person for a number; the schedule can
-# wait
+# 0 goes first: an alert waits for its confirmation, a person for a number; the schedule can wait
 PRIORITIES = {
     Purpose.CONFIRMATION: 0,
     Purpose.MANUAL: 1,
@@ -37,24 +36,25 @@ PRIORITIES = {
     Purpose.SCHEDULED: 3,
 }
 LOWEST_PRIORITY = 4
-LAST = 9
+LAST_PRIORITY = 9
 # Messages beyond one for each living worker: the next is there before the claim has had it sent
 SPARE = 2
-FORGOTTEN_AFTER = timedelta(seconds=60)  # while a worker that could work does not
-WORKER_IS_ALIVE = timedelta(seconds=60)
+LOST_AFTER = timedelta(seconds=60)  # while a worker that could work does not
+ALIVE_WITHIN = timedelta(seconds=60)
 
 logger = structlog.get_logger(__name__)
 
 
 def assign_queue_order(jobs: Sequence[Job]) -> Sequence[Job]:
-    """Give jobs of one machine and purpose that are triggered together their turns, in this order,
-    without saving.
+    """Give jobs that are triggered together their turns, in this order, without saving.
 
-    The first gets the turn that is due: the highest that has a message out, or else the lowest that
-    waits. So it waits for one more job of everything that came before it, and those for one of its
-    own.
+    They are of one machine and purpose. The first gets the turn that is due: the highest that has a
+    message out, or else the lowest that waits. So it waits for one more job of everything that came
+    before it, and those for one of its own.
     """
-    for turn, job in enumerate(jobs, start=_turn_due(jobs[0].run) if jobs else 0):
+    if not jobs:
+        return jobs
+    for turn, job in enumerate(jobs, start=_turn_due(jobs[0].run)):
         job.turn = turn
     return jobs
 
@@ -72,57 +72,52 @@ def _turn_due(run: Run) -> int:
 def dispatch(*, machine_id: int | None = None) -> int:
     """Send the messages that are due on one machine, or on all of them; how many were sent.
 
-    With the broker down the jobs wait, and the reaper tries again in seconds. Never raises for
-    that.
+    With the broker down the jobs wait, and the reaper tries again in seconds: no error is raised.
     """
-    waited_for = (
-        Run.objects.filter(state__in=ACTIVE_RUNS)
-        .order_by()
-        .values_list("machine_id", flat=True)
-        .distinct()
-    )
-    jobs = _take([*waited_for] if machine_id is None else [machine_id])
+    if machine_id is None:
+        active_runs = Run.objects.filter(state__in=ACTIVE_RUNS).order_by()
+        machine_ids = list(active_runs.values_list("machine_id", flat=True).distinct())
+    else:
+        machine_ids = [machine_id]
+    jobs = _mark_dispatched(machine_ids)
     sent = _send_all(jobs)
     if sent < len(jobs):
-        Job.objects.filter(pk__in=[job.pk for job in jobs[sent:]], state=JobState.QUEUED).update(
-            dispatched_at=None
-        )
+        unsent = [job.pk for job in jobs[sent:]]
+        Job.objects.filter(pk__in=unsent, state=JobState.QUEUED).update(dispatched_at=None)
     return sent
 
 
-def _take(machine_ids: Sequence[int]) -> list[Job]:
-    """Mark jobs as dispatched before their messages go: a worker may ask for one within a
-    millisecond.
-    """
+def _mark_dispatched(machine_ids: Sequence[int]) -> list[Job]:
+    """The jobs that are due, marked before their messages go: a worker may ask within 1 ms."""
+    jobs: list[Job] = []
     with transaction.atomic():
         _queue_planned(machine_ids)
-        jobs = [job for machine_id in machine_ids for job in _next_jobs(machine_id)]
+        for machine_id in machine_ids:
+            jobs += _next_jobs(machine_id)
         Job.objects.filter(pk__in=[job.pk for job in jobs]).update(dispatched_at=timezone.now())
     return jobs
 
 
 def _queue_planned(machine_ids: Sequence[int]) -> None:
     planned = Job.objects.filter(state=JobState.PLANNED, run__machine__in=machine_ids)
-    locked = dict(
-        planned.select_for_update(skip_locked=True, of=("self",)).values_list("pk", "run_id")
-    )
-    if locked:
-        Job.objects.filter(pk__in=locked).update(state=JobState.QUEUED)
-        refresh_runs(run_ids=locked.values())
+    locked = planned.select_for_update(skip_locked=True, of=("self",))
+    run_of_job = dict(locked.values_list("pk", "run_id"))
+    if run_of_job:
+        Job.objects.filter(pk__in=run_of_job).update(state=JobState.QUEUED)
+        refresh_runs(run_ids=run_of_job.values())
 
 
 def _next_jobs(machine_id: int) -> list[Job]:
-    """The queued jobs for which the broker has room, locked. What is less urgent takes no room from
-    what is more.
-    """
+    """The queued jobs for which the broker has room, the most urgent ones first, locked."""
+    active_runs = Run.objects.filter(state__in=ACTIVE_RUNS, machine=machine_id)
     runs: defaultdict[str, list[int]] = defaultdict(list)
-    for purpose, run_id in Run.objects.filter(
-        state__in=ACTIVE_RUNS, machine=machine_id
-    ).values_list("purpose", "pk"):
+    for purpose, run_id in active_runs.values_list("purpose", "pk"):
         runs[purpose].append(run_id)
-    out, room, jobs = _count_out(machine_id), _room(machine_id), list[Job]()
+    messages_out = _count_out(machine_id)
+    room = _room(machine_id)
+    jobs: list[Job] = []
     for purpose in sorted(runs, key=_urgency):
-        room -= out.get(purpose, 0)
+        room -= messages_out.get(purpose, 0)
         if room <= 0:
             break
         due = _due(runs[purpose], room)
@@ -133,22 +128,18 @@ def _next_jobs(machine_id: int) -> list[Job]:
 
 def _due(run_ids: Sequence[int], count: int) -> list[Job]:
     due = Job.objects.filter(run__in=run_ids, state=JobState.QUEUED, dispatched_at=None)
-    ordered = due.order_by("turn", "planned_at", "run_id", "position").select_related(
-        "run__machine"
-    )
-    return list(
-        ordered.select_for_update(skip_locked=True, of=("self",)).defer("spec", "log_tail")[:count]
-    )
+    in_order = due.order_by("turn", "planned_at", "run_id", "position")
+    locked = in_order.select_for_update(skip_locked=True, of=("self",))
+    return list(locked.select_related("run__machine").defer("spec", "log_tail")[:count])
 
 
 def _room(machine_id: int) -> int:
-    """How many messages the broker holds of a machine: fewer, and a worker waits; more, and who
-    comes later does.
+    """How many messages the broker holds for a machine.
+
+    With fewer a worker would wait, with more what is triggered later would.
     """
-    alive = Worker.objects.filter(
-        machine=machine_id, last_seen__gt=timezone.now() - WORKER_IS_ALIVE
-    )
-    return alive.count() + SPARE
+    since = timezone.now() - ALIVE_WITHIN
+    return Worker.objects.filter(machine=machine_id, last_seen__gt=since).count() + SPARE
 
 
 def _count_out(machine_id: int) -> dict[str, int]:
@@ -173,9 +164,7 @@ def _send_all(jobs: Sequence[Job]) -> int:
 
 
 def send(job: Job) -> None:
-    """Send one job's message to its machine's queue. Raises OperationalError when the broker cannot
-    be reached.
-    """
+    """Send one job's message to its machine's queue. Raises OperationalError: no broker."""
     app.send_task(
         TASK,
         args=[str(job.pk), job.attempt],
@@ -186,8 +175,8 @@ def send(job: Job) -> None:
 
 def priority(job: Job) -> int:
     """0 to 9, in the order in which Redis serves them; RabbitMQ serves the highest first."""
-    place = _urgency(job.run.purpose)
-    return place if app.conf.broker_url.startswith("redis") else LAST - place
+    urgency = _urgency(job.run.purpose)
+    return urgency if app.conf.broker_url.startswith("redis") else LAST_PRIORITY - urgency
 
 
 def _urgency(purpose: str) -> int:
@@ -200,14 +189,14 @@ def reset_lost_dispatches() -> int:
     A message counts as lost when it has been out for a minute, in which a living worker of its
     machine that is not paused did nothing.
     """
-    since = timezone.now() - FORGOTTEN_AFTER
+    since = timezone.now() - LOST_AFTER
     busy = Job.objects.filter(
         Q(state=JobState.RUNNING) | Q(finished_at__gt=since), worker__isnull=False
     )
-    idle = Worker.objects.filter(paused=False, last_seen__gt=timezone.now() - WORKER_IS_ALIVE)
+    idle = Worker.objects.filter(paused=False, last_seen__gt=timezone.now() - ALIVE_WITHIN)
     machines = idle.exclude(pk__in=busy.values("worker")).values("machine")
-    forgotten = Job.objects.filter(
+    lost = Job.objects.filter(
         run__machine__in=machines, state=JobState.QUEUED, dispatched_at__lt=since
     )
-    ids = list(forgotten.values_list("pk", flat=True))
+    ids = list(lost.values_list("pk", flat=True))
     return Job.objects.filter(pk__in=ids, state=JobState.QUEUED).update(dispatched_at=None)

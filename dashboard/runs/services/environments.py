@@ -1,6 +1,4 @@
-"""Environments on the workers: what a job's one is made from, and what the workers say of those
-that they have.
-"""
+"""Environments: what a job's is made from, and what the workers report of those they have."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,15 +8,16 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from dashboard.catalog.core.pins import BESIDE, PinError, newest_set, top_level
-from dashboard.catalog.services.builds import learn
+from dashboard.catalog.core.pins import BUILD_TOOLS, PinError, newest_set, requirement_lines
+from dashboard.catalog.services.builds import fill_in_facts
 from dashboard.language.contracts import Refused
 from dashboard.models import InstalledEnvironment, Job, JobState, Requirements, TorchBuild, Worker
 from dashboard.runs.services.leases import Stale, find_job, is_held, why_stale
 
-# No URL, no option
-LINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.!+_-]+")
-LIMIT_CHARACTERS = 100_000
+# name==version; neither a URL nor an option
+REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?==[A-Za-z0-9.!+_-]+")
+MAX_CHARACTERS = 100_000
+REPORTED_FIELDS = ("libraries", "state", "adopted", "message", "size_mb", "last_used")
 State = InstalledEnvironment.State
 
 
@@ -27,54 +26,55 @@ def base_of(build: TorchBuild) -> TorchBuild:
     return build.base or build
 
 
-def libraries_of(*, build: TorchBuild, asked: Mapping[str, str]) -> dict[str, str]:
-    """The library set of an environment that is made: what was asked for, else the newest that the
-    build takes.
+def libraries_of(*, build: TorchBuild, requested: Mapping[str, str]) -> dict[str, str]:
+    """The libraries of an environment: what was asked for, else the newest that the build takes.
 
     Empty for a build of which the table of pins knows nothing.
     """
-    if asked:
-        return dict(asked)
+    if requested:
+        return dict(requested)
     try:
         return newest_set(build.version)
     except PinError:
         return {}
 
 
-def wanted(*, job: Job, worker: Worker) -> dict[str, Any]:
+def environment_for(*, job: Job, worker: Worker) -> dict[str, Any]:
     """The `environment` of a claim's answer (docs/architecture.md)."""
     build = base_of(job.run.build)
-    libraries = libraries_of(build=build, asked=job.run.libraries)
-    known = _requirements(build, libraries, str(worker.facts.get("platform", ""))).first()
+    libraries = libraries_of(build=build, requested=job.run.libraries)
+    if libraries:
+        packages = requirement_lines(build.version, libraries)
+    else:
+        packages = [f"torch=={build.version}", *BUILD_TOOLS]
+    platform = str(worker.facts.get("platform", ""))
+    pinned = _requirements(build, libraries, platform).first()
     return {
         "build": build.label,
         "version": build.version,
         "index_url": build.index_url,
         "libraries": job.run.libraries,
-        "requirements": known.text if known else None,
-        "packages": top_level(build.version, libraries)
-        if libraries
-        else [f"torch=={build.version}", *BESIDE],
+        "requirements": pinned.text if pinned else None,
+        "packages": packages,
     }
 
 
 def keep_requirements(
     *, job_id: UUID, attempt: int, worker: Worker, platform: str, text: str
 ) -> str:
-    """The set that the job's environment is made from: `text`, or the one that was kept before it;
-    noted on the job.
+    """The set that the job's environment is made from: `text`, or the one that was kept before it.
 
-    text: one `name==version` a line. Raises Stale: not this worker's running attempt. Raises
-        Refused: another kind of
-    line, which could make other workers install from elsewhere.
+    The set is noted on the job. text: one `name==version` a line.
+    Raises Stale: not this worker's running attempt. Raises Refused: another kind of line, which
+    could make other workers install from elsewhere.
     """
-    _refuse_odd_lines(text)
+    _check_requirements(text)
     with transaction.atomic():
         job = find_job(job_id)
         if not is_held(job, attempt, worker) or job.state != JobState.RUNNING:
             raise Stale(why_stale(job, attempt, worker))
         build = base_of(job.run.build)
-        libraries = libraries_of(build=build, asked=job.run.libraries)
+        libraries = libraries_of(build=build, requested=job.run.libraries)
         row, _ = _requirements(build, libraries, platform).get_or_create(
             defaults={"build": build, "libraries": libraries, "platform": platform, "text": text}
         )
@@ -82,37 +82,31 @@ def keep_requirements(
     return row.text
 
 
-def report(
+def record_environments(
     *, worker: Worker, environments: Iterable[Mapping[str, Any]], complete: bool = False
 ) -> None:
-    """Take in what a worker says of its environments; entries of builds that are not known here are
-    left out.
+    """Record what a worker reports of its environments; those of unknown builds are left out.
 
-    complete: these are all that it has (it has just started): others that it had are gone, and one
-        that it was making
-    was not finished.
+    complete: these are all that it has (it has just started). Others that it had are gone, and one
+        that it was making was not finished.
     """
-    told = list(environments)
-    builds = {
-        build.label: build
-        for build in TorchBuild.objects.filter(label__in={each["build"] for each in told})
-    }
+    reports = list(environments)
+    builds = TorchBuild.objects.in_bulk([each["build"] for each in reports], field_name="label")
     with transaction.atomic():
-        for each in told:
-            if each["build"] in builds:
-                _note(worker, builds[each["build"]], each)
+        for report in reports:
+            if report["build"] in builds:
+                _record(worker, builds[report["build"]], report)
         if complete:
-            _forget_others(worker, {each["key"] for each in told})
+            _forget_others(worker, {report["key"] for report in reports})
 
 
-def _note(worker: Worker, build: TorchBuild, told: Mapping[str, Any]) -> None:
-    names = ("libraries", "state", "adopted", "message", "size_mb", "last_used")
-    said = {name: told[name] for name in names if told.get(name) is not None}
+def _record(worker: Worker, build: TorchBuild, report: Mapping[str, Any]) -> None:
+    fields = {name: report[name] for name in REPORTED_FIELDS if report.get(name) is not None}
     InstalledEnvironment.objects.update_or_create(
-        worker=worker, key=told["key"], defaults={"build": build, **said}
+        worker=worker, key=report["key"], defaults={"build": build, **fields}
     )
-    if told["state"] == State.READY:
-        learn(build=build, facts=told.get("facts") or {})
+    if report["state"] == State.READY:
+        fill_in_facts(build=build, facts=report.get("facts") or {})
 
 
 def _forget_others(worker: Worker, keys: Iterable[str]) -> None:
@@ -129,13 +123,14 @@ def _requirements(
     return Requirements.objects.filter(build=build, libraries=libraries, platform=platform)
 
 
-def _refuse_odd_lines(text: str) -> None:
+def _check_requirements(text: str) -> None:
+    """Raise Refused for anything but lines like name==version."""
     lines = text.splitlines()
-    if not lines or len(text) > LIMIT_CHARACTERS:
+    if not lines or len(text) > MAX_CHARACTERS:
         raise Refused(
             f"requirements: {len(text)} characters; there have to be some, and at most "
-            f"{LIMIT_CHARACTERS}"
+            f"{MAX_CHARACTERS}"
         )
-    odd = next((line for line in lines if not LINE.fullmatch(line)), None)
-    if odd is not None:
-        raise Refused(f"requirements: {odd[:200]!r} is no line like name==version")
+    for line in lines:
+        if not REQUIREMENT.fullmatch(line):
+            raise Refused(f"requirements: {line[:200]!r} is not a line like name==version")

@@ -1,5 +1,4 @@
-"""Who measures a job: the lease in the database is the only authority, and there is one attempt
-that counts.
+"""Who measures a job: the lease in the database decides, and one attempt counts.
 
 A claim is one conditional UPDATE on the job's own columns: of two claims at the same time Postgres
 lets one find the row as it expects it. No condition may reach into another table, or the loser
@@ -22,7 +21,7 @@ from django.utils import timezone
 
 from dashboard.models import Job, JobState, Worker
 from dashboard.runs.services.dispatch import dispatch
-from dashboard.runs.services.run_state import note_running, refresh_runs
+from dashboard.runs.services.run_state import mark_running, refresh_runs
 
 logger = structlog.get_logger(__name__)
 
@@ -32,16 +31,16 @@ class Stale(Exception):
 
 
 def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
-    """Give the job to the worker until its lease ends; asking twice for what one has is answered
-    alike.
+    """Give the job to the worker until its lease ends. The same claim twice gets the same answer.
 
-    Raises Stale: another attempt counts, somebody else has it, it is over, or this worker may not
+    Raises Stale: another attempt counts, another worker has it, it is over, or this worker may not
     take it.
     """
     job = find_job(job_id)
-    refuse_claim(job, worker, boot_id)
+    check_claim(job, worker, boot_id)
     with transaction.atomic():
-        taken = Job.objects.filter(pk=job_id, attempt=attempt, state=JobState.QUEUED).update(
+        waiting = Job.objects.filter(pk=job_id, attempt=attempt, state=JobState.QUEUED)
+        claimed = waiting.update(
             state=JobState.RUNNING,
             worker=worker,
             phase="",
@@ -50,16 +49,16 @@ def claim(*, job_id: UUID, attempt: int, worker: Worker, boot_id: str) -> Job:
             claimed_at=timezone.now(),
             lease_until=new_lease(),
         )
-        if taken:
-            note_running(run_id=job.run_id)
-            # Its message is used: the next one
+        if claimed:
+            mark_running(run_id=job.run_id)
+            # Its message is used up: send the next one
             transaction.on_commit(partial(dispatch, machine_id=worker.machine_id))
         elif not renew(job_id, attempt, worker):
             raise Stale(why_stale(find_job(job_id), attempt, worker))
     return job
 
 
-def refuse_claim(job: Job, worker: Worker, boot_id: str) -> None:
+def check_claim(job: Job, worker: Worker, boot_id: str) -> None:
     """Raise Stale where this worker may not take this job, whatever the job's state is."""
     if job.run.machine_id != worker.machine_id:
         raise Stale(
@@ -73,9 +72,7 @@ def refuse_claim(job: Job, worker: Worker, boot_id: str) -> None:
 
 
 def heartbeat(*, job_id: UUID, attempt: int, worker: Worker, phase: str, log_tail: str) -> bool:
-    """Renew the lease and note what the suite does; whether the job is to be cancelled. Raises
-    Stale.
-    """
+    """Renew the lease and note what the suite does; whether to cancel the job. Raises Stale."""
     if renew(job_id, attempt, worker, phase=phase[:40], log_tail=log_tail):
         return False
     job = find_job(job_id)
@@ -85,15 +82,13 @@ def heartbeat(*, job_id: UUID, attempt: int, worker: Worker, phase: str, log_tai
 
 
 def renew(job_id: UUID, attempt: int, worker: Worker, **noted: Any) -> bool:
-    """Whether the job is running in this attempt on this worker; if so its lease begins anew."""
+    """Whether the job is running in this attempt on this worker; if so, its lease starts again."""
     held = Job.objects.filter(pk=job_id, attempt=attempt, worker=worker, state=JobState.RUNNING)
     return bool(held.update(lease_until=new_lease(), **noted))
 
 
 def reap() -> int:
-    """Queue the jobs again whose lease has ended, or give them up when their attempts are spent;
-    how many.
-    """
+    """Queue the jobs whose lease has expired again, or mark them lost; how many."""
     with transaction.atomic():
         expired = Job.objects.filter(state=JobState.RUNNING, lease_until__lt=Now())
         return requeue(expired.select_for_update(skip_locked=True), "its worker fell silent")
@@ -103,7 +98,7 @@ def void_claims(*, worker: Worker) -> int:
     """Queue the running jobs of a worker again whose process has ended; how many."""
     with transaction.atomic():
         held = Job.objects.filter(state=JobState.RUNNING, worker=worker)
-        return requeue(held.select_for_update().order_by("pk"), "its worker was started anew")
+        return requeue(held.select_for_update().order_by("pk"), "its worker was started again")
 
 
 def requeue(jobs: Iterable[Job], why: str) -> int:
@@ -112,7 +107,10 @@ def requeue(jobs: Iterable[Job], why: str) -> int:
     """
     ended = list(jobs)
     for job in ended:
-        _lose(job, why) if job.attempt >= job.max_attempts else _next_attempt(job, why)
+        if job.attempt >= job.max_attempts:
+            _mark_lost(job, why)
+        else:
+            _queue_again(job, why)
         logger.warning(
             "job attempt ended without a result", job=str(job.pk), state=job.state, why=why
         )
@@ -120,29 +118,31 @@ def requeue(jobs: Iterable[Job], why: str) -> int:
     return len(ended)
 
 
-def _next_attempt(job: Job, why: str) -> None:
+def _queue_again(job: Job, why: str) -> None:
     job.message = f"Attempt {job.attempt} ended without a result: {why}. Queued again."
-    job.state, job.attempt = JobState.QUEUED, job.attempt + 1
+    job.state = JobState.QUEUED
+    job.attempt += 1
     job.worker = job.claimed_at = job.lease_until = job.dispatched_at = None
     job.phase = ""
     job.save()
 
 
-def _lose(job: Job, why: str) -> None:
+def _mark_lost(job: Job, why: str) -> None:
     job.message = (
         f"Lost after {job.attempt} attempts: {why} each time. Look at the worker's "
         "log and the machine, then retry."
     )
-    job.state, job.finished_at, job.lease_until = JobState.LOST, timezone.now(), None
+    job.state = JobState.LOST
+    job.finished_at = timezone.now()
+    job.lease_until = None
     job.save()
 
 
 def find_job(job_id: UUID) -> Job:
     """The job with its run and machine. Raises Stale when there is none."""
+    jobs = Job.objects.select_related("run__machine", "run__build__base", "benchmark", "config")
     try:
-        return Job.objects.select_related(
-            "run__machine", "run__build__base", "benchmark", "config"
-        ).get(pk=job_id)
+        return jobs.get(pk=job_id)
     except Job.DoesNotExist:
         raise Stale(no_job(job_id)) from None
 

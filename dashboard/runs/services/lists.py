@@ -1,6 +1,4 @@
-"""Plans a list of jobs: what a person wrote down line by line, where a selection would say too
-little.
-"""
+"""Plans a list of jobs, written line by line where a selection would say too little."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -22,27 +20,26 @@ from dashboard.runs.services.runs import plan_job
 def trigger_list(
     *, lines: Sequence[ListedJob], machine: str, track: str, build: str, label: str = ""
 ) -> list[Job]:
-    """Make the jobs of a list, in its order, and send their messages once the transaction is
-    through.
+    """Make the jobs of a list, in its order; their messages go once the transaction is through.
 
-    Each stretch of lines on one build is a run of its own. build: label of the build of lines that
-    name none. Raises PlanError, naming what is wrong.
+    Consecutive lines on one build make one run. build: label of the build of lines that name none.
+    Raises PlanError, naming what is wrong.
     """
-    on_machine, on_track = find_machine(machine), find_track(track)
+    on_machine = find_machine(machine)
+    on_track = find_track(track)
     _check(lines, on_machine)
     ensure_partitions(moments=[timezone.now()])
+    jobs: list[Job] = []
     with transaction.atomic():
-        jobs: list[Job] = []
-        for on_build, stretch in groupby(lines, key=partial(_build_of, build)):
-            run = Run(
+        for on_build, lines_of_run in groupby(lines, key=partial(_build_of, build)):
+            run = Run.objects.create(
                 build=on_build,
                 machine=on_machine,
                 track=on_track,
                 label=label,
                 request={"measure": {}},
             )
-            run.save()
-            jobs += _jobs(run, list(stretch))
+            jobs += _plan_jobs(run, list(lines_of_run))
         Job.objects.bulk_create(assign_queue_order(jobs))
         transaction.on_commit(dispatch)
     return jobs
@@ -65,11 +62,15 @@ def _build_of(default: str, line: ListedJob) -> TorchBuild:
     base = find_build(line.build or default)
     if not line.variant:
         return base
-    env, inductor = line.variant.get("env"), line.variant.get("inductor")
-    return add_variant(base=base, name=settings_name(line.variant), env=env, inductor=inductor)
+    return add_variant(
+        base=base,
+        name=settings_name(line.variant),
+        env=line.variant.get("env"),
+        inductor=line.variant.get("inductor"),
+    )
 
 
-def _jobs(run: Run, lines: Sequence[ListedJob]) -> Iterator[Job]:
+def _plan_jobs(run: Run, lines: Sequence[ListedJob]) -> Iterator[Job]:
     benchmarks = Benchmark.objects.select_related("repository").in_bulk(
         [line.benchmark for line in lines], field_name="name"
     )

@@ -1,46 +1,42 @@
 """Git repositories of own models, each pinned to a commit. docs/own-models.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.models import Benchmark, ModelRepository, Worker
-from dashboard.runs.services import fleet
 
 PROBLEM_CHARACTERS = 20_000
 
 
 def save_repository(*, repository: ModelRepository) -> None:
-    """Save it; another address or commit is another revision, which workers are told with their
-    next heartbeat.
-    """
+    """Save it. Another address or commit is another revision: the next heartbeat announces it."""
     with transaction.atomic():
         before = ModelRepository.objects.select_for_update().filter(pk=repository.pk).first()
-        if before is not None and (before.url, before.commit) != (
-            repository.url,
-            repository.commit,
-        ):
+        pin = (repository.url, repository.commit)
+        if before is not None and (before.url, before.commit) != pin:
             repository.revision = before.revision + 1
             repository.problem = ""
         repository.save()
 
 
 def delete_repository(*, repository: ModelRepository) -> None:
-    """Delete it; its benchmarks are planned no more, what they measured stays."""
+    """Delete it; its benchmarks are no longer planned, what they measured stays."""
     with transaction.atomic():
         repository.benchmarks.update(retired=True)
         repository.delete()
 
 
-def pinned() -> list[dict[str, Any]]:
+def pinned_repositories() -> list[dict[str, Any]]:
     """What workers fetch: key, url, commit and revision of each repository."""
     fields = ("key", "url", "commit", "revision")
     return [dict(row) for row in ModelRepository.objects.values(*fields)]
 
 
-def take_repository(
+def record_repository(
     *,
     worker: Worker,
     key: str,
@@ -48,45 +44,37 @@ def take_repository(
     benchmarks: Sequence[Mapping[str, Any]],
     problem: str,
 ) -> int:
-    """Take in what a repository offers; how many benchmarks. Nothing, where it is gone or pinned
-    anew since.
+    """Record what a repository offers at this revision; how many benchmarks.
 
-    Names that the suite, a worker's own files or another repository has are left out, and told.
-    Raises CatalogError.
+    0 where it is gone, or pinned to another revision since. Names that the suite, a worker's own
+    files or another repository has are left out, and listed in `problem`. Raises CatalogError.
     """
     with transaction.atomic():
-        found = (
-            ModelRepository.objects.select_for_update().filter(key=key, revision=revision).first()
-        )
-        if found is None:
+        pinned = ModelRepository.objects.select_for_update().filter(key=key, revision=revision)
+        repository = pinned.first()
+        if repository is None:
             return 0
         names = [entry.get("name") for entry in benchmarks]
-        foreign = set(
-            Benchmark.objects.filter(name__in=names)
-            .exclude(repository=found)
-            .filter(retired=False)
-            .values_list("name", flat=True)
-        )
-        own = [
-            {**entry, "version": revision}
-            for entry in benchmarks
-            if entry.get("name") not in foreign
+        taken = _names_of_other_sources(names, repository)
+        offered = [
+            {**entry, "version": revision} for entry in benchmarks if entry.get("name") not in taken
         ]
-        fleet.sync_catalog(catalog={"benchmarks": own, "configs": []})
-        kept = [entry["name"] for entry in own]
-        Benchmark.objects.filter(name__in=kept).update(repository=found, machines=[])
-        found.benchmarks.exclude(name__in=kept).update(retired=True)
-        told = [
-            problem,
-            *(
-                f"{name} is left out: another source has one of that name"
-                for name in sorted(foreign)
-            ),
-        ]
-        found.problem = "\n".join(filter(None, told))[:PROBLEM_CHARACTERS]
-        found.read_revision, found.read_by = (
-            revision,
-            f"{worker.name}, {timezone.now():%Y-%m-%d %H:%M} UTC",
-        )
-        found.save(update_fields=["problem", "read_revision", "read_by"])
+        sync_catalog(catalog={"benchmarks": offered, "configs": []})
+
+        kept = [entry["name"] for entry in offered]
+        Benchmark.objects.filter(name__in=kept).update(repository=repository, machines=[])
+        repository.benchmarks.exclude(name__in=kept).update(retired=True)
+
+        problems = [problem] if problem else []
+        for name in sorted(taken):
+            problems.append(f"{name} is left out: another source has one of that name")
+        repository.problem = "\n".join(problems)[:PROBLEM_CHARACTERS]
+        repository.read_revision = revision
+        repository.read_by = f"{worker.name}, {timezone.now():%Y-%m-%d %H:%M} UTC"
+        repository.save(update_fields=["problem", "read_revision", "read_by"])
     return len(kept)
+
+
+def _names_of_other_sources(names: Iterable[Any], repository: ModelRepository) -> set[str]:
+    others = Benchmark.objects.filter(name__in=names, retired=False).exclude(repository=repository)
+    return set(others.values_list("name", flat=True))

@@ -1,6 +1,4 @@
-"""The monthly partitions of the data table, made before they are needed: at planning, at ingest and
-daily.
-"""
+"""The monthly partitions of the data table, made in advance: at planning, at ingest and daily."""
 
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
@@ -11,11 +9,10 @@ LOCK = 0x0DA7A  # any constant: processes that create partitions at the same tim
 
 
 def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
-    """Create the partitions for the months (UTC) of `moments`, and return the names of the new
-    ones.
+    """Create the partitions for the months (UTC) of `moments`; the names of the new ones.
 
-    Call it before the transaction that inserts: creating a partition locks the whole data table for
-    a moment.
+    Call it before the transaction that inserts: creating a partition locks the whole data table
+    for a moment.
     """
     months = {partition_name(month): month for month in map(first_of_month, moments)}
     missing = sorted(set(months) - existing_partitions())
@@ -37,16 +34,15 @@ def ensure_partitions(*, moments: Iterable[datetime]) -> list[str]:
 def ensure_coming_partitions(*, now: datetime) -> list[str]:
     """Create this month's partition and the next one's."""
     following = next_month(first_of_month(now))
-    return ensure_partitions(
-        moments=[now, datetime(following.year, following.month, 1, tzinfo=UTC)]
-    )
+    start_of_next = datetime(following.year, following.month, 1, tzinfo=UTC)
+    return ensure_partitions(moments=[now, start_of_next])
 
 
 def existing_partitions() -> set[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = "
-            "'dashboard_datum'::regclass"
+            "SELECT inhrelid::regclass::text FROM pg_inherits"
+            " WHERE inhparent = 'dashboard_datum'::regclass"
         )
         return {name for (name,) in cursor.fetchall()}
 

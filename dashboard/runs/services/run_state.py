@@ -14,46 +14,46 @@ RETRYABLE = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST, JobState.CANCEL
 
 
 def refresh_runs(*, run_ids: Iterable[int]) -> None:
-    """Bring the runs' states up to date. Call it after their jobs were changed, in the same
-    transaction.
+    """Bring the runs' states up to date, in the same transaction that changed their jobs.
 
     The run's row is locked before its jobs are counted: of two jobs that end at the same time, the
     second one to get here sees the first one's end, and the run ends.
     """
     with transaction.atomic(savepoint=False):
         for run in _locked(run_ids):
-            state = RunState.RUNNING if _goes_on(run.pk) else state_of(count_jobs(run.pk))
-            if state != run.state:
-                run.finished_at = timezone.now() if is_over(state) else None
-                run.state = state
-                run.save(update_fields=["state", "finished_at"])
+            if _is_under_way(run.pk):
+                _set_state(run, RunState.RUNNING)
+            else:
+                _set_state(run, state_of(count_jobs(run.pk)))
 
 
-def note_running(*, run_id: int) -> None:
-    """Bring a run's state up to date of which a job was just claimed, without counting. Call it as
-    `refresh_runs`.
-    """
-    run = _locked([run_id]).get()
-    if run.state != RunState.RUNNING:
-        run.state, run.finished_at = RunState.RUNNING, None
-        run.save(update_fields=["state", "finished_at"])
+def mark_running(*, run_id: int) -> None:
+    """As `refresh_runs`, without counting, for a run of which a job was just claimed."""
+    _set_state(_locked([run_id]).get(), RunState.RUNNING)
 
 
 def _locked(run_ids: Iterable[int]) -> QuerySet[Run]:
-    wanted = Run.objects.filter(pk__in=set(run_ids)).order_by("pk")
-    return wanted.select_for_update(no_key=True).only("state", "finished_at")
+    runs = Run.objects.filter(pk__in=set(run_ids)).order_by("pk")
+    return runs.select_for_update(no_key=True).only("state", "finished_at")
 
 
-def _goes_on(run_id: int) -> bool:
-    """Whether some of the run's jobs are still to end and others have begun: two look-ups, however
-    many there are.
-    """
+def _set_state(run: Run, state: RunState) -> None:
+    if state == run.state:
+        return
+    run.state = state
+    run.finished_at = timezone.now() if is_over(state) else None
+    run.save(update_fields=["state", "finished_at"])
+
+
+def _is_under_way(run_id: int) -> bool:
+    """Whether some jobs have begun and others have not ended: two look-ups for any number."""
     jobs = Job.objects.filter(run=run_id)
-    begun = [state for state in JobState if state not in WAITING]
-    return jobs.filter(state__in=ACTIVE).filter(Exists(jobs.filter(state__in=begun))).exists()
+    begun = jobs.filter(state__in=[state for state in JobState if state not in WAITING])
+    return jobs.filter(state__in=ACTIVE).filter(Exists(begun)).exists()
 
 
 def count_jobs(run_id: int) -> dict[str, int]:
+    """How many jobs of the run are in each state."""
     rows = Job.objects.filter(run=run_id).order_by().values_list("state").annotate(Count("pk"))
     return dict(rows)
 
@@ -63,15 +63,20 @@ def state_of(counts: dict[str, int]) -> RunState:
     active = sum(counts.get(state, 0) for state in ACTIVE)
     if not active:
         return end_state(counts)
-    if counts.get(JobState.RUNNING) or active < sum(counts.values()):
+    has_ended_jobs = active < sum(counts.values())
+    if counts.get(JobState.RUNNING) or has_ended_jobs:
         return RunState.RUNNING
-    return RunState.PLANNED if counts.get(JobState.PLANNED) else RunState.QUEUED
+    if counts.get(JobState.PLANNED):
+        return RunState.PLANNED
+    return RunState.QUEUED
 
 
 def end_state(counts: dict[str, int]) -> RunState:
     if counts.get(JobState.CANCELLED):
         return RunState.CANCELLED
-    return RunState.COMPLETED if counts.get(JobState.DONE) else RunState.FAILED
+    if counts.get(JobState.DONE):
+        return RunState.COMPLETED
+    return RunState.FAILED
 
 
 def is_over(state: str) -> bool:

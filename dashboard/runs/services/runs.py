@@ -22,15 +22,7 @@ from dashboard.catalog.core.plan import (
     plan_cases,
 )
 from dashboard.catalog.selectors.lookups import find_build, find_machine, find_track
-from dashboard.models import (
-    Benchmark,
-    Config,
-    Job,
-    JobState,
-    Purpose,
-    Run,
-    Schedule,
-)
+from dashboard.models import Benchmark, Config, Job, JobState, Purpose, Run, Schedule
 from dashboard.runs.services.dispatch import assign_queue_order, dispatch
 from dashboard.runs.services.partitions import ensure_partitions
 from dashboard.runs.services.run_state import ACTIVE, RETRYABLE, refresh_runs
@@ -56,24 +48,24 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
 ) -> Run:
     """Make a run and its jobs, and send the jobs' messages once the transaction is through.
 
-    build, machine, track: label and keys. families, benchmarks, configs: names; all empty means the
-    default selection of the machine's size. measure: `measure` of the job file. libraries: name ->
-    version; none: the newest that the build takes. planned_at: none: now. Raises PlanError, naming
-    what is wrong and what there is.
+    build, machine, track: label and keys.
+    families, benchmarks, configs: names; all empty: the default selection of the machine's size.
+    measure: `measure` of the job file.
+    libraries: name -> version; none: the newest that the build takes.
+    planned_at: none: now.
+    Raises PlanError, naming what is wrong and what there is.
     """
-    on_build, on_machine, on_track = find_build(build), find_machine(machine), find_track(track)
-    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
-    cases = plan_run(machine=machine, selection=selection)
+    measure = measure or {}
     request = {
         "families": [*families],
         "benchmarks": [*benchmarks],
         "configs": [*configs],
-        "measure": measure or {},
+        "measure": measure,
     }
     run = Run(
-        build=on_build,
-        machine=on_machine,
-        track=on_track,
+        build=find_build(build),
+        machine=find_machine(machine),
+        track=find_track(track),
         purpose=Purpose(purpose),
         schedule=schedule,
         label=label,
@@ -81,47 +73,50 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
         request=request,
         libraries=dict(libraries or {}),
     )
-    jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure or {})
+    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
+    cases = plan_run(machine=machine, selection=selection)
+    jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure)
+    _save(run, jobs)
+    return run
+
+
+def _save(run: Run, jobs: Sequence[Job]) -> None:
     ensure_partitions(moments=[jobs[0].planned_at])
     with transaction.atomic():
         run.save()
         Job.objects.bulk_create(assign_queue_order(jobs), batch_size=500)
         transaction.on_commit(partial(dispatch, machine_id=run.machine_id))
-    return run
 
 
 def plan_run(*, machine: str, selection: Selection) -> list[Case]:
     """What trigger_run would measure. Raises PlanError."""
-    fields = ("name", "family", "size", "default_configs")
-    rows = list(Benchmark.objects.filter(retired=False).values_list(*fields, "machines"))
-    known = [
-        BenchmarkFacts(name, family, size, tuple(defaults))
-        for name, family, size, defaults, only_on in rows
-        if not only_on or machine in only_on
-    ]
-    elsewhere = {name: only_on for name, *_, only_on in rows if only_on and machine not in only_on}
-    for name in selection.benchmarks:
-        if name in elsewhere:
+    fields = ("name", "family", "size", "default_configs", "machines")
+    available = []
+    for row in Benchmark.objects.filter(retired=False).values_list(*fields):
+        name, family, size, default_configs, machines = row
+        if not machines or machine in machines:
+            available.append(BenchmarkFacts(name, family, size, tuple(default_configs)))
+        elif name in selection.benchmarks:
             raise PlanError(
-                f"{name} is an own model that only workers of {', '.join(elsewhere[name])} have."
+                f"{name} is an own model that only workers of {', '.join(machines)} have."
             )
-    config_names = Config.objects.filter(retired=False).values_list("name", flat=True)
-    return plan_cases(selection, known, list(config_names), find_machine(machine).default_size)
+    configs = Config.objects.filter(retired=False).values_list("name", flat=True)
+    return plan_cases(selection, available, list(configs), find_machine(machine).default_size)
 
 
 def plan_jobs(
     run: Run, cases: Sequence[Case], *, planned_at: datetime, measure: Mapping[str, Any]
 ) -> list[Job]:
     """The run's jobs, not saved."""
-    named = Benchmark.objects.filter(name__in={case.benchmark for case in cases})
-    benchmarks = {b.name: b for b in named.select_related("repository")}
-    configs = {c.name: c for c in Config.objects.filter(name__in={case.config for case in cases})}
-    return [
-        plan_job(
-            run, position, benchmarks[case.benchmark], configs[case.config], planned_at, measure
-        )
-        for position, case in enumerate(cases)
-    ]
+    benchmarks = Benchmark.objects.select_related("repository").in_bulk(
+        {case.benchmark for case in cases}, field_name="name"
+    )
+    configs = Config.objects.in_bulk({case.config for case in cases}, field_name="name")
+    jobs = []
+    for position, case in enumerate(cases):
+        benchmark, config = benchmarks[case.benchmark], configs[case.config]
+        jobs.append(plan_job(run, position, benchmark, config, planned_at, measure))
+    return jobs
 
 
 def plan_job(
@@ -161,18 +156,15 @@ def plan_job(
 def repository_of(benchmark: Benchmark) -> dict[str, Any] | None:
     """The `repository` of the job file, of a benchmark that comes from one."""
     pinned = benchmark.repository
-    return (
-        {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision}
-        if pinned
-        else None
-    )
+    if pinned is None:
+        return None
+    return {"url": pinned.url, "commit": pinned.commit, "revision": pinned.revision}
 
 
 def cancel_run(*, run: Run, why: str = "Cancelled by a person.") -> int:
-    """Cancel the jobs that have not ended; how many. A worker that has one learns it with its next
-    heartbeat.
+    """Cancel the jobs that have not ended; how many. Their pages say `why`.
 
-    why: what the jobs' pages say.
+    A worker that has one learns it with its next heartbeat.
     """
     with transaction.atomic():
         active = Job.objects.filter(run=run, state__in=ACTIVE).select_for_update().order_by("pk")
@@ -189,16 +181,15 @@ def cancel_run(*, run: Run, why: str = "Cancelled by a person.") -> int:
 
 
 def retry_failed_jobs(*, run: Run) -> int:
-    """Queue the jobs again that brought no result, under a new attempt; how many. What they told
-    before is kept until they tell something new.
+    """Queue the jobs again that brought no result, under a new attempt; how many.
+
+    What they reported before is kept until they report something new.
     """
     with transaction.atomic():
-        failed = list(
-            Job.objects.filter(run=run, state__in=RETRYABLE).select_for_update().order_by("pk")
-        )
-        Job.objects.bulk_update(
-            assign_queue_order(sorted(failed, key=attrgetter("position"))), ["turn"], batch_size=500
-        )
+        retryable = Job.objects.filter(run=run, state__in=RETRYABLE)
+        failed = list(retryable.select_for_update().order_by("pk"))
+        in_order = sorted(failed, key=attrgetter("position"))
+        Job.objects.bulk_update(assign_queue_order(in_order), ["turn"], batch_size=500)
         Job.objects.filter(pk__in=[job.pk for job in failed]).update(
             state=JobState.QUEUED,
             status="",

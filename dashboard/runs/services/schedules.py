@@ -16,7 +16,7 @@ from dashboard.models import Job, JobState, Machine, Purpose, Run, Schedule, Tor
 from dashboard.runs.services.environments import libraries_of
 from dashboard.runs.services.run_state import is_over
 from dashboard.runs.services.runs import trigger_run
-from dashboard.runs.services.tracks import MeasuredEnough, refuse_measured, resolve
+from dashboard.runs.services.tracks import MeasuredEnough, check_repeats, resolve
 
 TRIGGER = "dashboard.tasks.trigger_schedule"
 NIGHTLY_HOUR = 3
@@ -51,12 +51,12 @@ def delete_schedule(*, schedule: Schedule) -> None:
 
 
 def run_schedule(*, schedule_id: int) -> Run | None:
-    """Trigger the run of a schedule that is due; None, with the reason kept in `problem`, where
-    that cannot be.
+    """Trigger the run of a schedule that is due.
+
+    None where that cannot be; `problem` keeps the reason.
     """
-    schedule = (
-        Schedule.objects.select_related("track__build", "machine").filter(pk=schedule_id).first()
-    )
+    schedules = Schedule.objects.select_related("track__build", "machine")
+    schedule = schedules.filter(pk=schedule_id).first()
     if schedule is None or not schedule.enabled:
         return None
     try:
@@ -83,7 +83,7 @@ def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
             f"Run {earlier.pk} of this schedule has not ended: cancel it, or measure less, or "
             "less often."
         )
-    refuse_measured(schedule=schedule, build=build)
+    check_repeats(schedule=schedule, build=build)
     run = trigger_run(
         build=build.label,
         track=schedule.track.key,
@@ -93,29 +93,26 @@ def _trigger(schedule: Schedule, user: AbstractBaseUser | None = None) -> Run:
         user=user,
         **_selection(schedule),
     )
-    bridge(schedule, build)
+    trigger_bridge(schedule, build)
     return run
 
 
-def bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
-    """Measure the build under the libraries of the last scheduled run, too, where its own differ
-    from those.
+def trigger_bridge(schedule: Schedule, build: TorchBuild) -> Run | None:
+    """Also measure the build under the last scheduled run's libraries, where its own differ.
 
-    So a step in the numbers can be told from a step in the libraries. None where nothing changed,
-    or where it is not known under which libraries the last run was: it ran in an adopted
+    So a step in the numbers can be distinguished from a step in the libraries. None where nothing
+    changed, or where it is not known under which libraries the last run was: it ran in an adopted
     interpreter.
     """
-    with_set = Job.objects.filter(
+    jobs_with_libraries = Job.objects.filter(
         run__schedule=schedule, requirements__isnull=False, state=JobState.DONE
     )
-    last = with_set.select_related("requirements").order_by("-run__created_at").first()
-    own = libraries_of(build=build, asked={})
-    if (
-        last is None
-        or last.requirements is None
-        or not own
-        or not needs_bridge(last.requirements.libraries, own)
-    ):
+    newest_first = jobs_with_libraries.select_related("requirements").order_by("-run__created_at")
+    last = newest_first.first()
+    if last is None or last.requirements is None:
+        return None
+    own = libraries_of(build=build, requested={})
+    if not own or not needs_bridge(last.requirements.libraries, own):
         return None
     return trigger_run(
         build=build.label,
@@ -138,15 +135,18 @@ def _selection(schedule: Schedule) -> dict[str, Any]:
 
 
 def ensure_nightly(*, machine: Machine, track: Track) -> Schedule:
-    """The default schedule of a machine: every night, the default selection. What a person changed
-    in it stays.
+    """The default schedule of a machine: every night, the default selection.
+
+    What a person changed in it stays.
     """
     existing = Schedule.objects.filter(machine=machine, track=track).first()
     if existing is not None:
         return existing
-    crontab_row = find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0))
     schedule = Schedule(
-        name=f"Nightly on {machine.key}", crontab=crontab_row, machine=machine, track=track
+        name=f"Nightly on {machine.key}",
+        crontab=find_crontab(crontab(hour=NIGHTLY_HOUR, minute=0)),
+        machine=machine,
+        track=track,
     )
     save_schedule(schedule=schedule)
     return schedule
@@ -161,14 +161,16 @@ def ensure_system_tasks() -> None:
             every, _ = IntervalSchedule.objects.get_or_create(
                 every=when, period=IntervalSchedule.SECONDS
             )
-            # Do not pile up while no worker runs
+            # They expire, so that they do not pile up while no worker runs
             timing = {"interval": every, "expire_seconds": when}
         PeriodicTask.objects.get_or_create(name=name, defaults={"task": task, **timing})
 
 
 def find_crontab(when: crontab) -> CrontabSchedule:
     """The beat row of this time of day, in the site's time zone."""
-    fields = {"hour": when._orig_hour, "minute": when._orig_minute, "timezone": settings.TIME_ZONE}
-    return CrontabSchedule.objects.get_or_create(
-        **{key: str(value) for key, value in fields.items()}
-    )[0]
+    row, _ = CrontabSchedule.objects.get_or_create(
+        hour=str(when._orig_hour),
+        minute=str(when._orig_minute),
+        timezone=str(settings.TIME_ZONE),
+    )
+    return row

@@ -1,9 +1,8 @@
-"""Tracks: which build a named stream of builds stands at, found out when something is triggered on
-it.
-"""
+"""Tracks: which build a named stream of builds stands at when a run is triggered on it."""
 
 from datetime import datetime
 
+from django.db.models import Q
 from packaging.version import InvalidVersion, Version
 
 from dashboard.catalog.core.plan import PlanError
@@ -32,14 +31,16 @@ class MeasuredEnough(PlanError):
 
 
 def resolve(*, track: Track, now: datetime) -> TorchBuild:
-    """The build at which the track stands at this moment; written to `track.build`, so that pages
-    show it.
+    """The build at which the track stands now; written to `track.build`, which pages show.
 
-    local, pinned: the build that was set, by the worker or by a person. stable, nightly: the newest
-    version of its channel that was out by `now`, variants left aside. Raises NoBuild.
+    local, pinned: the build that was set, by the worker or by a person.
+    stable, nightly: the newest version of its channel that was out by `now`, variants left aside.
+    Raises NoBuild.
     """
     kind = Track.Kind(track.kind)
-    build = _newest(CHANNELS[kind], now) if kind in CHANNELS else track.build
+    build = track.build
+    if kind in CHANNELS:
+        build = _newest(CHANNELS[kind], now)
     if build is None or kind == Track.Kind.VERSIONS:
         raise NoBuild(f"Track {track} has no build yet: {WHAT_TO_DO[kind]}.")
     if track.build_id != build.pk:
@@ -48,12 +49,11 @@ def resolve(*, track: Track, now: datetime) -> TorchBuild:
     return build
 
 
-def refuse_measured(*, schedule: Schedule, build: TorchBuild) -> None:
+def check_repeats(*, schedule: Schedule, build: TorchBuild) -> None:
     """Raise MeasuredEnough where the schedule's runs have measured this build `repeats` times.
 
     Never for a pinned track, which is the machine's control, nor where `repeats` is 0. Only runs
-    that brought a result
-    count: a build whose runs all failed is tried again.
+    that brought a result count: a build whose runs all failed is tried again.
     """
     if schedule.track.kind == Track.Kind.PINNED or not schedule.repeats:
         return
@@ -66,18 +66,18 @@ def refuse_measured(*, schedule: Schedule, build: TorchBuild) -> None:
 
 
 def _newest(channel: str, now: datetime) -> TorchBuild | None:
-    """Of one version that is there twice, the one that a worker can install."""
-    candidates = TorchBuild.objects.filter(channel=channel, base=None)
-    out = [
-        each for each in candidates if each.released_on is None or each.released_on <= now.date()
-    ]
-    return max(out, key=lambda each: (_order(each.version), not each.adopted), default=None)
+    """The newest build that is out; of one version twice, the one that a worker can install."""
+    builds = TorchBuild.objects.filter(channel=channel, base=None)
+    is_out = Q(released_on=None) | Q(released_on__lte=now.date())
+    return max(
+        builds.filter(is_out),
+        key=lambda build: (_order(build.version), not build.adopted),
+        default=None,
+    )
 
 
 def _order(version: str) -> Version:
-    """Without +cpu or +cu130: that is no newer release. What is no version comes before all
-    others.
-    """
+    """Without +cpu or +cu130, which is not a newer release. What is not a version comes first."""
     try:
         return Version(Version(version).public)
     except InvalidVersion:

@@ -25,12 +25,15 @@ def progress(counts: JobCounts) -> SafeString:
         ("quiet", counts.cancelled),
         ("active", counts.running),
     )
+    bars = format_html_join(
+        "", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)
+    )
     return format_html(
         '<svg class="progress" role="img" aria-label="{}" viewBox="0 0 {} 10" '
         'preserveAspectRatio="none">{}</svg>',
         about,
         max(counts.total, 1),
-        format_html_join("", '<rect class="{}" x="{}" width="{}" height="10"/>', _placed(segments)),
+        bars,
     )
 
 

@@ -34,7 +34,7 @@ def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
 
 def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
-    active, workers, tally = runs.active(), overview.fleet(now), overview.open_alerts().tally
+    active, workers, tally = runs.active_runs(), overview.fleet(now), overview.open_alerts().tally
     running = sum(row.counts.running for row in active)
     signed_in = [line for line in workers if line.name]
     alive = sum(line.state != "silent" for line in signed_in)

@@ -16,6 +16,7 @@ from ninja.parser import Parser
 from dashboard.alerts.api import alerts, triage
 from dashboard.catalog.api import catalog
 from dashboard.catalog.core.plan import PlanError
+from dashboard.catalog.services.suite_catalog import CatalogError
 from dashboard.comparisons.api import bisections, comparisons
 from dashboard.language.contracts import Refused, TooLarge
 from dashboard.language.errors import ActionNotAllowed
@@ -23,7 +24,6 @@ from dashboard.results.api import jobs, results, worker
 from dashboard.results.core.artifact_store import StoreUnavailable
 from dashboard.results.core.result_format import parse_json
 from dashboard.runs.api import runs, schedules
-from dashboard.runs.services.fleet import CatalogError
 from dashboard.runs.services.leases import Stale
 from dashboard.site.api.pages import SitePage
 from dashboard.trends.api import series

@@ -17,37 +17,32 @@ def caller() -> Caller:
     return Caller(token())
 
 
-def test_a_stranger_is_told_to_send_a_token(client: Client) -> None:
+def test_stranger_is_asked_to_send_a_token(client: Client) -> None:
     answer = client.get(API + "machines")
     assert answer.status_code == 401
     assert "Bearer" in answer.json()["detail"]
 
 
-def test_on_a_site_that_everybody_may_read_no_token_is_needed(
-    client: Client, settings: Any
-) -> None:
+def test_public_site_needs_no_token_for_reading(client: Client, settings: Any) -> None:
     settings.PUBLIC_READ = True
     assert client.get(API + "machines").status_code == 200
     assert client.post(API + "runs", {}, content_type="application/json").status_code == 401
 
 
-def test_a_token_that_does_not_count_is_refused_even_where_none_is_needed(settings: Any) -> None:
+def test_invalid_token_is_refused_even_where_none_is_needed(settings: Any) -> None:
     settings.PUBLIC_READ = True
     assert "revoked" in Caller("cw_nobodys").get("machines", expect=401)["detail"]
 
 
 def test_a_token_without_the_scope_is_refused_with_its_name() -> None:
-    assert (
-        "scope trigger" in Caller(token("read")).post("runs", {"build": "x"}, expect=403)["detail"]
-    )
+    answer = Caller(token("read")).post("runs", {"build": "x"}, expect=403)
+    assert "scope trigger" in answer["detail"]
 
 
 def test_a_token_allows_no_more_than_its_owner_may(django_user_model: type[User]) -> None:
     bob = django_user_model.objects.create_user("bob")
-    assert (
-        "dashboard.add_run"
-        in Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)["detail"]
-    )
+    answer = Caller(token(owner=bob)).post("runs", {"build": "x"}, expect=403)
+    assert "dashboard.add_run" in answer["detail"]
 
 
 def test_somebody_signed_in_reads_without_a_token(reader: Client) -> None:
@@ -62,19 +57,15 @@ def test_a_browser_needs_the_csrf_token_to_change_something(django_user_model: t
     assert "CSRF" in answer.json()["detail"]
 
 
-def test_what_has_not_changed_is_answered_without_a_body(caller: Caller) -> None:
+def test_unchanged_content_is_answered_without_a_body(caller: Caller) -> None:
     site.machine()
     first = caller.client.get(API + "machines")
-    again = caller.client.get(API + "machines", headers={"If-None-Match": first.headers["ETag"]})
+    headers = {"If-None-Match": first.headers["ETag"]}
+    again = caller.client.get(API + "machines", headers=headers)
     assert again.status_code == 304
     assert again.content == b""
     site.machine("h100")
-    assert (
-        caller.client.get(
-            API + "machines", headers={"If-None-Match": first.headers["ETag"]}
-        ).status_code
-        == 200
-    )
+    assert caller.client.get(API + "machines", headers=headers).status_code == 200
 
 
 def test_a_list_is_followed_page_by_page_to_its_end(caller: Caller) -> None:
@@ -84,7 +75,7 @@ def test_a_list_is_followed_page_by_page_to_its_end(caller: Caller) -> None:
     assert [row["key"] for row in caller.all("machines", page_size=3)] == keys
 
 
-def test_what_is_added_while_somebody_reads_repeats_no_row(caller: Caller) -> None:
+def test_row_added_between_pages_repeats_no_row(caller: Caller) -> None:
     for number in range(4):
         alerting.group(title=f"{number}")
     first = caller.get("alerts", page_size=2)
@@ -111,11 +102,11 @@ def test_a_cursor_that_the_list_never_gave_is_refused(caller: Caller, cursor: st
         "runs/99999999999999999999",
     ],
 )
-def test_what_is_not_there_is_told_by_its_name(caller: Caller, path: str) -> None:
+def test_missing_row_is_named(caller: Caller, path: str) -> None:
     assert caller.get(path, expect=404)["detail"].startswith("There is no ")
 
 
-def test_a_filter_that_holds_no_text_is_refused_with_its_place(caller: Caller) -> None:
+def test_filter_with_invalid_text_is_refused_with_its_place(caller: Caller) -> None:
     assert caller.get("series", expect=422, metric="\x00")["detail"].startswith("query.")
 
 
@@ -132,7 +123,7 @@ def test_every_call_but_the_description_has_a_summary_of_its_own(client: Client)
     assert [call["summary"] for call in calls if "`" in call["summary"]] == []
 
 
-def test_the_description_as_a_page_is_read_like_the_other_pages(
+def test_page_of_the_description_needs_the_same_access_as_other_pages(
     client: Client, reader: Client
 ) -> None:
     assert Client().get(API + "docs").headers["Location"].startswith("/sign-in/")

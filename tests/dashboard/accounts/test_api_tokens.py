@@ -25,7 +25,7 @@ def ada() -> User:
     return User.objects.create_user("ada")
 
 
-def issued(
+def issue(
     owner: User, *scopes: str, lasting: timedelta = DAY, name: str = "ci"
 ) -> tuple[ApiToken, str]:
     return api_tokens.issue(
@@ -33,12 +33,12 @@ def issued(
     )
 
 
-def all_tokens() -> int:
+def revoke_all() -> int:
     return api_tokens.revoke(tokens=ApiToken.objects.all())
 
 
 def test_a_token_lets_its_owner_in(ada: User) -> None:
-    token = authenticate(issued(ada, "triage", "read")[1])
+    token = authenticate(issue(ada, "triage", "read")[1])
     assert token is not None
     assert token.owner == ada
     assert token.scopes == ["read", "triage"]
@@ -46,38 +46,38 @@ def test_a_token_lets_its_owner_in(ada: User) -> None:
     assert not token.allows(Scope.WRITE)
 
 
-def test_its_text_is_kept_nowhere(ada: User) -> None:
-    token, told = issued(ada)
-    assert told not in str(ApiToken.objects.filter(pk=token.pk).values())
+def test_text_of_a_token_is_stored_nowhere(ada: User) -> None:
+    token, secret = issue(ada)
+    assert secret not in str(ApiToken.objects.filter(pk=token.pk).values())
 
 
 @pytest.mark.parametrize("wrong", ["", "cw_", "cw_" + "x" * 43])
 def test_another_text_lets_nobody_in(ada: User, wrong: str) -> None:
-    issued(ada)
+    issue(ada)
     assert authenticate(wrong) is None
 
 
 def test_an_expired_token_lets_nobody_in(ada: User) -> None:
-    token, told = issued(ada)
+    token, secret = issue(ada)
     ApiToken.objects.filter(pk=token.pk).update(expires_at=timezone.now())
-    assert authenticate(told) is None
+    assert authenticate(secret) is None
 
 
 def test_a_revoked_token_lets_nobody_in(ada: User) -> None:
-    told = issued(ada)[1]
-    assert all_tokens() == 1
-    assert authenticate(told) is None
+    secret = issue(ada)[1]
+    assert revoke_all() == 1
+    assert authenticate(secret) is None
 
 
 def test_the_token_of_a_closed_account_lets_nobody_in(ada: User) -> None:
-    told = issued(ada)[1]
+    secret = issue(ada)[1]
     User.objects.update(is_active=False)
-    assert authenticate(told) is None
+    assert authenticate(secret) is None
 
 
-def test_its_use_is_noted(ada: User) -> None:
-    token, told = issued(ada)
-    authenticate(told)
+def test_use_of_a_token_is_recorded(ada: User) -> None:
+    token, secret = issue(ada)
+    authenticate(secret)
     token.refresh_from_db()
     assert token.last_used_at is not None
 
@@ -92,9 +92,7 @@ def test_its_use_is_noted(ada: User) -> None:
         ({"expires_at": timezone.now() + 500 * DAY}, "after 366 days"),
     ],
 )
-def test_a_token_that_would_be_wrong_is_refused(
-    ada: User, wrong: dict[str, object], about: str
-) -> None:
+def test_invalid_token_request_is_refused(ada: User, wrong: dict[str, object], about: str) -> None:
     right = {"owner": ada, "scopes": ["read"], "expires_at": timezone.now() + DAY, "name": "ci"}
     with pytest.raises(ActionNotAllowed, match=about):
         api_tokens.issue(**{**right, **wrong})  # type: ignore[arg-type]
@@ -104,12 +102,12 @@ def test_the_page_shows_a_new_token_once(reader: Client) -> None:
     shown = page_text(
         reader.post("/tokens/", {"name": "ci", "days": "30", "scope": ["read", "write"]})
     )
-    found = re.search(r">(cw_[\w-]{43})<", shown)
-    assert found
-    token = authenticate(found[1])
+    match = re.search(r">(cw_[\w-]{43})<", shown)
+    assert match
+    token = authenticate(match[1])
     assert token
     assert token.scopes == ["read", "write"]
-    assert found[1] not in text(reader, "/tokens/")
+    assert match[1] not in text(reader, "/tokens/")
 
 
 def test_the_page_says_what_is_wrong(reader: Client) -> None:
@@ -118,20 +116,20 @@ def test_the_page_says_what_is_wrong(reader: Client) -> None:
 
 
 def test_a_person_revokes_their_own_token(reader: Client) -> None:
-    token = issued(User.objects.get(username="reader"))[0]
+    token = issue(User.objects.get(username="reader"))[0]
     reader.post(f"/tokens/{token.pk}/revoke")
     assert "revoked" in text(reader, "/tokens/")
 
 
-def test_nobody_sees_or_revokes_anothers(reader: Client, ada: User) -> None:
-    token, told = issued(ada, name="adas own")
+def test_nobody_sees_or_revokes_another_persons_token(reader: Client, ada: User) -> None:
+    token, secret = issue(ada, name="adas own")
     assert reader.post(f"/tokens/{token.pk}/revoke").status_code == 404
     assert "adas own" not in text(reader, "/tokens/")
-    assert authenticate(told)
+    assert authenticate(secret)
 
 
-def test_an_administrator_revokes_anybodys(operator: Client, ada: User) -> None:
-    token, told = issued(ada)
+def test_administrator_revokes_anybodys_token(operator: Client, ada: User) -> None:
+    token, secret = issue(ada)
     chosen = {"action": "revoke", "_selected_action": [token.pk], "confirmed": "yes"}
     operator.post("/admin/dashboard/apitoken/", chosen)
-    assert authenticate(told) is None
+    assert authenticate(secret) is None

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.accounts.services import api_tokens
-from dashboard.models import Change
+from dashboard.models import AuditChange
 from dashboard.runs.services import fleet
 from tests.builders import site
 from tests.builders.reading import text
@@ -16,10 +16,10 @@ from tests.builders.reading import text
 pytestmark = pytest.mark.django_db
 
 
-def test_a_change_on_a_page_is_noted(operator: Client) -> None:
+def test_change_on_a_page_is_recorded(operator: Client) -> None:
     run = site.run()
     operator.post(f"/runs/{run.pk}/cancel")
-    change = Change.objects.get()
+    change = AuditChange.objects.get()
     assert change.name == "operator"
     assert change.method == "POST"
     assert change.path == f"/runs/{run.pk}/cancel"
@@ -27,15 +27,15 @@ def test_a_change_on_a_page_is_noted(operator: Client) -> None:
     assert not change.with_token
 
 
-def test_what_was_sent_is_noted_without_secrets(operator: Client) -> None:
+def test_sent_fields_are_recorded_without_secrets(operator: Client) -> None:
     sent = {"name": "team", "url": "mailto://user:password@smtp.example.org", "enabled": "on"}
     operator.post("/admin/dashboard/channel/add/", sent)
-    assert Change.objects.get().asked == {"name": "team", "enabled": "on"}
+    assert AuditChange.objects.get().asked == {"name": "team", "enabled": "on"}
 
 
-def test_what_postgres_cannot_store_is_noted_all_the_same(operator: Client) -> None:
+def test_nul_characters_are_replaced(operator: Client) -> None:
     operator.post("/runs/%00/cancel", {"na\0me": "a\0b"}, content_type="application/json")
-    change = Change.objects.get()
+    change = AuditChange.objects.get()
     assert change.path == "/runs/\ufffd/cancel"
     assert change.asked == {"na\ufffdme": "a\ufffdb"}
 
@@ -46,26 +46,26 @@ def test_a_change_with_a_token_names_its_owner() -> None:
         owner=owner, scopes=["trigger"], expires_at=timezone.now() + timedelta(days=1)
     )[1]
     Client(headers={"Authorization": f"Bearer {token}"}).post(f"/api/v1/runs/{run.pk}/cancel")
-    assert Change.objects.values_list("name", "with_token").get() == ("ada", True)
+    assert AuditChange.objects.values_list("name", "with_token").get() == ("ada", True)
 
 
-def test_what_was_refused_is_noted_too(reader: Client) -> None:
+def test_refused_change_is_recorded_too(reader: Client) -> None:
     reader.post(f"/runs/{site.run().pk}/cancel")
-    assert Change.objects.get().status == 403
+    assert AuditChange.objects.get().status == 403
 
 
-def test_reading_and_workers_leave_no_trace(reader: Client) -> None:
+def test_reading_and_workers_are_not_recorded(reader: Client) -> None:
     reader.get("/runs/")
     token = fleet.renew_token(worker=site.worker())
     worker = Client(headers={"Authorization": f"Bearer {token}"})
     worker.post("/api/v1/worker/alive", {"boot_id": site.BOOT}, content_type="application/json")
-    assert not Change.objects.exists()
+    assert not AuditChange.objects.exists()
 
 
 def test_the_name_outlives_the_account(operator: Client) -> None:
     operator.post(f"/runs/{site.run().pk}/cancel")
     User.objects.all().delete()
-    change = Change.objects.get()
+    change = AuditChange.objects.get()
     assert change.name == "operator"
     assert change.by is None
 

@@ -186,28 +186,25 @@ ALL = addresses()
 
 def admin_table() -> dict[str, int]:
     """Every address of every model of the admin -> the least who may open it."""
-    found = dict(ADMIN_PAGES)
+    least_of = dict(ADMIN_PAGES)
     for model, (view, add, change, delete) in ADMIN_MODELS.items():
-        named = {
-            "changelist": view,
-            "history": view,
-            "add": add,
-            "change": change,
-            "delete": delete,
-        }
-        found |= {f"admin:{model}_{page}": least for page, least in named.items()}
-    return found
+        least_of[f"admin:{model}_changelist"] = view
+        least_of[f"admin:{model}_history"] = view
+        least_of[f"admin:{model}_add"] = add
+        least_of[f"admin:{model}_change"] = change
+        least_of[f"admin:{model}_delete"] = delete
+    return least_of
 
 
 def api_table() -> dict[tuple[str, str], int]:
     """Every operation of the API -> the least who may call it, by the permission that it names."""
-    found = {}
+    least_of = {}
     for operation, access in operations().items():
-        is_workers = isinstance(access, WorkerToken)
-        found[operation] = (
-            NOBODY if is_workers else API[access.permission.removeprefix("dashboard.")]
-        )
-    return found
+        if isinstance(access, WorkerToken):
+            least_of[operation] = NOBODY
+        else:
+            least_of[operation] = API[access.permission.removeprefix("dashboard.")]
+    return least_of
 
 
 EXPECTED = {**PAGES, **admin_table()}
@@ -219,9 +216,8 @@ def clients(django_db_setup: None, django_db_blocker: Any) -> Iterator[Mapping[s
     """One client for each of WHO, made once for this file."""
     with django_db_blocker.unblock():
         made: dict[str, Client] = {ANONYMOUS: Client(raise_request_exception=False)}
-        with override_settings(
-            MIDDLEWARE=[one for one in settings.MIDDLEWARE if one != LOGIN_REQUIRED]
-        ):
+        without_login = [name for name in settings.MIDDLEWARE if name != LOGIN_REQUIRED]
+        with override_settings(MIDDLEWARE=without_login):
             made[PUBLIC] = Client(raise_request_exception=False)
             made[PUBLIC].get("/healthz")  # builds its middleware
         for role in Role:
@@ -236,22 +232,18 @@ def clients(django_db_setup: None, django_db_blocker: Any) -> Iterator[Mapping[s
 
 
 def method_of(name: str) -> str:
-    return (
-        "POST"
-        if name in POSTED or (name.startswith("admin:") and name.endswith("_change"))
-        else "GET"
-    )
+    is_admin_form = name.startswith("admin:") and name.endswith("_change")
+    return "POST" if name in POSTED or is_admin_form else "GET"
 
 
 def gets_in(client: Client, method: str, address: str, is_public: bool) -> bool:
-    """Whether somebody is let through: neither told no nor sent to sign in."""
+    """Whether somebody is let through: neither refused nor sent to sign in."""
     with override_settings(PUBLIC_READ=is_public):
         answer = client.generic(method, address)
     assert answer.status_code < 500, f"{address} {answer.status_code}"
-    sent_away = answer.status_code == 302 and (
-        "sign-in" in answer["Location"] or "login" in answer["Location"]
-    )
-    return not sent_away and answer.status_code not in {401, 403}
+    if answer.status_code == 302:
+        return "sign-in" not in answer["Location"] and "login" not in answer["Location"]
+    return answer.status_code not in {401, 403}
 
 
 def test_every_address_is_in_the_table() -> None:
@@ -259,14 +251,13 @@ def test_every_address_is_in_the_table() -> None:
 
 
 def test_every_model_of_the_admin_is_in_the_table() -> None:
-    assert {model._meta.label_lower.replace(".", "_") for model in admin_site._registry} == set(
-        ADMIN_MODELS
-    )
+    labels = {model._meta.label_lower.replace(".", "_") for model in admin_site._registry}
+    assert labels == set(ADMIN_MODELS)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - EMPTY - WAITS))
-def test_an_address_lets_in_whom_the_table_says(name: str, clients: Mapping[str, Client]) -> None:
+def test_address_admits_the_roles_of_the_table(name: str, clients: Mapping[str, Client]) -> None:
     # What does not exist has no history to show
     least = OPERATORS if name.endswith("_history") else EXPECTED[name]
     expected = {who: place >= least for place, who in enumerate(WHO)}
@@ -276,7 +267,7 @@ def test_an_address_lets_in_whom_the_table_says(name: str, clients: Mapping[str,
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("operation", sorted(EXPECTED_OF_API), ids=" ".join)
-def test_the_api_lets_in_whom_the_table_says(
+def test_api_admits_the_roles_of_the_table(
     operation: tuple[str, str], clients: Mapping[str, Client]
 ) -> None:
     expected = {who: place >= EXPECTED_OF_API[operation] for place, who in enumerate(WHO)}
@@ -286,7 +277,7 @@ def test_the_api_lets_in_whom_the_table_says(
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", sorted(EMPTY))
 @pytest.mark.parametrize("who", [ANONYMOUS, PUBLIC, Role.VIEWER, Role.TRIAGER])
-def test_the_admins_helpers_are_for_who_may_open_the_admin(
+def test_helpers_of_the_admin_are_closed_to_others(
     name: str, who: str, clients: Mapping[str, Client]
 ) -> None:
     assert not gets_in(clients[who], "GET", ALL[name], who == PUBLIC)

@@ -40,7 +40,7 @@ def test_the_menu_saves_the_page_where_it_was_opened(me: User, reader: Client) -
     )
 
 
-def test_saving_under_a_known_name_leads_it_to_the_new_page(me: User) -> None:
+def test_saving_under_an_existing_name_replaces_its_page(me: User) -> None:
     save(me)
     assert save(me, "llms", "/runs/").address == "/runs/"
     assert SavedView.objects.count() == 1
@@ -59,13 +59,13 @@ def test_saving_under_a_known_name_leads_it_to_the_new_page(me: User) -> None:
     ],
 )
 def test_only_pages_of_this_site_are_saved(me: User, address: str) -> None:
-    with pytest.raises(ActionNotAllowed, match="no page of this site"):
+    with pytest.raises(ActionNotAllowed, match="not a page of this site"):
         save(me, address=address)
 
 
-@pytest.mark.parametrize(("name", "told"), [("  ", "no name"), ("x" * 81, "81 letters")])
-def test_a_view_needs_a_name_that_fits(me: User, name: str, told: str) -> None:
-    with pytest.raises(ActionNotAllowed, match=told):
+@pytest.mark.parametrize(("name", "message"), [("  ", "no name"), ("x" * 81, "81 letters")])
+def test_a_view_needs_a_name_that_fits(me: User, name: str, message: str) -> None:
+    with pytest.raises(ActionNotAllowed, match=message):
         save(me, name)
 
 
@@ -118,14 +118,14 @@ def test_there_is_one_default_view(me: User) -> None:
     assert not SavedView.objects.filter(is_default=True).exists()
 
 
-@pytest.mark.parametrize(("wanted", "led_to"), [("", PAGE), ("/", PAGE), ("/fleet/", "/fleet/")])
-def test_signing_in_leads_to_the_default_view_unless_a_page_was_wanted(
-    client: Client, wanted: str, led_to: str
+@pytest.mark.parametrize(("next_page", "led_to"), [("", PAGE), ("/", PAGE), ("/fleet/", "/fleet/")])
+def test_signing_in_leads_to_the_default_view_unless_a_page_was_requested(
+    client: Client, next_page: str, led_to: str
 ) -> None:
     user = User.objects.create_user("somebody", password="rather-long-word")
     saved_views.make_default(user_id=user.pk, view=save(user))
     answer = client.post(
-        "/sign-in/", {"username": "somebody", "password": "rather-long-word", "next": wanted}
+        "/sign-in/", {"username": "somebody", "password": "rather-long-word", "next": next_page}
     )
     assert answer.headers["Location"] == led_to
 

@@ -35,7 +35,7 @@ def test_the_right_password_lets_in() -> None:
 
 
 @pytest.mark.parametrize("address", ["/sign-in/", "/admin/login/"])
-def test_who_guesses_is_locked_out(address: str) -> None:
+def test_guessing_passwords_locks_out(address: str) -> None:
     assert guess(address=address).status_code == 429
     assert sign_in(address=address).status_code == 429
 

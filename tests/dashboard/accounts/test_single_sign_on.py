@@ -35,9 +35,9 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 def sign_in(issuer: Provider, **claims: Any) -> Client:
     """A browser that went to the provider and came back."""
     client = Client()
-    asked = parse_qs(urlsplit(client.get("/single-sign-on/")["Location"]).query)
-    issuer.claims |= {"nonce": asked["nonce"][0], **claims}
-    client.get("/single-sign-on/callback/", {"code": "any", "state": asked["state"][0]})
+    query = parse_qs(urlsplit(client.get("/single-sign-on/")["Location"]).query)
+    issuer.claims |= {"nonce": query["nonce"][0], **claims}
+    client.get("/single-sign-on/callback/", {"code": "any", "state": query["state"][0]})
     return client
 
 
@@ -52,13 +52,13 @@ def test_somebody_new_gets_an_account_that_may_look(issuer: Provider) -> None:
     assert not person.is_staff
 
 
-def test_who_has_an_account_keeps_it(issuer: Provider) -> None:
+def test_existing_account_is_kept(issuer: Provider) -> None:
     User.objects.create_superuser("ada", email="Ada@example.org")
     assert is_in(sign_in(issuer))
     assert User.objects.get().is_superuser
 
 
-def test_an_address_that_is_not_verified_opens_no_account(issuer: Provider) -> None:
+def test_unverified_address_opens_no_account(issuer: Provider) -> None:
     User.objects.create_superuser("ada", email="ada@example.org")
     issuer.person["email_verified"] = False
     assert not is_in(sign_in(issuer))
@@ -67,7 +67,7 @@ def test_an_address_that_is_not_verified_opens_no_account(issuer: Provider) -> N
 @pytest.mark.parametrize(
     "wrong", [{"aud": "another-site"}, {"iss": "https://elsewhere.example.org"}, {"nonce": "x"}]
 )
-def test_a_token_for_another_or_by_another_lets_nobody_in(
+def test_token_of_another_audience_or_issuer_lets_nobody_in(
     issuer: Provider, wrong: dict[str, str]
 ) -> None:
     assert not is_in(sign_in(issuer, **wrong))

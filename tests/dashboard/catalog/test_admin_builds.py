@@ -37,8 +37,8 @@ def text(response: Any) -> str:
     return re.sub(r"\s+", " ", response.content.decode())
 
 
-def add(client: Client, **asked: Any) -> Any:
-    return client.post(ADD, {"version": "", "index_url": "", "base": "", "name": "", **asked})
+def add(client: Client, **fields: Any) -> Any:
+    return client.post(ADD, {"version": "", "index_url": "", "base": "", "name": "", **fields})
 
 
 def test_a_build_is_added_by_its_version(admin_client: Client, index: PackageIndex) -> None:
@@ -46,9 +46,7 @@ def test_a_build_is_added_by_its_version(admin_client: Client, index: PackageInd
     assert TorchBuild.objects.get(label="2.11.0").channel == "release"
 
 
-def test_a_version_that_does_not_exist_gets_a_sentence(
-    admin_client: Client, index: PackageIndex
-) -> None:
+def test_unknown_version_is_explained(admin_client: Client, index: PackageIndex) -> None:
     page = text(add(admin_client, version="2.11.9"))
     assert "There is no torch 2.11.9. Did you mean 2.11.0" in page
     assert not TorchBuild.objects.filter(version__startswith="2.11").exists()
@@ -62,7 +60,7 @@ def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("fields", "message"),
     [
         ({"inductor": "[1]"}, "Write an object, with names and their values."),
         ({"inductor": "{"}, "Enter a valid JSON."),
@@ -70,24 +68,21 @@ def test_a_variant_is_added_with_its_settings(admin_client: Client) -> None:
         ({}, "A variant needs at least one environment variable or Inductor setting."),
     ],
 )
-def test_a_bad_variant_gets_a_sentence(
-    admin_client: Client, asked: dict[str, str], told: str
+def test_bad_variant_is_explained(
+    admin_client: Client, fields: dict[str, str], message: str
 ) -> None:
-    assert told in text(add(admin_client, base=site.build().pk, name="one", **asked))
+    assert message in text(add(admin_client, base=site.build().pk, name="one", **fields))
     assert TorchBuild.objects.count() == 1
 
 
 def test_what_was_measured_on_a_build_cannot_be_changed_into_another(admin_client: Client) -> None:
-    page = text(
-        admin_client.get(reverse("admin:dashboard_torchbuild_change", args=[site.build().pk]))
-    )
+    address = reverse("admin:dashboard_torchbuild_change", args=[site.build().pk])
+    page = text(admin_client.get(address))
     assert 'name="index_url"' in page
     assert 'name="version"' not in page
 
 
-def test_new_builds_are_looked_for_at_the_press_of_a_button(
-    admin_client: Client, index: PackageIndex
-) -> None:
+def test_button_looks_for_new_builds(admin_client: Client, index: PackageIndex) -> None:
     address = reverse("admin:dashboard_torchbuild_discover")
     assert "Ask these package indexes" in text(admin_client.get(address))
     assert index.calls == []
@@ -96,14 +91,13 @@ def test_new_builds_are_looked_for_at_the_press_of_a_button(
 
 def test_a_pinned_track_needs_its_build(admin_client: Client) -> None:
     form = {"key": "pinned-2.13", "label": "", "kind": "pinned", "build": ""}
-    assert "A pinned track needs the build that it is pinned to." in text(
-        admin_client.post(TRACK, form)
-    )
+    page = text(admin_client.post(TRACK, form))
+    assert "A pinned track needs the build that it is pinned to." in page
     admin_client.post(TRACK, {**form, "build": site.build().pk})
     assert Track.objects.get().build == site.build()
 
 
-def test_a_requirement_set_can_be_deleted_to_be_resolved_anew(admin_client: Client) -> None:
+def test_requirements_can_be_deleted_and_resolved_again(admin_client: Client) -> None:
     row = Requirements.objects.create(
         build=site.build(), platform="linux_x86_64-cp311-cpu", text="torch==1\n"
     )
@@ -115,22 +109,25 @@ def test_a_requirement_set_can_be_deleted_to_be_resolved_anew(admin_client: Clie
 
 def test_the_fleet_page_shows_environments_with_their_state_and_size(admin_client: Client) -> None:
     worker, build = site.worker(), site.build()
-    told = {"build": build.label, "libraries": {"numpy": "2.4.6"}}
-    environments.report(
+    shared = {"build": build.label, "libraries": {"numpy": "2.4.6"}}
+    environments.record_environments(
         worker=worker,
         environments=[
-            {"key": "a", "state": "ready", "size_mb": 3412, **told},
-            {"key": "b", "state": "failed", "message": "uv: no such version", **told},
-            {"key": "c", "state": "ready", "adopted": True, "message": "/usr/bin/python3", **told},
-            {"key": "d", "state": "evicted", "message": "over the limit", **told},
+            {"key": "a", "state": "ready", "size_mb": 3412, **shared},
+            {"key": "b", "state": "failed", "message": "uv: no such version", **shared},
+            {
+                "key": "c",
+                "state": "ready",
+                "adopted": True,
+                "message": "/usr/bin/python3",
+                **shared,
+            },
+            {"key": "d", "state": "evicted", "message": "over the limit", **shared},
         ],
     )
     page = text(admin_client.get(reverse("fleet")))
-    for shown in (
-        "3,412 MB",
-        "uv: no such version",
-        "adopted <small>/usr/bin/python3",
-        "numpy 2.4.6",
-    ):
-        assert shown in page
+    assert "3,412 MB" in page
+    assert "uv: no such version" in page
+    assert "adopted <small>/usr/bin/python3" in page
+    assert "numpy 2.4.6" in page
     assert "over the limit" not in page

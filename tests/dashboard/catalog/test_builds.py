@@ -17,7 +17,7 @@ from dashboard.catalog.services.builds import (
     add_build,
     add_variant,
     discover_builds,
-    learn,
+    fill_in_facts,
     settings_name,
 )
 from dashboard.models import TorchBuild, Track
@@ -52,7 +52,7 @@ def call(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_a_build_knows_what_the_index_tells(index: PackageIndex) -> None:
+def test_build_gets_the_facts_of_the_index(index: PackageIndex) -> None:
     build = add_build(version="2.10.0")
     assert build.label == "2.10.0"
     assert build.cuda == "12.8"
@@ -63,21 +63,23 @@ def test_a_build_knows_what_the_index_tells(index: PackageIndex) -> None:
     assert build.index_url == ""
 
 
-def test_adding_twice_is_adding_once(index: PackageIndex) -> None:
+def test_adding_a_build_twice_keeps_one(index: PackageIndex) -> None:
     assert add_build(version="2.10.0") == add_build(version="2.10.0")
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "message"),
     [
         ("2.10.9", r"There is no torch 2.10.9. Did you mean 2.10.0"),
         ("2.12.0", r"has no wheel for Python 3.11 on linux x86_64, only for cp311 on win_amd64"),
-        ("two", r"'two' is no version: write it like 2.13.0"),
+        ("two", r"'two' is not a version: write it like 2.13.0"),
         ("1.13.1", r"older than 2.1"),
     ],
 )
-def test_what_cannot_be_added_says_why(index: PackageIndex, version: str, told: str) -> None:
-    with pytest.raises(BuildError, match=told):
+def test_build_that_cannot_be_added_says_why(
+    index: PackageIndex, version: str, message: str
+) -> None:
+    with pytest.raises(BuildError, match=message):
         add_build(version=version)
     assert not TorchBuild.objects.filter(version=version).exists()
 
@@ -90,21 +92,21 @@ def test_an_index_that_does_not_answer_is_named_with_what_to_do(index: PackageIn
         add_build(version="2.10.0")
 
 
-def test_a_page_that_is_no_index_is_named(index: PackageIndex, settings: Any) -> None:
+def test_address_without_an_index_is_named(index: PackageIndex, settings: Any) -> None:
     settings.PACKAGE_INDEX_URL = index.url.removesuffix("/simple")
     with pytest.raises(BuildError, match=r"answers 404 .*: is PACKAGE_INDEX_URL"):
         add_build(version="2.10.0")
 
 
-def test_the_command_adds_several_and_tells_of_those_that_it_could_not(index: PackageIndex) -> None:
+def test_command_adds_several_and_reports_failures(index: PackageIndex) -> None:
     assert call("add_build", "2.10.0", "2.11.0") == "2.10.0\n2.11.0\n"
     with pytest.raises(CommandError, match=r"There is no torch 9.9.9"):
         call("add_build", "9.9.9")
 
 
-def test_a_worker_fills_in_what_the_index_did_not_tell(index: PackageIndex) -> None:
+def test_worker_fills_in_facts_missing_on_the_index(index: PackageIndex) -> None:
     build = add_build(version="2.10.0")
-    learn(build=build, facts={"git_sha": "abc", "cuda": "12.9"})
+    fill_in_facts(build=build, facts={"git_sha": "abc", "cuda": "12.9"})
     build.refresh_from_db()
     assert build.git_sha == "abc"
     assert build.cuda == "12.8"
@@ -117,17 +119,17 @@ def test_releases_that_our_workers_can_install_are_added(index: PackageIndex) ->
 
 def test_the_newest_nightly_comes_from_the_nightly_index(index: PackageIndex) -> None:
     index.add_torch("2.13.0.dev20260102", tag=LINUX)
-    found = {build.label: build for build in discover_builds(nightly_index=index.url).added}
-    nightly = found["2.13.0.dev20260102"]
+    added = {build.label: build for build in discover_builds(nightly_index=index.url).added}
+    nightly = added["2.13.0.dev20260102"]
     assert nightly.channel == "nightly"
     assert nightly.index_url == index.url
-    assert "2.13.0.dev20260101" not in found
+    assert "2.13.0.dev20260101" not in added
 
 
-def test_one_index_that_does_not_answer_does_not_hold_up_the_other(index: PackageIndex) -> None:
-    found = discover_builds(nightly_index="http://127.0.0.1:9/simple")
-    assert len(found.added) == 2
-    assert len(found.problems) == 1
+def test_unreachable_index_does_not_hold_up_the_other(index: PackageIndex) -> None:
+    discovery = discover_builds(nightly_index="http://127.0.0.1:9/simple")
+    assert len(discovery.added) == 2
+    assert len(discovery.problems) == 1
 
 
 def test_the_command_prints_what_is_new(index: PackageIndex) -> None:
@@ -135,7 +137,7 @@ def test_the_command_prints_what_is_new(index: PackageIndex) -> None:
     assert call("discover_builds") == "nothing new\n"
 
 
-def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageIndex) -> None:
+def test_no_index_is_asked_without_a_track_that_follows_the_newest(index: PackageIndex) -> None:
     task_discover_builds()
     assert index.calls == []
     Track.objects.create(key="stable", kind=Track.Kind.STABLE)
@@ -144,10 +146,10 @@ def test_without_a_track_that_follows_the_newest_nobody_is_asked(index: PackageI
 
 
 def test_the_commands_of_the_docs_exist() -> None:
-    told = (Path(settings.BASE_DIR) / "docs" / "builds.md").read_text()
-    named = set(re.findall(r"manage\.py (\w+)", told))
-    assert named == {"add_build", "add_variant", "discover_builds", "compare_builds"}
-    assert named <= set(get_commands())
+    page = (Path(settings.BASE_DIR) / "docs" / "builds.md").read_text()
+    commands = set(re.findall(r"manage\.py (\w+)", page))
+    assert commands == {"add_build", "add_variant", "discover_builds", "compare_builds"}
+    assert commands <= set(get_commands())
 
 
 def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
@@ -160,10 +162,10 @@ def test_a_variant_is_its_base_with_settings_and_their_fingerprint() -> None:
 
 
 def test_other_settings_make_another_build_under_the_same_name() -> None:
-    labels = {
-        add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size}).label
-        for size in (1, 2, 1)
-    }
+    labels = set()
+    for size in (1, 2, 1):
+        variant = add_variant(base=site.build(), name="fusion", inductor={"max_fusion_size": size})
+        labels.add(variant.label)
     assert len(labels) == 2
 
 
@@ -178,9 +180,7 @@ def test_other_settings_make_another_build_under_the_same_name() -> None:
         ({"env": {"TORCHINDUCTOR_FLAGS": "-O2 /a"}}, "torchinductor_flags--o2-a"),
     ],
 )
-def test_a_variant_that_nobody_has_named_is_called_after_its_settings(
-    variant: dict[str, Any], name: str
-) -> None:
+def test_unnamed_variant_is_called_after_its_settings(variant: dict[str, Any], name: str) -> None:
     assert settings_name(variant) == name
 
 
@@ -192,17 +192,17 @@ def test_a_run_of_a_variant_gives_its_settings_to_every_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "env", "told"),
+    ("name", "env", "message"),
     [
-        ("Bad name", {"TORCH_X": "1"}, "is no name of a variant"),
+        ("Bad name", {"TORCH_X": "1"}, "is not a name of a variant"),
         ("none", {}, "needs at least one"),
         ("path", {"LD_PRELOAD": "x"}, "cannot be measured"),
     ],
 )
 def test_a_variant_that_the_job_file_does_not_allow_is_refused(
-    name: str, env: dict[str, str], told: str
+    name: str, env: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(PlanError, match=told):
+    with pytest.raises(PlanError, match=message):
         add_variant(base=site.build(), name=name, env=env)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.catalog.core.package_page import PageError, Target, releases
+from dashboard.catalog.core.package_page import PackagePageError, Target, parse_releases
 
 LINUX = "cp311-cp311-manylinux_2_28_x86_64"
 PAGE = "http://index/simple/torch/"
@@ -15,24 +15,24 @@ def page(*files: dict[str, Any]) -> bytes:
     return json.dumps({"meta": {"api-version": "1.1"}, "name": "torch", "files": files}).encode()
 
 
-def test_a_json_page_tells_the_same_as_an_html_page() -> None:
+def test_json_and_html_pages_mean_the_same() -> None:
     name = f"torch-2.10.0-{LINUX}.whl"
-    told = {
+    file = {
         "filename": name,
         "url": f"../../f/{name}",
         "requires-python": ">=3.10",
         "yanked": False,
     }
-    as_json = releases(
+    as_json = parse_releases(
         "application/vnd.pypi.simple.v1+json",
-        page({**told, "upload-time": "2026-01-02T03:04:05Z"}),
+        page({**file, "upload-time": "2026-01-02T03:04:05Z"}),
         PAGE,
     )
     link = (
         f'<a href="../../f/{name}#sha256=1" data-requires-python="&gt;=3.10" '
         f'data-upload-time="2026-01-02">{name}</a>'
     )
-    assert as_json == releases("text/html", link.encode(), PAGE)
+    assert as_json == parse_releases("text/html", link.encode(), PAGE)
 
 
 def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:
@@ -41,15 +41,15 @@ def test_withdrawn_files_archives_and_odd_names_do_not_count() -> None:
         {"filename": name, "url": name, "yanked": "broken" if "2.9" in name else False}
         for name in names
     ]
-    assert releases("application/json", page(*files), PAGE) == {}
+    assert parse_releases("application/json", page(*files), PAGE) == {}
 
 
 def test_a_page_of_something_else_is_refused() -> None:
-    with pytest.raises(PageError, match=f"{PAGE} is no page of a package index"):
-        releases("application/json", b"[]", PAGE)
+    with pytest.raises(PackagePageError, match=f"{PAGE} is not a page of a package index"):
+        parse_releases("application/json", b"[]", PAGE)
 
 
 def test_a_free_threaded_wheel_does_not_fit_a_plain_python() -> None:
     link = '<a href="x">torch-2.10.0-cp313-cp313t-manylinux_2_28_x86_64.whl</a>'
-    (release,) = releases("text/html", link.encode(), PAGE).values()
+    (release,) = parse_releases("text/html", link.encode(), PAGE).values()
     assert release.wheel_for(Target("3.13")) is None

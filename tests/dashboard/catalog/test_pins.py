@@ -5,11 +5,11 @@ import pytest
 from dashboard.catalog.core.pins import (
     PINS,
     PinError,
-    changed,
+    changed_libraries,
     needs_bridge,
     newest_set,
+    requirement_lines,
     shared_set,
-    top_level,
 )
 
 RELEASES = [f"2.{minor}.0" for minor in range(1, 16)]
@@ -30,7 +30,7 @@ def test_every_release_has_a_set(torch: str) -> None:
         ("2.16.0.dev20261120+cpu", "diffusers", "0.42.1"),
     ],
 )
-def test_the_newest_that_this_torch_takes_is_chosen(torch: str, library: str, version: str) -> None:
+def test_newest_library_for_this_torch_is_chosen(torch: str, library: str, version: str) -> None:
     assert newest_set(torch)[library] == version
 
 
@@ -48,11 +48,11 @@ def test_any_two_releases_have_a_set_in_common() -> None:
 def test_a_change_of_pins_needs_a_bridge() -> None:
     before, after = newest_set("2.5.1"), newest_set("2.6.0")
     assert needs_bridge(before, after)
-    assert changed(before, after)["transformers"] == ("5.19.0", "5.23.0")
+    assert changed_libraries(before, after)["transformers"] == ("5.19.0", "5.23.0")
     assert not needs_bridge(before, dict(before))
 
 
-def test_an_older_or_odd_version_has_none() -> None:
+def test_older_or_invalid_version_has_no_set() -> None:
     for torch in ("2.0.1", "newest"):
         with pytest.raises(PinError):
             newest_set(torch)
@@ -61,7 +61,7 @@ def test_an_older_or_odd_version_has_none() -> None:
 def test_an_environment_is_resolved_from_torch_its_libraries_and_what_torch_needs_to_build() -> (
     None
 ):
-    assert top_level("2.11.0", {"numpy": "2.4.6"}) == [
+    assert requirement_lines("2.11.0", {"numpy": "2.4.6"}) == [
         "torch==2.11.0",
         "numpy==2.4.6",
         "setuptools<82",

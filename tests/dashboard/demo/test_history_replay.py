@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.demo.services.history_replay import play_history
 from dashboard.models import AlertEvent, AlertGroup, Job, Run, Worker
 from dashboard.results.services.import_files import sources_in
-from dashboard.runs.services.fleet import sync_catalog
 from dashboard.runs.services.run_state import ACTIVE
 from tests.builders import site
 

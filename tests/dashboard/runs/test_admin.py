@@ -56,9 +56,7 @@ def test_the_button_says_run_now_and_the_newest_build_is_chosen(admin_client: Cl
 @pytest.mark.parametrize(
     ("form", "begins"), [("comparison", "Measure both now"), ("bisection", "Search now")]
 )
-def test_the_button_of_a_form_says_what_it_begins(
-    admin_client: Client, form: str, begins: str
-) -> None:
+def test_button_of_a_form_says_what_it_starts(admin_client: Client, form: str, begins: str) -> None:
     page = page_text(admin_client.get(reverse(f"admin:dashboard_{form}_add")))
     assert re.search(f'form="{form}_form"[^>]*> {begins} </button>', page)
     assert "Save and add another" not in page
@@ -75,7 +73,7 @@ def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         (
             {"families": ["toys"]},
@@ -86,13 +84,13 @@ def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> No
         ({"build": "999"}, "Select a valid choice."),
     ],
 )
-def test_bad_input_to_run_now_gets_a_sentence(
-    admin_client: Client, wrong: dict[str, Any], told: str
+def test_bad_input_to_run_now_is_explained(
+    admin_client: Client, wrong: dict[str, Any], message: str
 ) -> None:
     site.worker()
     response = admin_client.post(reverse("admin:dashboard_run_add"), run_now_form(**wrong))
     assert response.status_code == 200
-    assert told in page_text(response)
+    assert message in page_text(response)
     assert not Run.objects.exists()
 
 
@@ -101,7 +99,7 @@ def test_run_now_says_when_there_is_nothing_to_measure(admin_client: Client) -> 
     assert "Nothing is known yet: start a worker" in page_text(response)
 
 
-def test_a_run_is_cancelled_after_a_question(admin_client: Client) -> None:
+def test_run_is_cancelled_after_confirmation(admin_client: Client) -> None:
     run = site.run()
     form = {"action": "cancel", "_selected_action": run.pk}
     assert "Cancel these runs?" in page_text(admin_client.post(RUNS, form))
@@ -110,7 +108,7 @@ def test_a_run_is_cancelled_after_a_question(admin_client: Client) -> None:
     assert run.state == RunState.CANCELLED
 
 
-def test_failed_jobs_are_retried_after_a_question(admin_client: Client) -> None:
+def test_failed_jobs_are_retried_after_confirmation(admin_client: Client) -> None:
     run = site.run()
     run.jobs.update(state=JobState.LOST)
     form = {"action": "retry_failed", "_selected_action": run.pk}
@@ -143,7 +141,7 @@ def test_a_worker_is_paused_and_resumed(admin_client: Client) -> None:
         assert worker.paused is paused
 
 
-def test_a_worker_is_locked_out_after_a_question(admin_client: Client) -> None:
+def test_worker_is_locked_out_after_confirmation(admin_client: Client) -> None:
     worker = site.worker()
     admin_client.post(
         WORKERS, {"action": "revoke", "_selected_action": worker.pk, "confirmed": "yes"}
@@ -188,8 +186,8 @@ def test_deleting_a_schedule_deletes_its_beat_entry(admin_client: Client) -> Non
     admin_client.post(
         reverse("admin:dashboard_schedule_delete", args=[schedule.pk]), {"post": "yes"}
     )
-    assert Schedule.objects.count() == 0
-    assert PeriodicTask.objects.filter(task=TRIGGER).count() == 0
+    assert not Schedule.objects.exists()
+    assert not PeriodicTask.objects.filter(task=TRIGGER).exists()
 
 
 def test_every_list_and_form_of_the_admin_opens(admin_client: Client) -> None:
@@ -201,13 +199,13 @@ def test_every_list_and_form_of_the_admin_opens(admin_client: Client) -> None:
     for model, model_admin in admin_site._registry.items():
         base = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         addresses = [reverse(f"{base}_changelist")]
-        row = model._default_manager.first()
-        addresses += [reverse(f"{base}_change", args=[row.pk])] if row else []
+        if row := model._default_manager.first():
+            addresses.append(reverse(f"{base}_change", args=[row.pk]))
         request = admin_client.get(addresses[0]).wsgi_request
-        addresses += [reverse(f"{base}_add")] if model_admin.has_add_permission(request) else []
-        assert [(url, admin_client.get(url).status_code) for url in addresses] == [
-            (url, 200) for url in addresses
-        ]
+        if model_admin.has_add_permission(request):
+            addresses.append(reverse(f"{base}_add"))
+        for address in addresses:
+            assert admin_client.get(address).status_code == 200, address
 
 
 def test_a_refused_results_body_is_shown_escaped(admin_client: Client) -> None:

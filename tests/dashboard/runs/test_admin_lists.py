@@ -28,12 +28,12 @@ LISTS = [
 ]
 
 
-def told(client: Client, address: str) -> str:
+def page_text(client: Client, address: str) -> str:
     return re.sub(r"\s+", " ", client.get(address).text)
 
 
 @pytest.mark.parametrize(
-    ("model", "model_admin"), LISTS, ids=lambda one: getattr(one, "__name__", "")
+    ("model", "model_admin"), LISTS, ids=lambda value: getattr(value, "__name__", "")
 )
 def test_every_list_is_filtered_and_searched(
     model: Any, model_admin: Any, admin_client: Client
@@ -45,7 +45,6 @@ def test_every_list_is_filtered_and_searched(
 
 
 # --- Actions ask first
-# --------------------------------------------------------------------------------------------
 def test_pausing_a_worker_asks_first(admin_client: Client) -> None:
     worker = site.worker()
     form = {"action": "pause", "_selected_action": [worker.pk]}
@@ -56,8 +55,7 @@ def test_pausing_a_worker_asks_first(admin_client: Client) -> None:
 
 
 # --- Run now
-# ------------------------------------------------------------------------------------------------------
-def test_the_starts_that_are_ticked_are_asked_of_each_job(admin_client: Client) -> None:
+def test_ticked_starts_are_measured_by_each_job(admin_client: Client) -> None:
     site.worker()
     admin_client.post(
         reverse("admin:dashboard_run_add"),
@@ -69,13 +67,12 @@ def test_the_starts_that_are_ticked_are_asked_of_each_job(admin_client: Client) 
 
 
 # --- Uploads
-# ------------------------------------------------------------------------------------------------------
 def send(client: Client, name: str, content: bytes, **more: str) -> str:
     form = {"file": SimpleUploadedFile(name, content), "track": "import", **more}
     return re.sub(r"\s+", " ", client.post(UPLOAD, form, follow=True).text)
 
 
-def test_an_uploaded_result_is_taken_in_once(admin_client: Client) -> None:
+def test_uploaded_result_is_imported_once(admin_client: Client) -> None:
     content = REAL_RESULT.read_bytes()
     assert "1 added, 0 here already, 0 refused." in send(admin_client, "result.json", content)
     assert "0 added, 1 here already, 0 refused." in send(admin_client, "again.json", content)
@@ -89,18 +86,18 @@ def test_checking_changes_nothing(admin_client: Client) -> None:
     assert not Run.objects.exists()
 
 
-def test_what_is_refused_is_told_with_its_reason(admin_client: Client) -> None:
+def test_refused_upload_is_counted(admin_client: Client) -> None:
     assert "0 added, 0 here already, 1 refused." in send(admin_client, "result.json", b"{}")
 
 
-def test_an_archive_that_cannot_be_read_is_told_at_the_field(admin_client: Client) -> None:
+def test_unreadable_archive_is_an_error_of_its_field(admin_client: Client) -> None:
     assert "cannot be read" in send(admin_client, "results.tar.gz", b"garbage")
 
 
 def test_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
-    assert f"{RUNS}import-results/" in told(admin_client, RUNS)
+    assert f"{RUNS}import-results/" in page_text(admin_client, RUNS)
     assert admin_client.get(f"{RUNS}import-results/").headers["Location"] == UPLOAD
-    assert "Take them in" in told(admin_client, UPLOAD)
+    assert "Take them in" in page_text(admin_client, UPLOAD)
 
 
 def test_only_who_may_add_runs_uploads(reader: Client) -> None:
@@ -109,7 +106,6 @@ def test_only_who_may_add_runs_uploads(reader: Client) -> None:
 
 
 # --- Alerts
-# -------------------------------------------------------------------------------------------------------
 def test_an_alert_is_decided_again_from_its_stored_points(admin_client: Client) -> None:
     form = {"action": "decide_again", "_selected_action": [stepped().group_id]}
     page = admin_client.post(
@@ -119,22 +115,21 @@ def test_an_alert_is_decided_again_from_its_stored_points(admin_client: Client) 
 
 
 # --- The sidebar
-# -----------------------------------------------------------------------------------------------------
 def test_the_sidebar_leads_to_every_list() -> None:
     assert {model._meta.label_lower for model in admin_site._registry} == {*admin_look.listed()}
 
 
 def test_the_sidebar_is_grouped_by_the_work(admin_client: Client) -> None:
-    page = told(admin_client, RUNS)
+    page = page_text(admin_client, RUNS)
     assert page.index("What is measured") < page.index("Wrong passwords")
 
 
-def test_the_sidebar_shows_what_one_may_look_at_alone(
+def test_sidebar_shows_only_what_one_may_view(
     client: Client, django_user_model: type[User]
 ) -> None:
     user = django_user_model.objects.create_user("clerk", is_staff=True)
     user.user_permissions.add(Permission.objects.get(codename="view_run"))
     client.force_login(user)
-    page = told(client, RUNS)
+    page = page_text(client, RUNS)
     assert "/admin/dashboard/run/" in page
     assert "/admin/dashboard/worker/" not in page

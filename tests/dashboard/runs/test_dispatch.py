@@ -11,11 +11,11 @@ from django.utils import timezone
 from kombu import Connection, Queue
 
 from dashboard.catalog.core.plan import Selection
+from dashboard.catalog.services.suite_catalog import sync_catalog
 from dashboard.celery import app
 from dashboard.comparisons.services.comparisons import start_comparison
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.models import Job, JobState, Run, RunState, Worker
-from dashboard.runs.services import fleet
 from dashboard.runs.services.dispatch import SPARE, dispatch, priority, reset_lost_dispatches
 from dashboard.runs.services.runs import retry_failed_jobs, trigger_run
 from tests.builders import site
@@ -26,8 +26,8 @@ LONG_AGO = timedelta(minutes=5)
 
 def waiting(broker: EmbeddedBroker) -> Iterator[list[Any]]:
     """The arguments of the queued messages, in the order in which a worker gets them."""
-    options = {"priority_steps": list(range(10)), "queue_order_strategy": "priority"}
-    with Connection(broker.url, transport_options=options) as connection:
+    transport = {"priority_steps": list(range(10)), "queue_order_strategy": "priority"}
+    with Connection(broker.url, transport_options=transport) as connection:
         queue = Queue(site.machine().queue, channel=connection.default_channel)
         while message := queue.get(no_ack=True):
             yield message.payload[0]
@@ -37,20 +37,20 @@ def received(broker: EmbeddedBroker) -> list[list[Any]]:
     return list(waiting(broker))
 
 
-def some_run(jobs: int, **asked: Any) -> Run:
+def some_run(jobs: int, **options: Any) -> Run:
     """A triggered run of so many jobs, whose first messages are out."""
     offered = [
         site.describe(f"mlp.smoke.inference.float32.static.b{size}", "toy")
         for size in range(1, jobs + 1)
     ]
-    fleet.sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
+    sync_catalog(catalog={**site.catalog(), "benchmarks": offered})
     where: dict[str, Any] = {
         "build": site.build().label,
         "machine": site.machine().key,
         "track": site.track().key,
     }
     run = trigger_run(
-        **where, benchmarks=[each["name"] for each in offered], configs=["eager"], **asked
+        **where, benchmarks=[each["name"] for each in offered], configs=["eager"], **options
     )
     dispatch()
     return run
@@ -106,12 +106,12 @@ def test_a_confirmation_goes_before_what_is_in_the_broker_already(broker: Embedd
     assert received(broker)[0] == [str(confirmation.pk), 1]
 
 
-def test_what_is_less_urgent_stays_in_the_database_meanwhile(broker: EmbeddedBroker) -> None:
+def test_less_urgent_jobs_wait_in_the_database(broker: EmbeddedBroker) -> None:
     manual, _ = some_run(9), some_run(9, purpose="scheduled")
     assert {Job.objects.get(pk=job_id).run for job_id, _ in received(broker)} == {manual}
 
 
-def test_two_runs_are_taken_in_turn_each_in_its_order(measure: Measure) -> None:
+def test_two_runs_alternate_and_keep_their_own_order(measure: Measure) -> None:
     first, second = some_run(60), some_run(60)
     taken = measure(120)
     assert [place for run, place in taken if run == first.pk] == list(range(60))
@@ -119,7 +119,7 @@ def test_two_runs_are_taken_in_turn_each_in_its_order(measure: Measure) -> None:
     assert [run for run, _ in taken[SPARE:-SPARE]] == [second.pk, first.pk] * (60 - SPARE)
 
 
-def test_a_run_that_comes_while_another_is_under_way_has_every_other_turn_at_once(
+def test_later_run_gets_every_other_turn_at_once(
     measure: Measure,
 ) -> None:
     long = some_run(60)
@@ -128,7 +128,7 @@ def test_a_run_that_comes_while_another_is_under_way_has_every_other_turn_at_onc
     assert [run for run, _ in measure(12)] == [*[long.pk] * SPARE, *[late.pk, long.pk] * 5]
 
 
-def test_a_retried_run_does_not_overtake_what_waits(measure: Measure) -> None:
+def test_retried_run_does_not_overtake_waiting_jobs(measure: Measure) -> None:
     failed = some_run(20)
     measure(20)
     Job.objects.filter(run=failed).update(state=JobState.FAILED)
@@ -142,10 +142,10 @@ def test_a_retried_run_does_not_overtake_what_waits(measure: Measure) -> None:
     ]
 
 
-def test_the_sides_of_a_comparison_keep_their_drawn_order_beside_another_run(
+def test_comparison_keeps_its_drawn_order_next_to_another_run(
     measure: Measure,
 ) -> None:
-    fleet.sync_catalog(catalog=site.catalog())
+    sync_catalog(catalog=site.catalog())
     other, new = site.run(site.MLP, site.GPT2), site.build("2.14.0+cpu")
     selection = Selection(benchmarks=(site.MLP,), configs=("eager",))
     drawn = start_comparison(
@@ -162,7 +162,7 @@ def test_the_sides_of_a_comparison_keep_their_drawn_order_beside_another_run(
         .order_by("planned_at")
         .values_list("run_id", "position")
     )
-    assert [one for one in measure(14) if one[0] != other.pk] == list(planned)
+    assert [claimed for claimed in measure(14) if claimed[0] != other.pk] == list(planned)
 
 
 def test_the_broker_holds_a_few_messages_and_one_for_each_worker(broker: EmbeddedBroker) -> None:
@@ -179,7 +179,7 @@ def test_the_broker_holds_a_few_messages_and_one_for_each_worker(broker: Embedde
 @pytest.mark.parametrize(
     ("broker_url", "expected"), [("redis://x", [0, 1, 3]), ("amqp://x", [9, 8, 6])]
 )
-def test_each_broker_is_told_in_its_own_order(
+def test_priorities_follow_the_order_of_each_broker(
     monkeypatch: pytest.MonkeyPatch, broker_url: str, expected: list[int]
 ) -> None:
     monkeypatch.setattr(app.conf, "broker_url", broker_url)
@@ -205,7 +205,7 @@ def test_with_the_broker_down_jobs_wait_and_are_sent_when_it_is_back(
     assert received(broker) == [[str(job.pk), 1]]
 
 
-def forgotten_job() -> Job:
+def lost_message() -> Job:
     job = site.queued_job()
     Job.objects.filter(pk=job.pk).update(dispatched_at=timezone.now() - LONG_AGO)
     return job
@@ -214,7 +214,7 @@ def forgotten_job() -> Job:
 def test_a_message_that_an_idle_worker_never_got_is_sent_again() -> None:
     site.worker()
     type(site.worker("w2")).objects.update(last_seen=timezone.now())
-    job = forgotten_job()
+    job = lost_message()
     assert reset_lost_dispatches() == 1
     assert site.reload(job).dispatched_at is None
 
@@ -223,18 +223,18 @@ def test_a_message_behind_a_running_job_is_not_sent_again() -> None:
     worker = site.worker()
     type(worker).objects.update(last_seen=timezone.now())
     site.running_job(worker)
-    forgotten_job()
+    lost_message()
     assert reset_lost_dispatches() == 0
 
 
-def test_a_message_that_one_of_two_workers_never_got_is_sent_again_beside_a_running_job() -> None:
+def test_message_for_an_idle_worker_is_sent_again_while_another_works() -> None:
     busy, idle = site.worker(), site.worker("w2")
     Worker.objects.filter(pk__in=[busy.pk, idle.pk]).update(last_seen=timezone.now())
     site.running_job(busy)
-    forgotten_job()
+    lost_message()
     assert reset_lost_dispatches() == 1
 
 
-def test_nothing_is_sent_again_while_no_worker_lives() -> None:
-    forgotten_job()
+def test_nothing_is_sent_again_without_a_living_worker() -> None:
+    lost_message()
     assert reset_lost_dispatches() == 0

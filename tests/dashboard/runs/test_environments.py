@@ -1,4 +1,4 @@
-"""What a claim says of a job's environment, and what workers tell of theirs."""
+"""What a claim says of a job's environment, and what workers report of theirs."""
 
 from typing import Any
 
@@ -10,7 +10,12 @@ from dashboard.catalog.services.builds import add_variant
 from dashboard.language.contracts import Refused
 from dashboard.models import InstalledEnvironment, Job, Requirements, TorchBuild, Worker
 from dashboard.results.services.ingest import ingest
-from dashboard.runs.services import environments, fleet
+from dashboard.runs.services import fleet
+from dashboard.runs.services.environments import (
+    environment_for,
+    keep_requirements,
+    record_environments,
+)
 from dashboard.runs.services.leases import Stale
 from tests.builders import site
 from tests.builders.reading import page_text
@@ -40,47 +45,47 @@ def job_on(worker: Worker, of: TorchBuild, **run: Any) -> Job:
 
 
 def keep(job: Job, worker: Worker, text: str = PINNED, **other: Any) -> str:
-    told: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
-    return environments.keep_requirements(job_id=job.pk, worker=worker, text=text, **told)
+    fields: dict[str, Any] = {"attempt": 1, "platform": CPU, **other}
+    return keep_requirements(job_id=job.pk, worker=worker, text=text, **fields)
 
 
-def told(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any]:
+def report(state: str, key: str = "torch-2.11.0-1", **other: Any) -> dict[str, Any]:
     return {"key": key, "build": build().label, "state": state, **other}
 
 
 def test_a_claim_names_torch_and_the_newest_libraries_it_takes(worker: Worker) -> None:
-    wanted = environments.wanted(job=job_on(worker, build()), worker=worker)
-    assert wanted["build"] == "2.11.0"
-    assert wanted["version"] == "2.11.0"
-    assert wanted["requirements"] is None
-    assert wanted["packages"][0] == "torch==2.11.0"
-    assert f"transformers=={newest_set('2.11.0')['transformers']}" in wanted["packages"]
+    environment = environment_for(job=job_on(worker, build()), worker=worker)
+    assert environment["build"] == "2.11.0"
+    assert environment["version"] == "2.11.0"
+    assert environment["requirements"] is None
+    assert environment["packages"][0] == "torch==2.11.0"
+    assert f"transformers=={newest_set('2.11.0')['transformers']}" in environment["packages"]
     # An interpreter that a worker has adopted serves whatever libraries it has
-    assert wanted["libraries"] == {}
+    assert environment["libraries"] == {}
 
 
-def test_the_libraries_of_a_run_are_asked_for_by_version(worker: Worker) -> None:
+def test_libraries_of_a_run_are_requested_by_version(worker: Worker) -> None:
     job = job_on(worker, build(), libraries={"transformers": "4.57.6"})
-    wanted = environments.wanted(job=job, worker=worker)
-    assert wanted["libraries"] == {"transformers": "4.57.6"}
-    assert wanted["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
+    environment = environment_for(job=job, worker=worker)
+    assert environment["libraries"] == {"transformers": "4.57.6"}
+    assert environment["packages"][:2] == ["torch==2.11.0", "transformers==4.57.6"]
 
 
 def test_a_variant_runs_in_the_environment_of_its_base(worker: Worker) -> None:
     variant = add_variant(base=build(), name="one", env={"TORCH_X": "1"})
-    assert environments.wanted(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"
+    assert environment_for(job=job_on(worker, variant), worker=worker)["build"] == "2.11.0"
 
 
-def test_a_build_that_no_table_knows_is_asked_for_alone(worker: Worker) -> None:
-    wanted = environments.wanted(job=job_on(worker, build("2.0.1")), worker=worker)
-    assert wanted["packages"] == ["torch==2.0.1", "setuptools<82"]
+def test_build_without_pins_is_installed_without_libraries(worker: Worker) -> None:
+    environment = environment_for(job=job_on(worker, build("2.0.1")), worker=worker)
+    assert environment["packages"] == ["torch==2.0.1", "setuptools<82"]
 
 
 def test_the_first_pinned_set_counts_for_every_later_job(worker: Worker) -> None:
     first, second = (job_on(worker, build()) for _ in range(2))
     assert keep(first, worker) == PINNED
     assert keep(second, worker, "torch==2.11.0\n") == PINNED
-    assert environments.wanted(job=second, worker=worker)["requirements"] == PINNED
+    assert environment_for(job=second, worker=worker)["requirements"] == PINNED
     assert set(Job.objects.values_list("requirements__text", flat=True)) == {PINNED}
 
 
@@ -91,7 +96,7 @@ def test_each_platform_and_library_set_has_its_own_pinned_set(worker: Worker) ->
     assert Requirements.objects.count() == 3
 
 
-def test_only_the_attempt_that_counts_may_say_what_is_installed(worker: Worker) -> None:
+def test_only_the_current_attempt_may_pin_requirements(worker: Worker) -> None:
     with pytest.raises(Stale):
         keep(job_on(worker, build()), worker, attempt=2)
     with pytest.raises(Stale):
@@ -115,9 +120,9 @@ def test_a_line_that_could_install_from_elsewhere_is_refused(worker: Worker, lin
     assert not Requirements.objects.exists()
 
 
-def test_what_a_worker_tells_is_kept_under_its_key(worker: Worker) -> None:
+def test_reported_environment_is_stored_under_its_key(worker: Worker) -> None:
     for state in ("building", "ready"):
-        environments.report(worker=worker, environments=[told(state, size_mb=3400)])
+        record_environments(worker=worker, environments=[report(state, size_mb=3400)])
     row = InstalledEnvironment.objects.get()
     assert row.worker == worker
     assert row.build == build()
@@ -125,29 +130,31 @@ def test_what_a_worker_tells_is_kept_under_its_key(worker: Worker) -> None:
     assert row.size_mb == 3400
 
 
-def test_a_ready_environment_tells_what_its_build_is(worker: Worker) -> None:
+def test_ready_environment_fills_in_facts_of_its_build(worker: Worker) -> None:
     facts = {"git_sha": "abc", "cuda": "13.0", "triton": ""}
-    environments.report(worker=worker, environments=[told("ready", facts=facts)])
-    found = build()
-    assert found.git_sha == "abc"
-    assert found.cuda == "13.0"
-    assert found.triton == ""
+    record_environments(worker=worker, environments=[report("ready", facts=facts)])
+    described = build()
+    assert described.git_sha == "abc"
+    assert described.cuda == "13.0"
+    assert described.triton == ""
 
 
-def test_a_starting_worker_tells_all_that_it_has(worker: Worker) -> None:
-    before = [told("ready", "kept"), told("ready", "gone"), told("building", "half")]
-    environments.report(worker=worker, environments=before)
-    environments.report(worker=worker, environments=[told("ready", "kept")], complete=True)
+def test_starting_worker_reports_all_its_environments(worker: Worker) -> None:
+    before = [report("ready", "kept"), report("ready", "gone"), report("building", "half")]
+    record_environments(worker=worker, environments=before)
+    record_environments(worker=worker, environments=[report("ready", "kept")], complete=True)
     states = dict(InstalledEnvironment.objects.values_list("key", "state"))
     assert states == {"kept": "ready", "gone": "evicted", "half": "failed"}
 
 
-def test_environments_of_a_build_that_is_not_known_here_are_left_out(worker: Worker) -> None:
-    environments.report(worker=worker, environments=[{**told("ready"), "build": "another site's"}])
+def test_environments_of_unknown_builds_are_left_out(worker: Worker) -> None:
+    record_environments(
+        worker=worker, environments=[{**report("ready"), "build": "another site's"}]
+    )
     assert not InstalledEnvironment.objects.exists()
 
 
-def test_the_calls_of_the_worker_api_reach_it() -> None:
+def test_worker_api_reaches_the_environments() -> None:
     worker, token = fleet.add_worker(name="w9", machine=site.machine())
     client = Client(headers={"Authorization": f"Bearer {token}"})
 
@@ -169,8 +176,8 @@ def test_the_calls_of_the_worker_api_reach_it() -> None:
     pinned = {"attempt": 1, "platform": CPU, "text": PINNED}
     assert post(f"jobs/{job.pk}/requirements", **pinned).json() == {"text": PINNED}
     assert post(f"jobs/{job.pk}/requirements", **{**pinned, "text": "-e ."}).status_code == 422
-    assert post("environments", environments=[told("ready")]).json() == {"noted": 1}
-    assert post("environments", environments=[told("perfect")]).status_code == 422
+    assert post("environments", environments=[report("ready")]).json() == {"noted": 1}
+    assert post("environments", environments=[report("perfect")]).status_code == 422
     assert set(worker.environments.values_list("state", "adopted")) == {
         ("ready", True),
         ("ready", False),

@@ -25,7 +25,7 @@ def workers() -> list[disk.WorkerDisk]:
     return disk.workers(fleet.machines(timezone.now()), fleet.environments())
 
 
-def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> None:
+def test_canary_shows_its_newest_value_and_change(reader: Client) -> None:
     worker = site.worker()
     for rate in (100.0, 90.0):
         measure(worker, matmul_ceiling_tflops=rate)
@@ -37,7 +37,7 @@ def test_a_canary_tells_its_newest_value_and_how_it_moved(reader: Client) -> Non
     assert "10.0 % lower" in page_text(reader.get("/fleet/"))
 
 
-def test_what_waits_and_what_a_worker_has_in_its_hands_are_told_apart(reader: Client) -> None:
+def test_waiting_and_running_jobs_are_shown_apart(reader: Client) -> None:
     worker, idle = site.worker(), site.worker("w2")
     job = site.running_job(worker)
     site.run(configs=["eager", "inductor"])
@@ -68,7 +68,7 @@ def test_without_a_worker_the_page_says_how_one_is_added(reader: Client) -> None
     assert "add_worker" not in page
 
 
-def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader: Client) -> None:
+def test_disk_of_environments_is_compared_with_its_limit(reader: Client) -> None:
     worker = site.worker()
     Worker.objects.filter(pk=worker.pk).update(
         facts={"environments_gb": 50, "disk_free_gb": 120.4, "disk_gb": 200}
@@ -83,18 +83,18 @@ def test_the_environments_of_a_worker_are_held_against_what_they_may_take(reader
     assert "120 of 200 GB" in page_text(reader.get("/fleet/"))
 
 
-def test_a_worker_that_told_nothing_of_its_disk_is_shown_without(reader: Client) -> None:
+def test_worker_without_disk_facts_is_shown_without(reader: Client) -> None:
     site.worker()
     assert workers()[0].free_gb is None
     assert reader.get("/fleet/").status_code == 200
 
 
 def test_the_database_of_the_site_takes_disk() -> None:
-    found = disk.of_site()
-    assert found.total
-    assert found.free
-    assert 0 < found.database < found.total
-    assert found.free <= found.total
+    size = disk.of_site()
+    assert size.total
+    assert size.free
+    assert 0 < size.database < size.total
+    assert size.free <= size.total
 
 
 def test_the_live_part_asks_for_neither(reader: Client) -> None:

@@ -25,13 +25,13 @@ def expire(job: Job, **also: int) -> None:
     Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1), **also)
 
 
-def test_a_claim_makes_the_job_and_its_run_run() -> None:
+def test_claim_sets_job_and_run_running() -> None:
     job = site.running_job(site.worker())
     assert job.state == JobState.RUNNING
     assert job.run.state == RunState.RUNNING
 
 
-def test_the_same_claim_twice_is_answered_alike() -> None:
+def test_repeated_claim_gets_the_same_answer() -> None:
     """The first answer may have been lost on its way."""
     worker = site.worker()
     job = site.running_job(worker)
@@ -45,7 +45,7 @@ def test_a_second_workers_claim_is_stale() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_claims_at_the_same_time_one_wins() -> None:
+def test_one_of_two_simultaneous_claims_wins() -> None:
     workers = [site.worker("w1"), site.worker("w2")]
     for job in site.run(site.MLP, site.GPT2, configs=["eager", "inductor", "regional"]).jobs.all():
         Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
@@ -66,22 +66,22 @@ def test_of_two_claims_at_the_same_time_one_wins() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refusing", "why"),
+    ("other", "why"),
     [
         ({"attempt": 2}, "Attempt 2 of job .* no longer counts: 1 does"),
         ({"boot_id": "another"}, "Another process of worker w1"),
     ],
 )
-def test_a_claim_of_another_attempt_or_process_is_stale(refusing: dict[str, Any], why: str) -> None:
+def test_a_claim_of_another_attempt_or_process_is_stale(other: dict[str, Any], why: str) -> None:
     worker = site.worker()
-    asked: dict[str, Any] = {
+    claim: dict[str, Any] = {
         "job_id": site.queued_job().pk,
         "attempt": 1,
         "worker": worker,
         "boot_id": site.BOOT,
     }
     with pytest.raises(Stale, match=why):
-        leases.claim(**{**asked, **refusing})
+        leases.claim(**{**claim, **other})
 
 
 def test_a_paused_worker_gets_no_job() -> None:
@@ -96,7 +96,7 @@ def test_a_worker_of_another_machine_gets_no_job() -> None:
         site.claim(site.queued_job(), site.worker("w9", on="h200"))
 
 
-def test_a_heartbeat_renews_the_lease_and_tells_the_phase() -> None:
+def test_heartbeat_renews_lease_and_reports_phase() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     expire(job)
@@ -123,7 +123,7 @@ def test_a_heartbeat_of_an_attempt_that_was_given_up_is_stale() -> None:
         leases.heartbeat(job_id=job.pk, attempt=1, worker=worker, phase="", log_tail="")
 
 
-def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
+def test_expired_lease_requeues_job_under_the_next_attempt() -> None:
     job = site.running_job(site.worker())
     expire(job)
     assert leases.reap() == 1
@@ -134,13 +134,13 @@ def test_a_job_whose_lease_has_ended_is_queued_under_the_next_attempt() -> None:
     assert job.run.state == RunState.QUEUED
 
 
-def test_a_living_lease_is_left_alone() -> None:
+def test_valid_lease_is_not_reaped() -> None:
     site.running_job(site.worker())
     assert leases.reap() == 0
 
 
 @pytest.mark.parametrize("jump", [timedelta(hours=-1), timedelta(hours=1)], ids=["back", "forward"])
-def test_a_site_whose_clock_jumps_keeps_living_leases_and_ends_those_of_the_silent(
+def test_clock_jump_of_the_site_expires_only_leases_of_silent_workers(
     jump: timedelta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = site.worker()
@@ -150,13 +150,11 @@ def test_a_site_whose_clock_jumps_keeps_living_leases_and_ends_those_of_the_sile
     leases.heartbeat(job_id=living.pk, attempt=1, worker=worker, phase="", log_tail="")
     Job.objects.filter(pk=silent.pk).update(lease_until=Now() - timedelta(seconds=1))
     assert leases.reap() == 1
-    assert [site.reload(job).state for job in (living, silent)] == [
-        JobState.RUNNING,
-        JobState.QUEUED,
-    ]
+    assert site.reload(living).state == JobState.RUNNING
+    assert site.reload(silent).state == JobState.QUEUED
 
 
-def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
+def test_job_is_lost_when_its_attempts_are_spent() -> None:
     job = site.running_job(site.worker())
     expire(job, max_attempts=1)
     leases.reap()
@@ -166,17 +164,18 @@ def test_a_job_is_lost_when_its_attempts_are_spent() -> None:
     assert "Lost after 1 attempts: its worker fell silent" in job.message
 
 
-def test_a_worker_that_starts_anew_gives_up_what_it_held() -> None:
+def test_restarted_worker_loses_its_claims() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     fleet.hello(
         worker=worker, boot_id="boot-2", device="cpu", facts={}, catalog=site.catalog(), builds=[]
     )
-    assert site.reload(job).state == JobState.QUEUED
-    assert site.reload(job).attempt == 2
+    job = site.reload(job)
+    assert job.state == JobState.QUEUED
+    assert job.attempt == 2
 
 
-def test_the_same_process_saying_hello_again_keeps_what_it_holds() -> None:
+def test_same_process_keeps_its_claims_after_another_hello() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     fleet.hello(

@@ -40,21 +40,22 @@ def test_a_line_says_only_what_differs_from_the_contracts_defaults() -> None:
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"benchmark": "mlp"}', lines({"measure": {"budget_s": -1}})]
 )
-def test_a_line_that_is_no_job_is_named(text: str) -> None:
-    with pytest.raises(PlanError, match="Line 2 of the list is no job"):
+def test_invalid_line_is_named(text: str) -> None:
+    with pytest.raises(PlanError, match="Line 2 of the list is not a job"):
         parse(f"{lines({})}\n{text}")
 
 
 @pytest.mark.django_db
-def test_the_jobs_of_a_list_keep_its_order_and_what_each_line_asks_for() -> None:
+def test_jobs_of_a_list_keep_order_and_settings_of_its_lines() -> None:
     jobs = trigger(lines({"timeout_s": 30}, {"config": "eager", "measure": {"starts": []}}))
-    asked = [(job.config.name, job.spec["timeout_s"], job.spec["measure"]) for job in jobs]
-    assert asked == [("inductor", 30, {}), ("eager", 900.0, {"starts": []})]
+    assert [job.config.name for job in jobs] == ["inductor", "eager"]
+    assert [job.spec["timeout_s"] for job in jobs] == [30, 900.0]
+    assert [job.spec["measure"] for job in jobs] == [{}, {"starts": []}]
     assert [job.position for job in Run.objects.get().jobs.order_by("position")] == [0, 1]
 
 
 @pytest.mark.django_db
-def test_a_line_with_a_variant_is_measured_as_a_build_of_its_own() -> None:
+def test_line_with_a_variant_gets_its_own_build() -> None:
     trigger(lines({}, {"variant": NO_FUSION}, {}))
     builds = [run.build for run in Run.objects.order_by("pk")]
     assert [build.variant for build in builds] == [{}, NO_FUSION, {}]
@@ -63,7 +64,7 @@ def test_a_line_with_a_variant_is_measured_as_a_build_of_its_own() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ({"benchmark": site.MLP.replace("mlp", "mpl")}, "Did you mean mlp"),
         ({"config": "inductr"}, "Did you mean inductor"),
@@ -72,9 +73,9 @@ def test_a_line_with_a_variant_is_measured_as_a_build_of_its_own() -> None:
     ],
 )
 def test_nothing_is_planned_where_a_line_cannot_be_measured(
-    line: dict[str, str], told: str
+    line: dict[str, str], message: str
 ) -> None:
-    with pytest.raises(PlanError, match=told):
+    with pytest.raises(PlanError, match=message):
         trigger(lines(line))
     assert not Run.objects.exists()
 
@@ -113,32 +114,24 @@ def test_a_job_that_brought_no_result_has_no_result_file() -> None:
 
 def measure_list(text: str, folder: Path, *options: str) -> str:
     (folder / "list.jsonl").write_text(text)
-    said = io.StringIO()
+    output = io.StringIO()
     call_command(
         "measure_list",
         str(folder / "list.jsonl"),
         str(folder / "out"),
         *options,
-        stdout=said,
-        stderr=said,
+        stdout=output,
+        stderr=output,
     )
-    return said.getvalue()
+    return output.getvalue()
 
 
 @pytest.mark.django_db
 def test_a_list_is_cancelled_when_its_minutes_are_over(tmp_path: Path) -> None:
     site.worker()
+    where = ("--build", site.BUILD, "--track", site.track().key)
     with pytest.raises(CommandError, match="measures them again"):
-        measure_list(
-            lines({}),
-            tmp_path,
-            "--minutes",
-            "0",
-            "--build",
-            site.BUILD,
-            "--track",
-            site.track().key,
-        )
+        measure_list(lines({}), tmp_path, "--minutes", "0", *where)
     job = Job.objects.get()
     assert job.state == JobState.CANCELLED
     assert "minutes" in job.message
@@ -146,16 +139,16 @@ def test_a_list_is_cancelled_when_its_minutes_are_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_a_line_whose_result_is_there_is_not_measured_again(tmp_path: Path) -> None:
+def test_line_with_a_result_is_not_measured_again(tmp_path: Path) -> None:
     site.worker()
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / f"001-{site.MLP}-inductor.json").write_text("{}")
-    said = measure_list(lines({}), tmp_path, "--build", site.BUILD, "--track", site.track().key)
-    assert "0 of 0 results" in said
+    output = measure_list(lines({}), tmp_path, "--build", site.BUILD, "--track", site.track().key)
+    assert "0 of 0 results" in output
     assert not Job.objects.exists()
 
 
 @pytest.mark.django_db
-def test_a_list_without_any_worker_is_told_to_start_one(tmp_path: Path) -> None:
+def test_list_without_any_worker_says_to_start_one(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No worker has said hello"):
         measure_list(lines({}), tmp_path, "--minutes", "0")

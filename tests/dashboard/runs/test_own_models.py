@@ -25,12 +25,12 @@ def hello(worker: Worker, *names: str, problem: str = "") -> None:
         {**site.describe(name, "own", ["eager"]), "source": "/models/mine.py"} for name in names
     ]
     catalog = {**site.catalog(), "benchmarks": [*site.catalog()["benchmarks"], *entries]}
-    told = [{"source": "/models/mine.py", "benchmarks": len(names), "problem": problem}]
+    sources = [{"source": "/models/mine.py", "benchmarks": len(names), "problem": problem}]
     fleet.hello(
         worker=worker,
         boot_id=site.BOOT,
         device="cpu",
-        facts={"sources": told},
+        facts={"sources": sources},
         catalog=catalog,
         builds=[],
     )
@@ -44,7 +44,7 @@ def repository(commit: str = FIRST) -> ModelRepository:
 
 def report(worker: Worker, *names: str, revision: int = 1, problem: str = "") -> int:
     entries = [site.describe(name, "own", ["eager"]) for name in names]
-    return own_models.take_repository(
+    return own_models.record_repository(
         worker=worker, key="ours", revision=revision, benchmarks=entries, problem=problem
     )
 
@@ -65,7 +65,7 @@ def test_another_machine_does_not_plan_it_and_says_where_it_is() -> None:
         site.run(MINE)
 
 
-def test_one_that_no_worker_brings_any_more_is_planned_no_more() -> None:
+def test_own_model_without_a_worker_is_no_longer_planned() -> None:
     worker = site.worker()
     hello(worker, MINE)
     hello(worker)
@@ -88,7 +88,7 @@ def test_another_commit_is_another_version_of_its_benchmarks() -> None:
     report(worker, MINE)
     pinned.commit = SECOND
     own_models.save_repository(repository=pinned)
-    assert own_models.pinned()[0]["revision"] == 2
+    assert own_models.pinned_repositories()[0]["revision"] == 2
     report(worker, MINE, revision=2)
     assert Benchmark.objects.get(name=MINE).version == 2
 
@@ -101,26 +101,24 @@ def test_a_report_of_an_earlier_revision_changes_nothing() -> None:
     assert not Benchmark.objects.filter(name=MINE).exists()
 
 
-def test_saving_the_same_commit_again_is_no_revision() -> None:
+def test_saving_the_same_commit_makes_no_new_revision() -> None:
     pinned = repository()
     own_models.save_repository(repository=pinned)
     assert pinned.revision == 1
 
 
-def test_what_a_repository_no_longer_offers_is_planned_no_more() -> None:
+def test_benchmark_dropped_by_its_repository_is_no_longer_planned() -> None:
     repository()
     report(site.worker(), MINE)
     report(site.worker("w2"))
     assert Benchmark.objects.get(name=MINE).retired
 
 
-def test_a_name_that_another_source_has_is_left_out_and_told() -> None:
+def test_name_of_another_source_is_left_out_and_reported() -> None:
     repository()
     assert report(site.worker(), MINE, site.MLP) == 1
-    assert (
-        ModelRepository.objects.get().problem
-        == f"{site.MLP} is left out: another source has one of that name"
-    )
+    problem = ModelRepository.objects.get().problem
+    assert problem == f"{site.MLP} is left out: another source has one of that name"
 
 
 def test_a_workers_file_does_not_replace_a_repositorys_model() -> None:
@@ -135,12 +133,12 @@ def test_deleting_a_repository_keeps_what_was_measured() -> None:
     pinned = repository()
     report(site.worker(), MINE)
     own_models.delete_repository(repository=pinned)
-    found = Benchmark.objects.get(name=MINE)
-    assert found.repository is None
-    assert found.retired
+    benchmark = Benchmark.objects.get(name=MINE)
+    assert benchmark.repository is None
+    assert benchmark.retired
 
 
-def test_workers_learn_of_repositories_and_tell_over_the_api() -> None:
+def test_workers_fetch_and_report_repositories_over_the_api() -> None:
     repository()
     _, token = fleet.add_worker(name="w1", machine=site.machine())
     client = Client(headers={"Authorization": f"Bearer {token}"})
@@ -150,21 +148,17 @@ def test_workers_learn_of_repositories_and_tell_over_the_api() -> None:
         "/api/v1/worker/alive", {"boot_id": site.BOOT}, content_type="application/json"
     ).json()
     assert alive["repositories"][0]["commit"] == FIRST
-    told = {
+    offer = {
         "key": "ours",
         "revision": 1,
         "benchmarks": [site.describe(MINE, "own")],
         "problem": "x.py: line 1",
     }
-    answer = client.post("/api/v1/worker/repositories", told, content_type="application/json")
+    answer = client.post("/api/v1/worker/repositories", offer, content_type="application/json")
     assert answer.json() == {"noted": 1}
-    told["benchmarks"] = [{"name": "half"}]
-    assert (
-        client.post(
-            "/api/v1/worker/repositories", told, content_type="application/json"
-        ).status_code
-        == 422
-    )
+    offer["benchmarks"] = [{"name": "half"}]
+    answer = client.post("/api/v1/worker/repositories", offer, content_type="application/json")
+    assert answer.status_code == 422
 
 
 def test_the_fleet_page_shows_what_is_wrong_with_a_file_and_with_a_repository(
@@ -186,7 +180,7 @@ def test_staff_without_the_right_cannot_register_a_repository(
     assert client.get(reverse("admin:dashboard_modelrepository_add")).status_code == 403
 
 
-def test_an_administrator_registers_one_and_is_told_that_it_runs_code(operator: Client) -> None:
+def test_administrator_registers_one_and_is_warned_that_it_runs_code(operator: Client) -> None:
     form = {"key": "ours", "url": "https://example.org/ours.git", "commit": FIRST}
     page = page_text(
         operator.post(reverse("admin:dashboard_modelrepository_add"), form, follow=True)

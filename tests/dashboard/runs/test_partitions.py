@@ -39,7 +39,7 @@ def test_a_late_result_finds_the_month_of_its_plan() -> None:
         assert cursor.fetchone() == (Datum.objects.count(),)
 
 
-def test_a_datum_outside_every_month_is_an_error_not_a_catch_all() -> None:
+def test_datum_outside_every_partition_is_an_error() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))

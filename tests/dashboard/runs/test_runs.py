@@ -19,14 +19,14 @@ def cases(run: Run) -> list[str]:
     ]
 
 
-def trigger(**asked: Any) -> Run:
+def trigger(**selection: Any) -> Run:
     site.worker()
-    known: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "build": site.build().label,
         "machine": "cpu-2c",
         "track": site.track().key,
     }
-    return trigger_run(**{**known, **asked})
+    return trigger_run(**{**defaults, **selection})
 
 
 def test_the_default_selection_begins_with_the_mlp_in_eager() -> None:
@@ -57,7 +57,7 @@ def test_a_benchmark_without_configs_of_its_own_gets_eager_and_inductor() -> Non
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("selection", "message"),
     [
         (
             {"benchmarks": ["gpt.smoke.inference.float32.static.b2"]},
@@ -74,9 +74,9 @@ def test_a_benchmark_without_configs_of_its_own_gets_eager_and_inductor() -> Non
         ),
     ],
 )
-def test_what_cannot_be_planned_says_what_is_wrong(asked: dict[str, Any], told: str) -> None:
-    with pytest.raises(PlanError, match=told):
-        trigger(**asked)
+def test_plan_error_says_what_is_wrong(selection: dict[str, Any], message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        trigger(**selection)
     assert not Run.objects.exists()
 
 
@@ -94,6 +94,7 @@ def test_cancelling_ends_every_job_that_has_not_ended() -> None:
     assert run.state == RunState.CANCELLED
     assert set(run.jobs.values_list("state", flat=True)) == {JobState.CANCELLED}
     assert run.finished_at
+    assert set(run.jobs.values_list("state", flat=True)) == {JobState.CANCELLED}
 
 
 def test_cancelling_keeps_what_is_done() -> None:

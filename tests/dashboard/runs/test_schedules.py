@@ -28,7 +28,7 @@ def test_a_due_schedule_triggers_a_scheduled_run_on_its_tracks_build() -> None:
     assert run.jobs.count() == 4
 
 
-def test_a_schedule_whose_last_run_still_works_waits_and_says_so() -> None:
+def test_schedule_waits_for_its_last_run_and_says_so() -> None:
     schedule = nightly()
     run = run_schedule(schedule_id=schedule.pk)
     assert run

@@ -46,7 +46,7 @@ def test_stable_moves_when_a_release_comes_out() -> None:
     assert stands_at(followed) == "2.15.0"
 
 
-def test_of_one_version_the_installable_one_is_followed() -> None:
+def test_installable_build_of_a_version_is_followed() -> None:
     builds("2.15.0+cpu", adopted=True)
     builds("2.15.0")
     builds("2.15.0~one-1234", base=TorchBuild.objects.get(label="2.15.0"))
@@ -64,7 +64,7 @@ def test_a_pinned_track_never_moves() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [
         ("stable", "manage.py add_build"),
         ("nightly", "set NIGHTLY_INDEX_URL"),
@@ -72,8 +72,8 @@ def test_a_pinned_track_never_moves() -> None:
         ("versions", "stands at none"),
     ],
 )
-def test_a_track_without_a_build_says_what_to_do(kind: str, told: str) -> None:
-    with pytest.raises(NoBuild, match=told):
+def test_a_track_without_a_build_says_what_to_do(kind: str, message: str) -> None:
+    with pytest.raises(NoBuild, match=message):
         stands_at(track(kind))
 
 
@@ -126,9 +126,9 @@ def test_runs_that_brought_no_result_do_not_count() -> None:
 
 def pin_libraries(of: Run, **libraries: str) -> None:
     """As if a worker had made this environment for the run's jobs."""
-    known = {**newest_set("2.11.0"), **libraries}
+    pinned = {**newest_set("2.11.0"), **libraries}
     row = Requirements.objects.create(
-        build=of.build, libraries=known, platform="linux_x86_64-cp311-cpu", text="a==1"
+        build=of.build, libraries=pinned, platform="linux_x86_64-cp311-cpu", text="a==1"
     )
     of.jobs.update(requirements=row)
 

@@ -36,7 +36,7 @@ def test_a_step_becomes_one_alert_with_its_builds() -> None:
     assert alert.group.title.endswith(" slower in inductor since 2.14.0")
 
 
-def test_detecting_point_by_point_raises_the_same_alert_as_all_at_once() -> None:
+def test_detection_point_by_point_raises_the_same_alert_as_all_at_once() -> None:
     for hour, value in enumerate(stepped()):
         measure({"latency_ms": value}, hour)
         detection.detect_due()

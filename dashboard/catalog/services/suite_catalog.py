@@ -1,0 +1,166 @@
+"""Takes in what the suite describes: benchmarks, configs and the torch builds of a worker."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Model
+
+from dashboard.catalog.core.plan import OWN_SIZE
+from dashboard.models import Benchmark, Config, Machine, TorchBuild
+
+Row = TypeVar("Row", bound=Model)
+
+REQUIRED_BENCHMARK_FIELDS = (
+    "version",
+    "model",
+    "family",
+    "size",
+    "mode",
+    "dtype",
+    "shapes",
+    "batch_size",
+)
+BENCHMARK_FIELDS = (*REQUIRED_BENCHMARK_FIELDS, "item", "default_configs")
+CONFIG_FIELDS = ("label", "about")
+BUILD_FIELDS = ("version", "git_sha", "cuda", "triton", "adopted")
+
+
+class CatalogError(ValueError):
+    """A catalog or build that cannot be read; the text says where."""
+
+
+def sync_catalog(*, catalog: Mapping[str, Any], retire: bool = False) -> None:
+    """Add and update benchmarks and configs, described as `benchmarks_suite list --json` does.
+
+    retire: hide those that are not in it from planning. Right for the one suite of a site, wrong
+        for a worker's hello, which may come from an older suite than another worker's.
+    Raises CatalogError.
+    """
+    benchmarks = _read_benchmarks(catalog)
+    configs = _read_configs(catalog)
+    with transaction.atomic():
+        _upsert(Benchmark, benchmarks, [*BENCHMARK_FIELDS, "position", "retired", "imported"])
+        _upsert(Config, configs, [*CONFIG_FIELDS, "position", "retired"])
+        if retire:
+            _retire_others(Benchmark, benchmarks)
+            _retire_others(Config, configs)
+
+
+def without_repositories(catalog: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A worker's catalog without the names that a repository has: its pinned commit counts."""
+    entries = catalog.get("benchmarks")
+    from_repositories = Benchmark.objects.filter(repository__isnull=False, retired=False)
+    taken = set(from_repositories.values_list("name", flat=True))
+    if not taken or not isinstance(entries, list):
+        return catalog
+
+    kept = []
+    for entry in entries:
+        is_taken = isinstance(entry, Mapping) and entry.get("name") in taken
+        if not is_taken:
+            kept.append(entry)
+    return {**catalog, "benchmarks": kept}
+
+
+def record_own_models(*, machine: Machine, catalog: Mapping[str, Any]) -> None:
+    """Note which own models, beyond those of repositories, workers of this machine have.
+
+    A model that no machine has any more is no longer planned.
+    """
+    offered = {entry["name"] for entry in catalog["benchmarks"] if entry.get("source")}
+    own_models = Benchmark.objects.filter(size=OWN_SIZE, repository__isnull=True)
+    for benchmark in own_models.select_for_update().order_by("pk"):
+        machines = [key for key in benchmark.machines if key != machine.key]
+        if benchmark.name in offered:
+            machines = sorted([*machines, machine.key])
+        retired = not machines
+        if machines != benchmark.machines or retired != benchmark.retired:
+            benchmark.machines = machines
+            benchmark.retired = retired
+            benchmark.save(update_fields=["machines", "retired"])
+
+
+def sync_build(*, build: Mapping[str, Any]) -> TorchBuild:
+    """Add or update a torch build as a worker describes it. Raises CatalogError."""
+    if not isinstance(build, Mapping) or not build.get("label") or not build.get("version"):
+        raise CatalogError(f"builds: {build!r} needs a label and a version")
+    fields = {key: build[key] for key in BUILD_FIELDS if build.get(key) is not None}
+    _checked(TorchBuild(label=build["label"], **fields), "builds")
+    channel = channel_of(str(build["version"]))
+    # RELEASE is also what a version without any sign gets: it overwrites nothing
+    if channel != TorchBuild.Channel.RELEASE:
+        fields["channel"] = channel
+    row, _ = TorchBuild.objects.update_or_create(label=build["label"], defaults=fields)
+    return row
+
+
+def channel_of(version: str) -> str:
+    """2.14.0.dev20261120: nightly; 2.14.0a0+git1234: built from source; the others: releases."""
+    if ".dev" in version:
+        return TorchBuild.Channel.NIGHTLY
+    if "a0+" in version:
+        return TorchBuild.Channel.SOURCE
+    return TorchBuild.Channel.RELEASE
+
+
+def _read_benchmarks(catalog: Mapping[str, Any]) -> list[Benchmark]:
+    rows = []
+    for index, entry in enumerate(_entries(catalog, "benchmarks")):
+        where = f"catalog.benchmarks[{index}]"
+        missing = [key for key in ("name", *REQUIRED_BENCHMARK_FIELDS) if key not in entry]
+        if missing:
+            raise CatalogError(f"{where} ({entry.get('name', '?')}) lacks {', '.join(missing)}")
+        fields = {key: entry[key] for key in BENCHMARK_FIELDS if key in entry}
+        row = Benchmark(name=entry["name"], position=entry.get("position", index), **fields)
+        rows.append(_checked(row, where))
+    return rows
+
+
+def _read_configs(catalog: Mapping[str, Any]) -> list[Config]:
+    rows = []
+    for index, entry in enumerate(_entries(catalog, "configs")):
+        where = f"catalog.configs[{index}]"
+        if "name" not in entry:
+            raise CatalogError(f"{where} lacks name")
+        row = Config(
+            name=entry["name"],
+            label=entry.get("label", entry["name"]),
+            about=entry.get("about", ""),
+            position=entry.get("position", index),
+        )
+        rows.append(_checked(row, where))
+    return rows
+
+
+def _entries(catalog: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+    entries = catalog.get(key)
+    if not isinstance(entries, list) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise CatalogError(
+            f"catalog.{key} must be a list of objects, as `python -m benchmarks_suite list "
+            "--json` prints"
+        )
+    return entries
+
+
+def _checked(row: Row, where: str) -> Row:
+    """The row, when every field can be stored. Raises CatalogError."""
+    try:
+        row.clean_fields(exclude=["default_configs"])  # may be empty
+    except ValidationError as error:
+        problems = [f"{field}: {texts[0]}" for field, texts in error.message_dict.items()]
+        raise CatalogError(f"{where}: {'; '.join(problems)}") from None
+    return row
+
+
+def _upsert(model: Any, rows: Sequence[Any], fields: Sequence[str]) -> None:
+    by_name = {row.name: row for row in rows}
+    in_order = [by_name[name] for name in sorted(by_name)]  # one order: no deadlock
+    model.objects.bulk_create(
+        in_order, update_conflicts=True, unique_fields=["name"], update_fields=fields
+    )
+
+
+def _retire_others(model: Any, rows: Sequence[Any]) -> None:
+    model.objects.exclude(name__in=[row.name for row in rows]).update(retired=True)
