@@ -5,7 +5,7 @@
     for series in client.series(model="gpt2", metric="latency_ms"):
         print(series["config"], series["value"], series["unit"])
 
-Needs httpx and rich. The gate that measures on this machine also needs the packages beside this
+Needs httpx and rich. The gate that measures on this machine also needs the packages next to this
 one.
 """
 

@@ -2,44 +2,42 @@
 
 Where the site is and the token: COMPILEWATCH_URL and COMPILEWATCH_TOKEN, or
 ~/.config/compilewatch.toml. Exit codes: 0 all is well, 1 it is not (jobs failed, a regression), 2
-it could not be asked, 3 not known yet.
+an error (stderr says which), 3 not known yet.
 """
 
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
-from compilewatch_client import screen
-from compilewatch_client.commands import COMMANDS
+from compilewatch_client import terminal
+from compilewatch_client.commands import SUBCOMMANDS
 from compilewatch_client.errors import ClientError
 
-COULD_NOT, INTERRUPTED = 2, 130
+ERROR, INTERRUPTED = 2, 130
 
 
-def parser() -> ArgumentParser:
-    made = ArgumentParser(
+def command_parser() -> ArgumentParser:
+    parser = ArgumentParser(
         prog="compilewatch", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     )
-    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        command.declare(
-            commands.add_parser(
-                name, help=command.about, description=command.about.capitalize() + "."
-            )
-        )
-    return made
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, subcommand in SUBCOMMANDS.items():
+        description = subcommand.about.capitalize() + "."
+        subparser = subparsers.add_parser(name, help=subcommand.about, description=description)
+        subcommand.add_arguments(subparser)
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; its exit code."""
-    options = parser().parse_args(arguments)
+    """Run one subcommand and return its exit code."""
+    options = command_parser().parse_args(arguments)
     try:
-        return COMMANDS[options.command].run(options)
+        return SUBCOMMANDS[options.command].run(options)
     except ClientError as error:
-        screen.err().print(f"compilewatch: {error}", markup=False, soft_wrap=True)
-        return COULD_NOT
+        terminal.print_note(f"compilewatch: {error}")
+        return ERROR
     except KeyboardInterrupt:
-        screen.err().print("stopped looking; what was triggered goes on", markup=False)
+        terminal.print_note("stopped looking; what was triggered goes on")
         return INTERRUPTED
 
 

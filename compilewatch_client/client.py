@@ -1,6 +1,4 @@
-"""A site's API as methods: names in, typed documents out. Lists are fetched page by page while they
-are read.
-"""
+"""A site's API as methods: names in, typed documents out."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,31 +8,54 @@ from typing import Any, TypeVar, cast
 
 import httpx
 
-from compilewatch_client import documents as d
-from compilewatch_client.config import config
+from compilewatch_client.api_types import (
+    AlertAction,
+    AlertDocument,
+    BisectionDocument,
+    ComparisonDocument,
+    DatumDocument,
+    GateDocument,
+    JobDocument,
+    PlanDocument,
+    ReceiptDocument,
+    ReportDocument,
+    RunDocument,
+    ScheduleDocument,
+    SeriesDocument,
+)
 from compilewatch_client.errors import ApiError, Unreachable
-
-Followed = TypeVar("Followed", d.Run, d.Comparison, d.Bisection)
+from compilewatch_client.settings import read_settings
 
 API = "/api/v1/"
 TIMEOUT_S = 60.0
 
+Document = dict[str, Any]
+Answer = TypeVar("Answer")
+
 
 class Client:
-    """Asks one site. url, token: else from variables or the file, as config.py says. Use it in a
-    `with` block, or close() it.
+    """A client of one site. Use it in a `with` block, or close() it.
 
-    Every method raises ApiError where the site refuses, and Unreachable where none answers.
+    url, token: where they are empty, those of the environment or the file, as settings.py says.
+
+    Lists are fetched page by page while they are read. Every method raises ApiError where the site
+    refuses, and Unreachable where none answers.
     """
 
     def __init__(self, url: str = "", token: str = "") -> None:
-        found = config(url, token)
-        headers = {"Authorization": f"Bearer {found.token}"} if found.token else {}
-        self.url = found.url
+        settings = read_settings(url, token)
+        headers = {}
+        if settings.token:
+            headers["Authorization"] = f"Bearer {settings.token}"
+        self.url = settings.url
         self._http = httpx.Client(
-            base_url=found.url + API, headers=headers, timeout=TIMEOUT_S, follow_redirects=False
+            base_url=settings.url + API,
+            headers=headers,
+            timeout=TIMEOUT_S,
+            follow_redirects=False,
         )
-        self._seen: dict[str, tuple[str, Any]] = {}  # address -> ETag and what it came with
+        # Address -> the ETag of its last answer, and that answer
+        self._cache: dict[str, tuple[str, Any]] = {}
 
     def __enter__(self) -> "Client":
         return self
@@ -50,220 +71,228 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    # --- What there is
-    # ------------------------------------------------------------------------------------------------
-    def machines(self) -> Iterator[dict[str, Any]]:
-        return self._rows("machines")
+    # --- The catalog
 
-    def builds(self, **only: str) -> Iterator[dict[str, Any]]:
-        """Torch builds; only: version, channel."""
-        return self._rows("builds", only)
+    def machines(self) -> Iterator[Document]:
+        return self._list("machines", Document)
 
-    def benchmarks(self, **only: str) -> Iterator[dict[str, Any]]:
-        """only: model, family, size, mode, dtype."""
-        return self._rows("benchmarks", only)
+    def builds(self, **filters: str) -> Iterator[Document]:
+        """Torch builds; filters: version, channel."""
+        return self._list("builds", Document, filters)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        return cast(list[dict[str, Any]], self._get("metrics"))
+    def benchmarks(self, **filters: str) -> Iterator[Document]:
+        """Filters: model, family, size, mode, dtype."""
+        return self._list("benchmarks", Document, filters)
 
-    # --- What was measured
-    # --------------------------------------------------------------------------------------------
-    def series(self, **only: str) -> Iterator[d.Series]:
-        """only: benchmark, model, family, mode, config, machine, track, metric."""
-        return cast(Iterator[d.Series], self._rows("series", only))
-
-    def data(self, series: int, **only: str) -> Iterator[d.Datum]:
-        """The data of a series, the oldest first; only: since, until (ISO 8601), build, purpose,
-        status.
-        """
-        return cast(Iterator[d.Datum], self._rows(f"series/{series}/data", only))
-
-    def figure(self, benchmark: str, *, config: Sequence[str] = (), **only: str) -> dict[str, Any]:
-        """The trend of a benchmark as a Plotly figure; only: metric, machine, track."""
-        return cast(
-            dict[str, Any],
-            self._get(f"benchmarks/{benchmark}/figure", {"config": [*config], **only}),
-        )
-
-    def jobs(self, **only: Any) -> Iterator[d.Job]:
-        """only: run, state, status, benchmark, config, build, machine."""
-        return cast(Iterator[d.Job], self._rows("jobs", only))
-
-    def job(self, job: str) -> dict[str, Any]:
-        """One job with its result document and the command that repeats it."""
-        return cast(dict[str, Any], self._get(f"jobs/{job}"))
-
-    def samples(self, job: str) -> list[dict[str, Any]]:
-        """The raw samples of a job by arm, in milliseconds per step."""
-        return cast(list[dict[str, Any]], self._get(f"jobs/{job}/samples"))
-
-    # --- Runs
-    # ---------------------------------------------------------------------------------------------------------
-    def runs(self, **only: str) -> Iterator[dict[str, Any]]:
-        """only: state, purpose, machine, track, build."""
-        return self._rows("runs", only)
-
-    def run(self, run: int) -> d.Run:
-        return cast(d.Run, self._get(f"runs/{run}"))
-
-    def trigger(self, build: str, **what: Any) -> d.Run:
-        """what: machine, track, families, benchmarks, configs, label."""
-        return cast(d.Run, self._post("runs", {"build": build, **what}))
-
-    def plan(self, build: str, **what: Any) -> d.Plan:
-        """What `trigger` would measure."""
-        return cast(d.Plan, self._post("runs/plan", {"build": build, **what}))
-
-    def cancel_run(self, run: int) -> int:
-        """How many jobs it stopped."""
-        return int(self._post(f"runs/{run}/cancel", {})["jobs"])
-
-    # --- Comparisons
-    # --------------------------------------------------------------------------------------------------
-    def comparisons(self, **only: str) -> Iterator[dict[str, Any]]:
-        """only: base, new, machine."""
-        return self._rows("comparisons", only)
-
-    def comparison(self, comparison: str) -> d.Comparison:
-        return cast(d.Comparison, self._get(f"comparisons/{comparison}"))
-
-    def compare(self, base: str, new: str, **what: Any) -> d.Comparison:
-        """Measure two builds in turn; what: machine, models, families, benchmarks, configs,
-        repeats, label.
-        """
-        return cast(d.Comparison, self._post("comparisons", {"base": base, "new": new, **what}))
-
-    def report(self, comparison: str) -> d.Report:
-        return cast(d.Report, self._get(f"comparisons/{comparison}/report"))
-
-    def report_markdown(self, comparison: str) -> str:
-        return self._ask("GET", f"comparisons/{comparison}/report.md").text
-
-    def gate(self, comparison: str, metrics: Sequence[str] = ()) -> d.Gate:
-        return cast(d.Gate, self._get(f"comparisons/{comparison}/gate", {"metric": [*metrics]}))
-
-    def cancel_comparison(self, comparison: str) -> int:
-        """How many jobs it stopped."""
-        return int(self._post(f"comparisons/{comparison}/cancel", {})["jobs"])
-
-    # --- Bisections and schedules
-    # -------------------------------------------------------------------------------------
-    def bisections(self, **only: str) -> Iterator[dict[str, Any]]:
-        """only: state, machine, benchmark."""
-        return self._rows("bisections", only)
-
-    def bisection(self, bisection: int) -> d.Bisection:
-        return cast(d.Bisection, self._get(f"bisections/{bisection}"))
-
-    def bisect(
-        self, base: str, new: str, *, benchmark: str, config: str, **what: str
-    ) -> d.Bisection:
-        """Search between two builds for where a case changed; what: metric, machine."""
-        case = {"benchmark": benchmark, "config": config}
-        return cast(
-            d.Bisection, self._post("bisections", {"base": base, "new": new, **case, **what})
-        )
-
-    def cancel_bisection(self, bisection: int) -> d.Bisection:
-        return cast(d.Bisection, self._post(f"bisections/{bisection}/cancel", {}))
-
-    def schedules(self) -> Iterator[d.Schedule]:
-        return cast(Iterator[d.Schedule], self._rows("schedules"))
-
-    def trigger_schedule(self, schedule: int) -> d.Run:
-        """Trigger its run now, as when it is due."""
-        return cast(d.Run, self._post(f"schedules/{schedule}/trigger", {}))
-
-    # --- Alerts
-    # -------------------------------------------------------------------------------------------------------
-    def alerts(self, **only: str) -> Iterator[d.Alert]:
-        """only: state, severity, cause, direction, kind, machine, track, family, assignee; `all`
-        for everything.
-        """
-        return cast(Iterator[d.Alert], self._rows("alerts", only))
-
-    def alert(self, alert: int) -> dict[str, Any]:
-        """One group with its series, evidence and history."""
-        return cast(dict[str, Any], self._get(f"alerts/{alert}"))
-
-    def triage(self, alert: int, act: d.Act, **what: Any) -> dict[str, Any]:
-        """Act on an alert as its page does; `what` are the fields of the call, such as
-        to="acknowledged", why="known".
-
-        Answers the alert; after `split` and `merge` the one that has the changes now.
-        """
-        return cast(dict[str, Any], self._ask("POST", f"alerts/{alert}/{act}", json=what).json())
+    def metrics(self) -> list[Document]:
+        return self._get("metrics", list[Document])
 
     # --- Results
-    # ------------------------------------------------------------------------------------------------------
-    def post_results(self, results: Iterable[Mapping[str, Any]], **where: Any) -> d.Taken:
-        """Post result.v1 documents; where: machine, track, label, dry_run. The same twice changes
-        nothing.
-        """
-        body = "".join(f"{json.dumps(one)}\n" for one in results).encode()
-        headers = {"Content-Type": "application/x-ndjson"}
-        return cast(
-            d.Taken,
-            self._ask("POST", "results", params=where, content=body, headers=headers).json(),
-        )
 
-    def post_file(self, file: Path, **where: Any) -> d.Taken:
-        """Post a file, the suite's or another tool's; where: as for post_results, and build, at,
-        config, metric: what the file does not say (docs/import.md).
-        """
-        params = {"file": file.name, **where}
-        return cast(
-            d.Taken, self._ask("POST", "results", params=params, content=file.read_bytes()).json()
-        )
+    def series(self, **filters: str) -> Iterator[SeriesDocument]:
+        """Filters: benchmark, model, family, mode, config, machine, track, metric."""
+        return self._list("series", SeriesDocument, filters)
 
-    # --- HTTP
-    # ---------------------------------------------------------------------------------------------------------
-    def _rows(self, path: str, only: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-        page = self._get(path, only)
+    def data(self, series: int, **filters: str) -> Iterator[DatumDocument]:
+        """The data of a series, the oldest first.
+
+        Filters: since, until (ISO 8601), build, purpose, status.
+        """
+        return self._list(f"series/{series}/data", DatumDocument, filters)
+
+    def figure(self, benchmark: str, *, config: Sequence[str] = (), **filters: str) -> Document:
+        """The trend of a benchmark as a Plotly figure; filters: metric, machine, track."""
+        query = {"config": [*config], **filters}
+        return self._get(f"benchmarks/{benchmark}/figure", Document, query)
+
+    def jobs(self, **filters: Any) -> Iterator[JobDocument]:
+        """Filters: run, state, status, benchmark, config, build, machine."""
+        return self._list("jobs", JobDocument, filters)
+
+    def job(self, job: str) -> Document:
+        """One job with its result document and the command that repeats it."""
+        return self._get(f"jobs/{job}", Document)
+
+    def samples(self, job: str) -> list[Document]:
+        """The raw samples of a job by arm, in milliseconds per step."""
+        return self._get(f"jobs/{job}/samples", list[Document])
+
+    def post_results(
+        self, results: Iterable[Mapping[str, Any]], **parameters: Any
+    ) -> ReceiptDocument:
+        """Post result.v1 documents. The same twice changes nothing.
+
+        Parameters: machine, track, label, dry_run.
+        """
+        lines = [json.dumps(result) + "\n" for result in results]
+        response = self._request(
+            "POST",
+            "results",
+            params=parameters,
+            content="".join(lines).encode(),
+            headers={"Content-Type": "application/x-ndjson"},
+        )
+        return cast(ReceiptDocument, response.json())
+
+    def post_file(self, file: Path, **parameters: Any) -> ReceiptDocument:
+        """Post a file, the suite's or another tool's.
+
+        Parameters: those of post_results; and build, at, config, metric, where the file does not
+        say them (docs/import.md).
+        """
+        params = {"file": file.name, **parameters}
+        response = self._request("POST", "results", params=params, content=file.read_bytes())
+        return cast(ReceiptDocument, response.json())
+
+    # --- Runs
+
+    def runs(self, **filters: str) -> Iterator[Document]:
+        """Filters: state, purpose, machine, track, build."""
+        return self._list("runs", Document, filters)
+
+    def run(self, run: int) -> RunDocument:
+        return self._get(f"runs/{run}", RunDocument)
+
+    def trigger(self, build: str, **fields: Any) -> RunDocument:
+        """Fields: machine, track, families, benchmarks, configs, label."""
+        return self._post("runs", RunDocument, {"build": build, **fields})
+
+    def plan(self, build: str, **fields: Any) -> PlanDocument:
+        """What `trigger` would measure with the same fields."""
+        return self._post("runs/plan", PlanDocument, {"build": build, **fields})
+
+    def cancel_run(self, run: int) -> int:
+        """The number of jobs that it stopped."""
+        return int(self._post(f"runs/{run}/cancel", Document)["jobs"])
+
+    # --- Comparisons
+
+    def comparisons(self, **filters: str) -> Iterator[Document]:
+        """Filters: base, new, machine."""
+        return self._list("comparisons", Document, filters)
+
+    def comparison(self, comparison: str) -> ComparisonDocument:
+        return self._get(f"comparisons/{comparison}", ComparisonDocument)
+
+    def compare(self, base: str, new: str, **fields: Any) -> ComparisonDocument:
+        """Measure two builds in turn.
+
+        Fields: machine, models, families, benchmarks, configs, repeats, label.
+        """
+        body = {"base": base, "new": new, **fields}
+        return self._post("comparisons", ComparisonDocument, body)
+
+    def report(self, comparison: str) -> ReportDocument:
+        return self._get(f"comparisons/{comparison}/report", ReportDocument)
+
+    def report_markdown(self, comparison: str) -> str:
+        return self._request("GET", f"comparisons/{comparison}/report.md").text
+
+    def gate(self, comparison: str, metrics: Sequence[str] = ()) -> GateDocument:
+        return self._get(f"comparisons/{comparison}/gate", GateDocument, {"metric": [*metrics]})
+
+    def cancel_comparison(self, comparison: str) -> int:
+        """The number of jobs that it stopped."""
+        return int(self._post(f"comparisons/{comparison}/cancel", Document)["jobs"])
+
+    # --- Bisections and schedules
+
+    def bisections(self, **filters: str) -> Iterator[Document]:
+        """Filters: state, machine, benchmark."""
+        return self._list("bisections", Document, filters)
+
+    def bisection(self, bisection: int) -> BisectionDocument:
+        return self._get(f"bisections/{bisection}", BisectionDocument)
+
+    def bisect(
+        self, base: str, new: str, *, benchmark: str, config: str, **fields: str
+    ) -> BisectionDocument:
+        """Search between two builds for where a case changed; fields: metric, machine."""
+        case = {"benchmark": benchmark, "config": config}
+        body = {"base": base, "new": new, **case, **fields}
+        return self._post("bisections", BisectionDocument, body)
+
+    def cancel_bisection(self, bisection: int) -> BisectionDocument:
+        return self._post(f"bisections/{bisection}/cancel", BisectionDocument)
+
+    def schedules(self) -> Iterator[ScheduleDocument]:
+        return self._list("schedules", ScheduleDocument)
+
+    def trigger_schedule(self, schedule: int) -> RunDocument:
+        """Trigger its run now, as when it is due."""
+        return self._post(f"schedules/{schedule}/trigger", RunDocument)
+
+    # --- Alerts
+
+    def alerts(self, **filters: str) -> Iterator[AlertDocument]:
+        """Filters: state, severity, cause, direction, kind, machine, track, family, assignee;
+        `all` for everything.
+        """
+        return self._list("alerts", AlertDocument, filters)
+
+    def alert(self, alert: int) -> Document:
+        """One group with its series, evidence and history."""
+        return self._get(f"alerts/{alert}", Document)
+
+    def triage(self, alert: int, action: AlertAction, **fields: Any) -> Document:
+        """Act on an alert as its page does.
+
+        Fields: those of the call, such as to="acknowledged", why="known".
+        """
+        # Not _post: a field may be null here, as nobody in assign
+        response = self._request("POST", f"alerts/{alert}/{action}", json=fields)
+        return cast(Document, response.json())
+
+    # --- HTTP. `kind` is the type of what is answered; it is not checked
+
+    def _list(
+        self, path: str, kind: type[Answer], filters: Mapping[str, Any] | None = None
+    ) -> Iterator[Answer]:
+        page = self._get(path, Document, filters)
         yield from page["results"]
         while page["next"]:
             # Our own address: the site may know itself by another
             query = httpx.URL(page["next"]).query.decode()
-            page = self._get(f"{path}?{query}")
+            page = self._get(f"{path}?{query}", Document)
             yield from page["results"]
 
-    def _get(self, path: str, only: Mapping[str, Any] | None = None) -> Any:
-        """The document at `path`; one that has not changed since it was last asked for is not sent
-        again.
-        """
-        params = {name: value for name, value in (only or {}).items() if value not in ("", None)}
+    def _get(self, path: str, kind: type[Answer], query: Mapping[str, Any] | None = None) -> Answer:
+        """The document at `path`, from the cache where it has not changed on the site."""
+        params = {}
+        for name, value in (query or {}).items():
+            if value not in ("", None):
+                params[name] = value
         address = f"{path} {sorted(params.items())}"
-        tag, known = self._seen.get(address, ("", None))
-        headers = {"If-None-Match": tag} if tag else {}
-        answer = self._ask("GET", path, **({"params": params} if params else {}), headers=headers)
-        if answer.status_code == httpx.codes.NOT_MODIFIED:
-            return known
-        found = answer.json()
-        if "is_active" in found:  # what is followed is asked for again
-            self._seen[address] = (answer.headers.get("ETag", ""), found)
-        return found
+        etag, cached = self._cache.get(address, ("", None))
+        headers = {"If-None-Match": etag} if etag else {}
+        response = self._request("GET", path, params=params or None, headers=headers)
+        if response.status_code == httpx.codes.NOT_MODIFIED:
+            return cast(Answer, cached)
+        document = response.json()
+        if "is_active" in document:  # what is polled has this field
+            self._cache[address] = (response.headers.get("ETag", ""), document)
+        return cast(Answer, document)
 
-    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self._ask(
-            "POST", path, json={name: value for name, value in body.items() if value is not None}
-        ).json()
+    def _post(self, path: str, kind: type[Answer], body: Mapping[str, Any] | None = None) -> Answer:
+        fields = {name: value for name, value in (body or {}).items() if value is not None}
+        return cast(Answer, self._request("POST", path, json=fields).json())
 
-    def _ask(self, method: str, path: str, **how: Any) -> httpx.Response:
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
-            answer = self._http.request(method, path, **how)
+            response = self._http.request(method, path, **options)
         except httpx.HTTPError as error:
             raise Unreachable(
                 f"{self.url} did not answer: {error}. Is that its address, and is it up?"
             ) from None
-        if answer.is_success or answer.status_code == httpx.codes.NOT_MODIFIED:
-            return answer
-        raise ApiError(answer.status_code, self._detail(answer))
+        if response.is_success or response.status_code == httpx.codes.NOT_MODIFIED:
+            return response
+        raise ApiError(response.status_code, self._detail(response))
 
-    def _detail(self, answer: httpx.Response) -> str:
+    def _detail(self, response: httpx.Response) -> str:
         try:
-            return str(answer.json()["detail"])
+            return str(response.json()["detail"])
         except (ValueError, KeyError, TypeError):
+            path = response.request.url.path
             return (
-                f"{self.url} answered {answer.status_code} to {answer.request.url.path}: is "
-                "it a Compilewatch site?"
+                f"{self.url} answered {response.status_code} to {path}: is it a Compilewatch site?"
             )

@@ -2,7 +2,7 @@
 
 
 class ClientError(Exception):
-    """Base of all."""
+    """Base of the others."""
 
 
 class NotConfigured(ClientError):
@@ -10,12 +10,13 @@ class NotConfigured(ClientError):
 
 
 class Unreachable(ClientError):
-    """No answer came."""
+    """The site did not answer."""
 
 
 class ApiError(ClientError):
-    """The site refused. status: of HTTP; detail: in the site's words."""
+    """The site refused. status: the HTTP status; detail: why, in the site's words."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status = status
+        self.detail = detail

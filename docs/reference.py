@@ -1,6 +1,6 @@
 """Writes the generated pages of the documentation: python docs/reference.py [FOLDER].
 
-A test holds that they are current.
+A test checks that they are current.
 """
 
 import argparse
@@ -25,8 +25,9 @@ from benchmarks_suite import commands, configs  # noqa: E402
 from dashboard.language.glossary import WORDS  # noqa: E402
 from dashboard.language.metrics import METRICS, Metric  # noqa: E402
 
-MADE = "\nThis page is written by `python docs/reference.py`.\n"
-COMMON = {
+FOOTER = "\nThis page is written by `python docs/reference.py`.\n"
+# Django gives these to every command
+COMMON_OPTIONS = {
     "--help",
     "--version",
     "--verbosity",
@@ -42,17 +43,17 @@ COMMON = {
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
     django.setup()
-    made = {
-        "words": words(),
-        "metrics": metrics(),
-        "configs": of_configs(),
-        "commands": of_commands(),
+    pages = {
+        "words": words_page(),
+        "metrics": metrics_page(),
+        "configs": configs_page(),
+        "commands": commands_page(),
     }
-    for name, text in made.items():
-        (folder / f"reference-{name}.md").write_text(f"{text.rstrip()}\n{MADE}")
+    for name, text in pages.items():
+        (folder / f"reference-{name}.md").write_text(f"{text.rstrip()}\n{FOOTER}")
 
 
-def words() -> str:
+def words_page() -> str:
     about = (
         "What is meant by the words of the pages, the code and these documents: each has "
         "one sense everywhere."
@@ -60,58 +61,59 @@ def words() -> str:
     return f"# Words\n\n{about}\n\n{table(('word', 'meaning'), WORDS.items())}"
 
 
-def metrics() -> str:
-    header = ("key", "metric", "unit", "better", "told from", "judged", "what it is")
+def metrics_page() -> str:
+    header = ("key", "metric", "unit", "better", "threshold", "judged", "what it is")
     rows = [
         (
             f"`{metric.key}`",
             metric.label,
             metric.unit,
             "lower" if metric.lower_is_better else "higher",
-            _told_from(metric),
+            _threshold(metric),
             "yes" if metric.alerts else "",
             metric.about,
         )
         for metric in METRICS.values()
     ]
     about = (
-        "What a result can hold. *Told from* is the default threshold: a smaller change is not "
-        "told. *Judged* are the "
-        "metrics that raise alerts; the others follow from them, or are shown beside them."
+        "What a result can hold. *Threshold* is the default: a smaller change is not reported. "
+        "*Judged* are the metrics that raise alerts; the others follow from them, or are shown "
+        "next to them."
     )
     return f"# Metrics\n\n{about}\n\n{table(header, rows)}"
 
 
-def _told_from(metric: Metric) -> str:
+def _threshold(metric: Metric) -> str:
     least = f" and {metric.least:g} {metric.unit}" if metric.least else ""
     return f"{metric.threshold_percent:g} %{least}"
 
 
-def of_configs() -> str:
+def configs_page() -> str:
     header = ("name", "label", "what it does", "for", "since torch")
-    rows = [
-        (f"`{one.name}`", one.label, one.about, _only_for(one), ".".join(map(str, one.since)))
-        for one in configs.CONFIGS.values()
-    ]
+    rows = []
+    for config in configs.CONFIGS.values():
+        since = ".".join(map(str, config.since))
+        rows.append((f"`{config.name}`", config.label, config.about, _limits(config), since))
     about = (
-        "The named ways to execute a benchmark. Beside them `backend_<name>` is any registered "
-        "backend of "
-        "`torch.compile`."
+        "The named ways to execute a benchmark. In addition, `backend_<name>` is any registered "
+        "backend of `torch.compile`."
     )
     return f"# Configs\n\n{about}\n\n{table(header, rows)}"
 
 
-def _only_for(config: configs.Config) -> str:
-    return (
-        ", ".join([*config.modes, *config.shapes, *(["GPU"] if config.gpu_only else [])]) or "all"
-    )
+def _limits(config: configs.Config) -> str:
+    """The modes, shape profiles and devices that the config is for."""
+    limits = [*config.modes, *config.shapes]
+    if config.gpu_only:
+        limits.append("GPU")
+    return ", ".join(limits) or "all"
 
 
-def of_commands() -> str:
+def commands_page() -> str:
     about = "Every command with its arguments, as the programs themselves say it."
     parts = [
         f"# Commands\n\n{about}\n\n",
-        _make(),
+        _make_targets(),
         "## `python -m benchmarks_suite`\n\nMeasures, without any server.\n\n",
     ]
     for name, command in commands.COMMANDS.items():
@@ -121,25 +123,28 @@ def of_commands() -> str:
     parts.append(
         "## `python manage.py`\n\nWorks on the site's database: run it where the site runs.\n\n"
     )
-    ours = sorted(name for name, app in get_commands().items() if app == "dashboard")
-    for name in ours:
-        made = load_command_class("dashboard", name)
-        parts.append(
-            _command(f"python manage.py {name}", made.help, made.create_parser("manage.py", name))
-        )
+    for name, app in sorted(get_commands().items()):
+        if app == "dashboard":
+            command = load_command_class(app, name)
+            parser = command.create_parser("manage.py", name)
+            parts.append(_command(f"python manage.py {name}", command.help, parser))
     return "".join(parts)
 
 
-def _make() -> str:
-    targets = re.findall(r"^([a-z-]+):\s+## (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    return f"## `make`\n\n{table(('command', 'what it does'), [(f'`make {name}`', about) for name, about in targets])}\n"
+def _make_targets() -> str:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^([a-z-]+):\s+## (.*)$", makefile, re.MULTILINE)
+    rows = [(f"`make {name}`", about) for name, about in targets]
+    return f"## `make`\n\n{table(('command', 'what it does'), rows)}\n"
 
 
 def _command(line: str, about: str, parser: argparse.ArgumentParser) -> str:
-    actions = [action for action in parser._actions if not COMMON & set(action.option_strings)]
+    actions = [
+        action for action in parser._actions if not COMMON_OPTIONS & set(action.option_strings)
+    ]
     rows = [(_argument(action), (action.help or "").replace("%%", "%")) for action in actions]
-    listed = f"{table(('argument', 'meaning'), rows)}\n" if rows else ""
-    return f"### `{line}`\n\n{about[:1].upper()}{about[1:].rstrip('.')}.\n\n{listed}"
+    arguments = f"{table(('argument', 'meaning'), rows)}\n" if rows else ""
+    return f"### `{line}`\n\n{about[:1].upper()}{about[1:].rstrip('.')}.\n\n{arguments}"
 
 
 def _argument(action: argparse.Action) -> str:
@@ -151,10 +156,11 @@ def _argument(action: argparse.Action) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table."""
-    cells = [header, ["---"] * len(header), *rows]
-    return "".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in cells
-    )
+    lines = []
+    for row in (header, ["---"] * len(header), *rows):
+        cells = [cell.replace("|", "\\|") for cell in row]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,39 +1,46 @@
-"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER]. A test holds
-that it is current.
+"""Writes docs/results.md from the recorded results: python docs/results.py [FOLDER].
 
-The tables are made of tests/data/h100_*, h200_* and gpu_history; what they say in words is in
-docs/results.template, and has to be read again when they change. A session may leave beside its
-results what a script printed there (`yardstick.md`, `drill.md`, `int8_parts.md`,
-`captioning_parts.md`). The newest of each is shown.
+A test checks that it is current. The tables are made from tests/data/h100_*, h200_* and
+gpu_history; the text is in docs/results.template, and has to be read again when they change. A
+session may leave what a script printed there next to its results (`yardstick.md`, `drill.md`,
+`int8_parts.md`, `captioning_parts.md`). The newest of each is shown.
 """
 
-import math
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from statistics import fmean, median, quantiles
-from typing import Any
+from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks_suite.commands.batch import measurement_s  # noqa: E402
+from results_summary import (  # noqa: E402
+    Document,
+    Groups,
+    by_machine,
+    grouped,
+    idle_starts,
+    interval_percent,
+    measuring_share,
+    median_of,
+    read_sessions,
+    release_of,
+    values,
+    variation_percent,
+    wall_s,
+)
+
 from benchmarks_suite.harness import recorded  # noqa: E402
 from dashboard.comparisons.core.matching import compare_latency  # noqa: E402
 from dashboard.comparisons.core.sides import side  # noqa: E402
 from dashboard.results.core.result_format import parse_result  # noqa: E402
 
-RECORDED = ROOT / "tests" / "data"
-Document = dict[str, Any]
 PHASES = ("dynamo", "aot", "inductor", "triton")
 VERDICTS = {"better": "faster", "worse": "slower", "same": "the same", "unknown": "not known"}
 STARTS = ("cold", "warm", "restored")
-# (benchmark, config) -> release -> processes
-Groups = dict[tuple[str, str], dict[str, list[Document]]]
 DISTRIBUTED = "distributed"  # the family that spans GPUs
-LISTED = 4  # so many processes are told one by one
+MAX_LISTED = 4  # a cell lists the values of up to so many processes
 
 TEMPLATE = ROOT / "docs" / "results.template"
 NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
@@ -41,52 +48,47 @@ NOT_YET = "Not measured yet on a GPU: `{command}` prints the table."
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs"
-    sessions = {
-        path: list(recorded.read(path))
-        for path in (*RECORDED.glob("h[12]00_*"), RECORDED / "gpu_history")
-    }
-    in_order = sorted(
-        sessions, key=lambda path: max(str(one["started_at"]) for one in sessions[path])
-    )
-    (folder / "results.md").write_text(page({path: sessions[path] for path in in_order}))
+    (folder / "results.md").write_text(page(read_sessions()))
 
 
 def page(sessions: Mapping[Path, Sequence[Document]]) -> str:
     """The page from what each folder holds, the newest last."""
     documents = list(chain(*sessions.values()))
-    plain = [one for one in documents if not one["job"].get("variant")]
-    several = [one for one in plain if one["benchmark"]["family"] == DISTRIBUTED]
-    groups = _grouped(one for one in plain if one not in several)
-    tables = {
-        make.__name__: _table(make(groups)) for make in (releases, configs, starts, phases, spread)
-    }
+    plain = [document for document in documents if not document["job"].get("variant")]
+    groups = grouped(each for each in plain if each["benchmark"]["family"] != DISTRIBUTED)
+    several_gpus = grouped(each for each in plain if each["benchmark"]["family"] == DISTRIBUTED)
     return TEMPLATE.read_text().format(
-        **tables,
-        distributed=_table(distributed(_grouped(several))),
+        summary=summary(documents),
+        releases=_table(releases(groups)),
+        configs=_table(configs(groups)),
+        starts=_table(starts(groups)),
+        phases=_table(phases(groups)),
+        spread=_table(spread(groups)),
+        distributed=_table(distributed(several_gpus)),
         ramp=ramp(plain),
-        told=_told(documents),
         cost=cost(documents),
-        newest_share=f"{share([*filter(_compiled_by_themselves, sessions.values())][-1]):.0%}",
-        int8_parts=_kept(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
-        captioning_parts=_kept(
+        newest_share=newest_share(sessions.values()),
+        int8_parts=_printed(sessions, "int8_parts.md", "python -m tests.perf.int8_parts"),
+        captioning_parts=_printed(
             sessions, "captioning_parts.md", "python -m tests.perf.captioning_parts"
         ),
-        yardstick=_kept(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
-        drill=_kept(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
+        yardstick=_printed(sessions, "yardstick.md", "python tests/perf/yardstick.py RESULTS"),
+        drill=_printed(sessions, "drill.md", "python -m tests.end_to_end.gpu_drill judge OUT"),
     )
 
 
-def _grouped(documents: Iterable[Document]) -> Groups:
-    groups: Groups = defaultdict(lambda: defaultdict(list))
-    for one in sorted(documents, key=lambda one: str(one["started_at"])):
-        groups[recorded.case(one)][_release(one)].append(one)
-    return groups
+def summary(documents: Sequence[Document]) -> str:
+    machines = sorted({document["environment"]["machine"]["gpu"] for document in documents})
+    cases = set(map(recorded.case, documents))
+    torch_releases = ", ".join(sorted(set(map(release_of, documents))))
+    return (
+        f"{len(documents)} results of {len(cases)} cases on {', '.join(machines)}, "
+        f"torch {torch_releases}."
+    )
 
 
 def releases(groups: Groups) -> Iterator[Sequence[str]]:
-    """Cases of the two newest releases: the step of each process, and the change as the site's
-    comparison judges it.
-    """
+    """Cases of the two newest releases: the steps, and the change as the site judges it."""
     yield (
         "benchmark",
         "config",
@@ -96,30 +98,27 @@ def releases(groups: Groups) -> Iterator[Sequence[str]]:
         "eager step, ms",
         "speedup",
     )
-    old, new = sorted({release for by_release in groups.values() for release in by_release})[-2:]
-    sides = (
-        side(parse_result(one) for by in groups.values() for one in by.get(release, ()))
-        for release in (old, new)
-    )
+    old, new = sorted(set(chain(*groups.values())))[-2:]
+    sides = []
+    for release in (old, new):
+        documents = chain(*(by_release.get(release, ()) for by_release in groups.values()))
+        sides.append(side(map(parse_result, documents)))
     for row in compare_latency(*sides, any_libraries=True).rows:
         by_release = groups[row.case.benchmark, row.case.config]
-        step, eager, speedup = (
-            _arrow(by_release[old], by_release[new], metric, digits)
-            for metric, digits in (("latency_ms", 4), ("eager_latency_ms", 4), ("speedup", 3))
-        )
-        verdict = f"{VERDICTS[row.effect.verdict]} {row.share}".strip()
+        processes = by_release[old], by_release[new]
         yield (
             _short(row.case.benchmark),
             row.case.config,
-            step,
+            _arrow(*processes, "latency_ms", 4),
             row.effect.change.text,
-            verdict,
-            eager,
-            speedup,
+            f"{VERDICTS[row.effect.verdict]} {row.share}".strip(),
+            _arrow(*processes, "eager_latency_ms", 4),
+            _arrow(*processes, "speedup", 3),
         )
 
 
 def configs(groups: Groups) -> Iterator[Sequence[str]]:
+    """The newest release of each case; its cold start may be of an older one."""
     yield (
         "benchmark",
         "config",
@@ -129,22 +128,18 @@ def configs(groups: Groups) -> Iterator[Sequence[str]]:
         "break-even, steps",
     )
     for (benchmark, config), by_release in sorted(groups.items(), key=lambda group: group[0][0]):
-        newest = by_release[max(by_release)]
         if config == "eager":
             continue
-        cold = _median(newest, "cold_start_s") or _median(
-            list(chain(*by_release.values())), "cold_start_s"
-        )
-        memory, eager = _median(newest, "peak_memory_gb"), _median(newest, "eager_peak_memory_gb")
-        shown = f"{_digits(memory, 3)} ({_digits(eager, 3)})"
-        speedup, pays = _median(newest, "speedup"), _median(newest, "break_even_steps")
+        newest = by_release[max(by_release)]
+        every_release = list(chain(*by_release.values()))
+        cold_s = median_of(newest, "cold_start_s") or median_of(every_release, "cold_start_s")
         yield (
             _short(benchmark),
             config,
-            _digits(speedup, 3),
-            _digits(cold, 3),
-            shown,
-            _digits(pays, 2),
+            _median(newest, "speedup", 3),
+            _number(cold_s, 3),
+            _memory(newest),
+            _median(newest, "break_even_steps", 2),
         )
 
 
@@ -153,15 +148,14 @@ def starts(groups: Groups) -> Iterator[Sequence[str]]:
     yield "benchmark", "config", "torch", "cold", "warm", "restored", "artifacts, MB"
     for (benchmark, config), by_release in groups.items():
         for release, processes in sorted(by_release.items()):
-            complete = [one for one in processes if set(STARTS) <= one.get("starts", {}).keys()]
+            complete = [each for each in processes if set(STARTS) <= each.get("starts", {}).keys()]
             if complete:
-                times = [_digits(_median(complete, f"{kind}_start_s"), 3) for kind in STARTS]
                 yield (
                     _short(benchmark),
                     config,
                     release,
-                    *times,
-                    _digits(_median(complete, "artifact_size_mb"), 3),
+                    *(_median(complete, f"{kind}_start_s", 3) for kind in STARTS),
+                    _median(complete, "artifact_size_mb", 3),
                 )
 
 
@@ -178,18 +172,16 @@ def phases(groups: Groups) -> Iterator[Sequence[str]]:
         "the rest",
     )
     for (benchmark, config), by_release in groups.items():
-        colds = [
-            one
-            for release in sorted(by_release)
-            for one in by_release[release]
-            if "cold" in one.get("starts", {})
-        ]
-        if not colds:
+        processes = chain(*(by_release[release] for release in sorted(by_release)))
+        cold = [process for process in processes if "cold" in process.get("starts", {})]
+        if not cold:
             continue
-        cold = _median(colds[-1:], "cold_start_s") or 0.0
-        parts = [_median(colds[-1:], f"compile_{phase}_s") or 0.0 for phase in PHASES]
-        shares = [f"{part / cold:.0%}" for part in (*parts, max(0.0, cold - sum(parts)))]
-        yield _short(benchmark), config, _digits(cold, 3), *shares
+        last = cold[-1:]
+        cold_s = median_of(last, "cold_start_s") or 0.0
+        parts_s = [median_of(last, f"compile_{phase}_s") or 0.0 for phase in PHASES]
+        parts_s.append(max(0.0, cold_s - sum(parts_s)))
+        shares = [f"{part_s / cold_s:.0%}" for part_s in parts_s]
+        yield _short(benchmark), config, _number(cold_s, 3), *shares
 
 
 def spread(groups: Groups) -> Iterator[Sequence[str]]:
@@ -207,19 +199,16 @@ def spread(groups: Groups) -> Iterator[Sequence[str]]:
     for (benchmark, config), by_release in groups.items():
         for release, processes in sorted(by_release.items()):
             if len(processes) > 1:
-                machines = list(_by_machine(processes))
-                count = f"{len(processes)} ({len(machines)})"
-                between = (
-                    _variation(machines),
-                    _variation([processes]),
-                    _variation(machines, "speedup"),
-                )
+                machines = by_machine(processes)
                 yield (
                     _short(benchmark),
                     config,
                     release,
-                    count,
-                    *map(_percent, (_within(processes), *between)),
+                    f"{len(processes)} ({len(machines)})",
+                    _percent(interval_percent(processes)),
+                    _percent(variation_percent(machines)),
+                    _percent(variation_percent([processes])),
+                    _percent(variation_percent(machines, "speedup")),
                 )
 
 
@@ -235,150 +224,92 @@ def distributed(groups: Groups) -> Iterator[Sequence[str]]:
     )
     for (benchmark, _), by_release in groups.items():
         for processes in by_release.values():
-            steps = [_each(processes, metric, 4) for metric in ("eager_latency_ms", "latency_ms")]
-            memory, eager = (
-                _digits(_median(processes, f"{arm}peak_memory_gb"), 3) for arm in ("", "eager_")
-            )
-            cold = _digits(_median(processes, "cold_start_s"), 3)
             yield (
                 _short(benchmark),
-                *steps,
+                _each(processes, "eager_latency_ms", 4),
+                _each(processes, "latency_ms", 4),
                 _each(processes, "speedup", 3),
-                cold,
-                f"{memory} ({eager})",
+                _median(processes, "cold_start_s", 3),
+                _memory(processes),
             )
 
 
 def ramp(documents: Sequence[Document]) -> str:
-    """What the beginning of a sample costs: told from steps timed one by one, where the GPU kept
-    its clock.
-    """
-    idle_ms, percents = [], []
-    for one in documents:
-        arm, single = (one["samples"].get(name, {}) for name in ("compiled", "compiled_single"))
-        if one["marks"] or not single.get("values") or arm["inner"] == 1:
-            continue
-        step, alone = median(arm["values"]), median(single["values"])
-        idle_ms.append((alone - step) * arm["inner"] / (arm["inner"] - 1))
-        percents.append(100 * idle_ms[-1] / arm["inner"] / step)
-    most_ms, most = (quantiles(values, n=10)[-1] for values in (idle_ms, percents))
+    """What the beginning of a sample costs."""
+    idle_ms, percents = zip(*idle_starts(documents), strict=True)
+    one_in_ten_ms, one_in_ten_percent = quantiles(idle_ms, n=10)[-1], quantiles(percents, n=10)[-1]
     return (
         f"{median(idle_ms):.2f} ms in the median of {len(idle_ms)} results, in one of ten "
-        f"{most_ms:.2f} ms or more "
-        f"({median(percents):.1f} and {most:.1f} % of a step)"
+        f"{one_in_ten_ms:.2f} ms or more "
+        f"({median(percents):.1f} and {one_in_ten_percent:.1f} % of a step)"
     )
 
 
 def cost(documents: Sequence[Document]) -> str:
-    wall = _wall_s(documents)
+    seconds = wall_s(documents)
     return (
-        f"{len(documents)} jobs, each in processes of its own, took {wall / 60:.0f} minutes: "
-        f"{3600 * len(documents) / wall:.0f} cases per GPU hour. "
-        f"{share(documents):.0%} of that time was compile, warm-up and samples."
+        f"{len(documents)} jobs, each in processes of its own, took {seconds / 60:.0f} minutes: "
+        f"{3600 * len(documents) / seconds:.0f} cases per GPU hour. "
+        f"{measuring_share(documents):.0%} of that time was compile, warm-up and samples."
     )
 
 
-def share(documents: Sequence[Document]) -> float:
-    """Of the jobs' time, what was compile, warm-up and samples."""
-    return sum(map(measurement_s, documents)) / _wall_s(documents)
+def newest_share(sessions: Iterable[Sequence[Document]]) -> str:
+    """The share of measuring in the newest session that compiled nothing ahead of its jobs."""
+    newest: Sequence[Document] = ()
+    for documents in sessions:
+        if not any("ahead" in document.get("starts", {}) for document in documents):
+            newest = documents
+    return f"{measuring_share(newest):.0%}"
 
 
-def _compiled_by_themselves(documents: Sequence[Document]) -> bool:
-    return not any("ahead" in one.get("starts", {}) for one in documents)
-
-
-def _wall_s(documents: Sequence[Document]) -> float:
-    return float(sum(sum(one["wall_s"].values()) for one in documents))
-
-
-def _told(documents: Sequence[Document]) -> str:
-    machines = sorted({one["environment"]["machine"]["gpu"] for one in documents})
-    cases = len({recorded.case(one) for one in documents})
-    told = ", ".join(sorted({_release(one) for one in documents}))
-    return f"{len(documents)} results of {cases} cases on {', '.join(machines)}, torch {told}."
-
-
-def _kept(folders: Iterable[Path], name: str, command: str) -> str:
-    kept = [(folder / name).read_text().strip() for folder in folders if (folder / name).exists()]
-    return kept[-1] if kept else NOT_YET.format(command=command)
+def _printed(folders: Iterable[Path], name: str, command: str) -> str:
+    """What the command printed in the newest session that has it."""
+    text = NOT_YET.format(command=command)
+    for folder in folders:
+        if (folder / name).exists():
+            text = (folder / name).read_text().strip()
+    return text
 
 
 def _table(rows: Iterable[Sequence[str]]) -> str:
-    head, *body = (f"| {' | '.join(row)} |" for row in rows)
-    return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *body])
+    header, *body = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([header, "|---" * (header.count("|") - 1) + "|", *body])
 
 
 def _arrow(old: Sequence[Document], new: Sequence[Document], metric: str, digits: int) -> str:
-    told = [_each(side, metric, digits) for side in (old, new)]
-    return " → ".join(told) if all(told) else "–"
+    before, after = _each(old, metric, digits), _each(new, metric, digits)
+    return f"{before} → {after}" if before and after else "–"
 
 
 def _each(processes: Sequence[Document], metric: str, digits: int) -> str:
-    """The value of each process; of many their median."""
-    values = _values(processes, metric)
-    if len(values) > LISTED:
-        return f"{_digits(median(values), digits)} (median of {len(values)})"
-    return ", ".join(_digits(value, digits) for value in values)
+    """The value of each process; the median of many."""
+    numbers = values(processes, metric)
+    if len(numbers) > MAX_LISTED:
+        return f"{_number(median(numbers), digits)} (median of {len(numbers)})"
+    return ", ".join(_number(number, digits) for number in numbers)
 
 
-def _by_machine(processes: Iterable[Document]) -> Iterable[list[Document]]:
-    machines: dict[str, list[Document]] = defaultdict(list)
-    for one in processes:
-        machines[one["environment"]["machine"]["device_id"]].append(one)
-    return machines.values()
+def _memory(processes: Sequence[Document]) -> str:
+    eager = _median(processes, "eager_peak_memory_gb", 3)
+    return f"{_median(processes, 'peak_memory_gb', 3)} ({eager})"
 
 
-def _variation(groups: Iterable[Sequence[Document]], metric: str = "latency_ms") -> float | None:
-    """Coefficient of variation of a metric, percent, pooled over groups: the standard deviation of
-    its logarithm.
-    """
-    logs = [
-        logged
-        for group in groups
-        if (logged := [math.log(value) for value in _values(group, metric)])
-    ]
-    freedom = sum(len(group) - 1 for group in logs)
-    squares = sum((value - fmean(group)) ** 2 for group in logs for value in group)
-    return 100 * math.sqrt(squares / freedom) if freedom else None
-
-
-def _within(processes: Sequence[Document]) -> float | None:
-    """Half the interval of the step, percent, in the median process; None where too few samples
-    told one.
-    """
-    entries = [one["metrics"]["latency_ms"] for one in processes]
-    told = [
-        50 * (each["high"] - each["low"]) / each["value"]
-        for each in entries
-        if each.get("high") is not None
-    ]
-    return median(told) if told else None
+def _median(processes: Sequence[Document], metric: str, digits: int) -> str:
+    return _number(median_of(processes, metric), digits)
 
 
 def _percent(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f} %"
 
 
-def _values(processes: Sequence[Document], metric: str) -> list[float]:
-    return [float(one["metrics"][metric]["value"]) for one in processes if metric in one["metrics"]]
-
-
-def _median(processes: Sequence[Document], metric: str) -> float | None:
-    values = _values(processes, metric)
-    return median(values) if values else None
-
-
-def _digits(value: float | None, digits: int) -> str:
+def _number(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{float(f'{value:.{digits}g}'):,.6g}"
 
 
 def _short(benchmark: str) -> str:
     """gpt2.standard.inference.bfloat16.static.b16 -> gpt2, inference, bfloat16, static, b16."""
     return ", ".join(part for part in benchmark.split(".") if part != "standard")
-
-
-def _release(document: Document) -> str:
-    return str(document["environment"]["torch"]["version"]).partition("+")[0]
 
 
 if __name__ == "__main__":

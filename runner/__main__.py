@@ -1,5 +1,4 @@
-"""`python -m runner`: one worker, which owns one device and runs the site's jobs on it, one at a
-time.
+"""`python -m runner`: one worker, which owns one device and runs the site's jobs one at a time.
 
 Settings are environment variables: SITE_URL, WORKER_TOKEN, BROKER_URL, WORKER_DIR, WORKER_DEVICE,
 SUITE_PYTHON … (all in docs/architecture.md). It stops cleanly on SIGTERM and Ctrl-C: a job that
@@ -9,7 +8,7 @@ runs is stopped and measured again.
  2. end what a killed predecessor left behind
  3. look at the environments: torch builds, catalog, GPU; remove those that were half made
  4. deliver what waits in the outbox, say hello, learn our queue; while paused, wait
- 5. take jobs from the queue until told to stop
+ 5. take jobs from the queue until stopped
 """
 
 import os
@@ -24,90 +23,101 @@ from celery import Celery, signals
 from celery.exceptions import SecurityWarning
 from kombu.exceptions import OperationalError
 
-from runner import environments, folder, gpu, logs, settings
+from runner import environments, logs, settings
 from runner.celery import create_app
-from runner.environments.room import tidy
-from runner.keeper import Keeper
+from runner.device import DeviceError
+from runner.environments.eviction import clean_up
 from runner.outbox import Outbox
-from runner.shared import Flag
+from runner.shared_memory import SharedFlag
 from runner.site import Greeting, Site
-from runner.worker import Worker, end_leftovers
+from runner.worker import Worker, end_leftover_jobs
+from runner.worker_folder import lock_worker_folder
+from runner.worker_heartbeat import WorkerHeartbeat
 
 PREDECESSOR_DIES_S = 10.0
 WRONG_SETTINGS = 2
+START_ERRORS = (
+    settings.SettingsError,
+    environments.UnusableEnvironment,
+    DeviceError,
+    OSError,
+)
 
 logger = structlog.get_logger("runner")
 
 
 def main() -> int:
-    """Run the worker; its exit code: 0 when it was told to stop, 2 when a setting is wrong."""
-    signal.signal(signal.SIGTERM, _stop_now)
+    """Run the worker; its exit code: 0 when it was stopped, 2 when a setting is wrong."""
+    signal.signal(signal.SIGTERM, _exit_at_once)
     try:
-        ours = settings.read()
-        logs.configure(ours.log_format)
-        folder.hold(ours.worker_dir, PREDECESSOR_DIES_S)
-        end_leftovers(ours.worker_dir)
-        worker = _make_worker(ours)
-        greeting = wait_until_wanted(worker)
-    except (
-        settings.SettingsError,
-        environments.UnfitEnvironment,
-        gpu.DeviceError,
-        OSError,
-    ) as error:
+        worker_settings = settings.read()
+        logs.configure(worker_settings.log_format)
+        lock_worker_folder(worker_settings.worker_dir, PREDECESSOR_DIES_S)
+        end_leftover_jobs(worker_settings.worker_dir)
+        worker = _make_worker(worker_settings)
+        greeting = wait_while_paused(worker)
+    except START_ERRORS as error:
         sys.stderr.write(f"the worker cannot start: {error}\n")
         return WRONG_SETTINGS
     except KeyboardInterrupt:
         return 0
     _take_jobs(worker, greeting)
-    end_leftovers(ours.worker_dir)
+    end_leftover_jobs(worker_settings.worker_dir)
     logger.info("stopped")
     return 0
 
 
-def _stop_now(number: int, frame: FrameType | None) -> None:
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
     """SIGTERM before Celery has taken over: nothing runs yet that would have to be ended."""
     sys.exit(0)
 
 
-def _make_worker(ours: settings.Settings) -> Worker:
-    stopping = Flag()
-    site = Site(ours.site_url, ours.token, stopping)
-    environment = environments.adopt(ours)
-    further = environments.adopt_also(ours)
-    worker = Worker(ours, environment, site, Outbox(ours.worker_dir), stopping, further)
-    tidy(worker.store, ours.environments_gb)
-    for each in worker.adopted:
-        logger.info("adopted", python=each.command[0], torch=each.label, device=str(ours.device))
+def _make_worker(worker_settings: settings.WorkerSettings) -> Worker:
+    stopping = SharedFlag()
+    site = Site(worker_settings.site_url, worker_settings.token, stopping)
+    environment = environments.adopt(worker_settings)
+    further = environments.adopt_further(worker_settings)
+    outbox = Outbox(worker_settings.worker_dir)
+    worker = Worker(worker_settings, environment, site, outbox, stopping, further)
+    clean_up(worker.store, worker_settings.environments_gb)
+    for adopted in worker.adopted:
+        logger.info(
+            "adopted",
+            python=adopted.command[0],
+            torch=adopted.label,
+            device=str(worker_settings.device),
+        )
     return worker
 
 
-def wait_until_wanted(worker: Worker) -> Greeting:
-    """Say hello; while a person has paused the worker, stay here: a message that it took would be
-    lost.
+def wait_while_paused(worker: Worker) -> Greeting:
+    """Say hello; while a person has paused the worker, wait here.
+
+    A message that a paused worker took would be lost.
     """
     greeting = worker.greet()
     logger.info(
         "the site knows us", worker=greeting.worker, queue=greeting.queue, paused=greeting.paused
     )
-    keeper = Keeper(worker, greeting.heartbeat_s, consume=lambda on: True)
-    keeper.paused = greeting.paused
-    while keeper.paused:
+    heartbeat = WorkerHeartbeat(worker, greeting.heartbeat_s, consume=lambda on: True)
+    heartbeat.paused = greeting.paused
+    while heartbeat.paused:
         time.sleep(greeting.heartbeat_s)
-        keeper.beat()
+        heartbeat.beat()
     return greeting
 
 
 def _take_jobs(worker: Worker, greeting: Greeting) -> None:
     """Consume our queue until SIGTERM or Ctrl-C."""
-    # Of root, whom pickled messages could harm: we take JSON alone
+    # Celery warns root of pickled messages, which could do harm: we take only JSON
     warnings.simplefilter("ignore", SecurityWarning)
     app = create_app(worker)
     name = f"{greeting.worker}@{os.uname().nodename}"
-    keeper = Keeper(
-        worker, greeting.heartbeat_s, lambda on: _consume(app, name, greeting.queue, on)
-    )
-    _connect(worker, keeper)
+
+    def consume(on: bool) -> bool:
+        return _consume(app, name, greeting.queue, on)
+
+    _connect_signals(worker, WorkerHeartbeat(worker, greeting.heartbeat_s, consume))
     app.Worker(
         hostname=name,
         queues=[greeting.queue],
@@ -121,27 +131,26 @@ def _take_jobs(worker: Worker, greeting: Greeting) -> None:
     ).start()
 
 
-def _connect(worker: Worker, keeper: Keeper) -> None:
-    """Have Celery's signals call us. weak=False: Celery would forget a receiver that nothing else
-    refers to.
+def _connect_signals(worker: Worker, heartbeat: WorkerHeartbeat) -> None:
+    """Have Celery's signals call us.
+
+    weak=False: Celery would forget a receiver that nothing else refers to.
     """
     # Keeps Celery from replacing our logging
     signals.setup_logging.connect(lambda **_: None, weak=False)
     signals.worker_process_init.connect(lambda **_: worker.begin_process(), weak=False)
-    signals.worker_ready.connect(lambda **_: _ready(keeper), weak=False)
+    signals.worker_ready.connect(lambda **_: _start(heartbeat), weak=False)
     signals.worker_shutting_down.connect(lambda **_: worker.stopping.set(), weak=False)
 
 
-def _ready(keeper: Keeper) -> None:
-    # Celery would start anew, wrongly
+def _start(heartbeat: WorkerHeartbeat) -> None:
+    # On SIGHUP Celery would restart itself, wrongly
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-    keeper.start()
+    heartbeat.start()
 
 
 def _consume(app: Celery, name: str, queue: str, on: bool) -> bool:
-    """Start or stop taking messages from our queue; whether the worker has answered that it does
-    so.
-    """
+    """Start or stop taking messages from our queue; whether the worker confirmed it."""
     change = app.control.add_consumer if on else app.control.cancel_consumer
     try:
         return bool(change(queue, destination=[name], reply=True, timeout=5))

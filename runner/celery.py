@@ -1,5 +1,6 @@
-"""The worker's Celery app: it carries (job id, attempt) and nothing else. The lease in the site's
-database decides.
+"""The worker's Celery app: it carries (job id, attempt) and nothing else.
+
+The lease in the site's database decides who runs a job.
 """
 
 from celery import Celery
@@ -19,13 +20,14 @@ def create_app(worker: Worker) -> Celery:
         broker_connection_max_retries=None,  # wait for the broker for as long as it takes
         task_serializer="json",
         accept_content=["json"],
-        # a message outlives the worker; its redelivery is answered 409 and does no harm
+        # A message outlives the worker; its redelivery is answered 409 and does no harm
         task_acks_late=True,
         task_ignore_result=True,
-        task_queue_max_priority=9,  # as the site declares its queue: RabbitMQ refuses two opinions
+        # As the site declares its queue: RabbitMQ refuses a queue that is declared in two ways
+        task_queue_max_priority=9,
         worker_prefetch_multiplier=1,
         worker_consumer="runner.consumer:PatientConsumer",
-        # The broker's outage is no reason to measure again
+        # An outage of the broker is not a reason to measure again
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_proc_alive_timeout=60.0,  # a new process first ends what a killed one left
         worker_hijack_root_logger=False,
@@ -41,16 +43,15 @@ def transport_options(broker_url: str) -> dict[str, object]:
     if not broker_url.startswith("redis"):
         return {}
     return {
-        # Sooner, and a long job's message would be delivered twice
+        # Any shorter, and a long job's message would be delivered twice
         "visibility_timeout": LONGEST_JOB_S + 3600,
         "unacked_restore_interval": 5,
         "unacked_restore_throttle": 1,
-        # of our own: consumers restore by *their* timeout whatever lies under the keys that they
-        # share
+        # Keys of our own: consumers restore by *their* timeout whatever is under shared keys
         "unacked_key": "runner.unacked",
         "unacked_index_key": "runner.unacked_index",
         "unacked_mutex_key": "runner.unacked_mutex",
-        # One list per priority: every step a sender may use is read
+        # One list per priority: every step that a sender may use is read
         "priority_steps": list(range(10)),
         "queue_order_strategy": "priority",
     }

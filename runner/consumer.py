@@ -1,9 +1,9 @@
 """Celery's consumer, which outlives RabbitMQ's consumer timeout.
 
-RabbitMQ takes a message back that nobody acknowledged for its `consumer_timeout` (30 minutes), and
+RabbitMQ takes back a message that nobody acknowledged for its `consumer_timeout` (30 minutes), and
 closes the channel. To Celery that is an error beyond repair, and the worker would stop after its
-job. Here it connects anew; the message comes again, waits behind the job that runs, and is answered
-409 when its turn comes.
+job. Here it connects again; the message comes again, waits behind the job that runs, and is
+answered 409 when its turn comes.
 """
 
 import time
@@ -12,12 +12,13 @@ from typing import Any
 from amqp.exceptions import PreconditionFailed  # type: ignore[import-untyped]
 from celery.worker.consumer import Consumer
 
-# The same code means queues that were declared otherwise, which another try does not change
+# RabbitMQ sends the same code for a queue that was declared otherwise: trying again at once, and
+# for ever, would not change that
 PAUSE_S = 1.0
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]  # celery has no types
-    """Takes a closed channel for a lost connection."""
+    """Treats a closed channel as a lost connection."""
 
     connection_errors: tuple[type[Exception], ...]
 

@@ -11,44 +11,57 @@ from typing import Any
 
 import structlog
 
-from runner import evidence, gpu, jobfolder
-from runner.account import open_to
-from runner.environments import Environment
-from runner.environments.providing import NotProvided, provided
-from runner.environments.steps import Steps, Stopped
-from runner.heartbeat import Heartbeat
-from runner.joblog import JobLog
-from runner.outbox import sendable
-from runner.outcome import Outcome, ResultFile, Scene, body, judge, read_result
-from runner.process import Ended, Suite, environment, mark_of
-from runner.repositories import NotFetched, cache_of, export
-from runner.site import Refused, SiteError, Stale
-from runner.ticket import Ticket
+from runner import job_folder
+from runner.commands import CommandRunner, JobStopped
+from runner.device import lock_devices
+from runner.environments import SuiteEnvironment
+from runner.environments.provisioning import EnvironmentUnavailable, provide_environment
+from runner.job_context import JobContext
+from runner.job_heartbeat import JobHeartbeat
+from runner.job_log import JobLog
+from runner.outbox import sendable_artifacts
+from runner.outcome import (
+    JobOutcome,
+    ProcessContext,
+    ResultFile,
+    classify_outcome,
+    read_result,
+    result_body,
+)
+from runner.process import ProcessExit, SuiteProcess, job_marker, process_variables
+from runner.repositories import NotFetched, export, repository_cache
+from runner.resource_exhaustion import describe_full_disk, describe_increase, oom_kill_counts
+from runner.site import RequestRefused, SiteError, StaleAttempt
+from runner.suite_account import account_variables, open_to
 from runner.worker import Worker
 
 JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")  # it becomes part of a path
 DELIVERY_PATIENCE_S = 20.0  # then the outcome waits in the outbox and the next job may start
-DISK_AGAIN_S = 2.0
+DISK_RETRY_S = 2.0
 
 logger = structlog.get_logger(__name__)
 
 
-class Unfit(Exception):
-    """This worker cannot run this job. The text says why."""
+class WrongDevice(Exception):
+    """The job is for another kind of device. The text says for which."""
 
 
-class Dropped(Exception):
-    """The job ended without an outcome to tell: it is no longer ours, or the worker is stopping."""
+class JobDropped(Exception):
+    """The job ended without an outcome: it is no longer ours, or the worker is stopping."""
 
 
 def run(worker: Worker, job_id: str, attempt: int) -> str:
-    """Run one job and deliver how it ended. Returns the outcome's status word, or `dropped` where
-    there is none.
+    """Run one job and deliver how it ended.
 
-    1. wait until the site knows us   2. lock the device   3. claim the job   4. make its folder and
-       job file
-    5. have its environment, run the suite in it, under heartbeats   6. name the outcome   7. put it
-       into the outbox
+    Returns the outcome's status word, or `dropped` where there is no outcome.
+
+    1. wait until the site knows us
+    2. lock the device
+    3. claim the job
+    4. make its folder and job file
+    5. provide its environment, run the suite in it, under heartbeats
+    6. classify the outcome
+    7. put it into the outbox
     8. free the device, deliver
     """
     if not JOB_ID.fullmatch(job_id) or attempt < 1:
@@ -58,7 +71,7 @@ def run(worker: Worker, job_id: str, attempt: int) -> str:
     with structlog.contextvars.bound_contextvars(job=job_id, attempt=attempt):
         try:
             status = _run_on_device(worker, job_id, attempt)
-        except (SiteError, Dropped) as reason:
+        except (SiteError, JobDropped) as reason:
             logger.warning("job dropped", why=str(reason))
             return "dropped"
         logger.info("job ended", status=status)
@@ -71,207 +84,232 @@ def run(worker: Worker, job_id: str, attempt: int) -> str:
 
 def _run_on_device(worker: Worker, job_id: str, attempt: int) -> str:
     while not worker.greeted.wait(0.5):
-        _unless_stopping(worker)
+        _drop_if_stopping(worker)
 
-    def waiting_for_device(waited_s: float) -> None:
-        _unless_stopping(worker)
+    def while_waiting(waited_s: float) -> None:
+        _drop_if_stopping(worker)
         if waited_s % 60 == 0:
             logger.warning(
                 "the device is in use by another worker, or by what is left of a job; waiting",
                 waited_s=waited_s,
             )
 
-    with gpu.all_locked(worker.settings.lock_dir, worker.device_ids, waiting_for_device) as locks:
+    with lock_devices(worker.settings.lock_dir, worker.device_ids, while_waiting) as locks:
         claim = worker.site.claim(job_id, attempt, str(worker.boot_id))
         logger.info(
             "job claimed", benchmark=claim.job.get("benchmark"), config=claim.job.get("config")
         )
         folder = worker.jobs / f"{job_id}.{attempt}"
-        return _run_claimed(
-            worker, Ticket(job_id, attempt, claim, folder, locks, JobLog(folder / "log.txt"))
-        )
+        log = JobLog(folder / "log.txt")
+        return _run_claimed(worker, JobContext(job_id, attempt, claim, folder, locks, log))
 
 
-def _run_claimed(worker: Worker, ticket: Ticket) -> str:
+def _run_claimed(worker: Worker, job: JobContext) -> str:
+    heartbeat = JobHeartbeat(worker.site, job.job_id, job.attempt, job.claim.heartbeat_s, job.log)
     try:
-        with Heartbeat(
-            worker.site, ticket.job_id, ticket.attempt, ticket.claim.heartbeat_s, ticket.log
-        ) as heartbeat:
-            outcome, result = _measure(worker, ticket, heartbeat)
-            content = body(ticket.attempt, outcome, result.document)
-            _keep(worker, ticket, heartbeat, content, _artifacts(ticket, result))
+        with heartbeat:
+            outcome, result = _measure(worker, job, heartbeat)
+            body = result_body(job.attempt, outcome, result.document)
+            _store_outcome(worker, job, heartbeat, body, _artifacts(job, result))
         return outcome.status
     finally:
-        jobfolder.remove(ticket.folder)
+        job_folder.remove(job.folder)
 
 
-def _measure(worker: Worker, ticket: Ticket, heartbeat: Heartbeat) -> tuple[Outcome, ResultFile]:
-    """Have the environment, run the suite in it to its end, and name the outcome. Raises Dropped,
-    SiteError.
+def _measure(
+    worker: Worker, job: JobContext, heartbeat: JobHeartbeat
+) -> tuple[JobOutcome, ResultFile]:
+    """Provide the environment, run the suite in it to its end, and classify the outcome.
+
+    Raises JobDropped, SiteError.
     """
 
     def why_stop() -> str:
-        return heartbeat.verdict or ("stopping" if worker.stopping.is_set() else "")
+        if heartbeat.stop_reason:
+            return heartbeat.stop_reason
+        return "stopping" if worker.stopping.is_set() else ""
 
     with ExitStack() as held:
         try:
-            job = _for_this_worker(worker, ticket.claim.job)
-            jobfolder.make(ticket.folder)
-            job = _with_own_models(worker, ticket, job, why_stop)
-            within = held.enter_context(provided(worker, ticket, why_stop))
-            suite = _start(worker, ticket, within, job)
-        except (Unfit, NotProvided, NotFetched) as reason:
-            return Outcome("fail_to_run", str(reason), log_tail=ticket.log.tail()), ResultFile()
+            spec = _with_our_device(worker, job.claim.job)
+            job_folder.create(job.folder)
+            spec = _with_own_models(worker, job, spec, why_stop)
+            environment = held.enter_context(provide_environment(worker, job, why_stop))
+            suite = _start_suite(worker, job, environment, spec)
+        except (WrongDevice, EnvironmentUnavailable, NotFetched) as reason:
+            outcome = JobOutcome("fail_to_run", str(reason), log_tail=job.log.tail())
+            return outcome, ResultFile()
         except OSError as error:
-            full = evidence.full_disk(worker.settings.worker_dir)
-            return Outcome(
-                "fail_to_run", f"{full}The worker could not start the suite: {error}"
-            ), ResultFile()
-        except Stopped as stopped:
-            _unless_dropped(str(stopped))
-            return Outcome("cancelled", "Cancelled while its environment was made."), ResultFile()
-        return _run_suite(worker, ticket, suite, why_stop)
+            full_disk = describe_full_disk(worker.settings.worker_dir)
+            message = f"{full_disk}The worker could not start the suite: {error}"
+            return JobOutcome("fail_to_run", message), ResultFile()
+        except JobStopped as stopped:
+            _drop_if_stale_or_stopping(str(stopped))
+            outcome = JobOutcome("cancelled", "Cancelled while its environment was made.")
+            return outcome, ResultFile()
+        return _watch_suite(worker, job, suite, why_stop)
 
 
-def _run_suite(
-    worker: Worker, ticket: Ticket, suite: Suite, why_stop: Callable[[], str]
-) -> tuple[Outcome, ResultFile]:
-    """Raises Dropped."""
-    kills_before = evidence.oom_kills()
-    ended = suite.watch(ticket.claim.timeout_s, why_stop)
-    _unless_dropped(ended.stopped_for)
-    result = read_result(ticket.folder / "result.json")
-    return judge(
-        ended, result, _scene(worker, ticket, ended, kills_before), ticket.log.tail()
-    ), result
+def _with_our_device(worker: Worker, spec: dict[str, Any]) -> dict[str, Any]:
+    """The job with the device as its process will see it. Raises WrongDevice."""
+    device = worker.settings.device
+    requested = str(spec.get("device", device.kind))
+    if requested.partition(":")[0] != device.kind:
+        raise WrongDevice(
+            f"The job is for {requested}, but this worker owns {device}. "
+            "Plan it for another machine."
+        )
+    # CUDA_VISIBLE_DEVICES shows only our GPUs: whatever their numbers, they begin with the first
+    return {**spec, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
 
 
-def _start(worker: Worker, ticket: Ticket, within: Environment, job: dict[str, Any]) -> Suite:
+def _with_own_models(
+    worker: Worker, job: JobContext, spec: dict[str, Any], why_stop: Callable[[], str]
+) -> dict[str, Any]:
+    """The job with the folder of its repository, or with the worker's own files.
+
+    Raises NotFetched, JobStopped.
+    """
+    if "repository" in spec:
+        job.log.say("phase: own models")
+        commands = CommandRunner(
+            job.folder / "steps",
+            job_folder.temporary(job.folder),
+            job.log,
+            job_marker(job.folder),
+            why_stop,
+        )
+        models = job.folder / "models"
+        export(spec["repository"], repository_cache(worker), models, commands)
+        return {**spec, "sources": [str(models)]}
+    if worker.settings.models:
+        return {**spec, "sources": list(worker.settings.models)}
+    return spec
+
+
+def _start_suite(
+    worker: Worker, job: JobContext, environment: SuiteEnvironment, spec: dict[str, Any]
+) -> SuiteProcess:
     """Write the job's file, and start the suite. Raises OSError."""
-    job_file = ticket.folder / "job.json"
-    job_file.write_text(json.dumps(job, indent=1))
-    account, temporary = worker.settings.suite_account, jobfolder.temporary(ticket.folder)
-    open_to(account, ticket.folder, temporary)
-    variables = environment(
-        os.environ,
-        mark_of(ticket.folder),
-        {
-            "PYTHONPATH": within.python_path,
-            "TMPDIR": str(temporary),
-            "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
-            **(account.variables if account else {}),
-        },
-    )
-    command = [*within.command, "run", str(job_file), str(ticket.folder / "result.json")]
-    return Suite(
-        command,
-        folder=ticket.folder,
-        variables=variables,
-        log=ticket.log,
-        keep_open=ticket.locks,
+    job_file = job.folder / "job.json"
+    job_file.write_text(json.dumps(spec, indent=1))
+    account = worker.settings.suite_account
+    temporary = job_folder.temporary(job.folder)
+    open_to(account, job.folder, temporary)
+    extra = {
+        "PYTHONPATH": environment.python_path,
+        "TMPDIR": str(temporary),
+        "CUDA_VISIBLE_DEVICES": worker.settings.device.visible(os.environ),
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # the numbers that nvidia-smi shows
+        **account_variables(account),
+    }
+    return SuiteProcess(
+        [*environment.command, "run", str(job_file), str(job.folder / "result.json")],
+        folder=job.folder,
+        variables=process_variables(os.environ, job_marker(job.folder), extra),
+        log=job.log,
+        keep_open=job.locks,
         account=account,
     )
 
 
-def _for_this_worker(worker: Worker, job: dict[str, Any]) -> dict[str, Any]:
-    """The job with the device as its process will see it. Raises Unfit for another kind of
-    device.
-    """
-    device = worker.settings.device
-    wanted = str(job.get("device", device.kind))
-    if wanted.partition(":")[0] != device.kind:
-        raise Unfit(
-            f"The job is for {wanted}, but this worker owns {device}. Plan it for another machine."
-        )
-    # CUDA_VISIBLE_DEVICES shows our GPUs alone: whatever their numbers, they begin with the first
-    return {**job, "device": "cpu" if device.kind == "cpu" else "cuda:0"}
+def _watch_suite(
+    worker: Worker, job: JobContext, suite: SuiteProcess, why_stop: Callable[[], str]
+) -> tuple[JobOutcome, ResultFile]:
+    """Raises JobDropped."""
+    kills_before = oom_kill_counts()
+    end = suite.watch(job.claim.timeout_s, why_stop)
+    _drop_if_stale_or_stopping(end.stopped_for)
+    result = read_result(job.folder / "result.json")
+    context = _process_context(worker, job, end, kills_before)
+    return classify_outcome(end, result, context, job.log.tail()), result
 
 
-def _with_own_models(
-    worker: Worker, ticket: Ticket, job: dict[str, Any], why_stop: Callable[[], str]
-) -> dict[str, Any]:
-    """The job with the folder of its repository, or with the worker's own files. Raises NotFetched,
-    Stopped.
-    """
-    if "repository" not in job:
-        return {**job, "sources": [*worker.settings.models]} if worker.settings.models else job
-    ticket.log.say("phase: own models")
-    steps = Steps(
-        ticket.folder / "steps",
-        jobfolder.temporary(ticket.folder),
-        ticket.log,
-        mark_of(ticket.folder),
-        why_stop,
-    )
-    export(job["repository"], cache_of(worker), ticket.folder / "models", steps)
-    return {**job, "sources": [str(ticket.folder / "models")]}
-
-
-def _scene(worker: Worker, ticket: Ticket, ended: Ended, kills_before: dict[str, int]) -> Scene:
-    return Scene(
-        limit_s=ticket.claim.timeout_s,
-        words=ticket.log.words(),
-        phase=ticket.log.phase(),
-        oom=evidence.risen(kills_before, evidence.oom_kills()) if ended.signal else "",
-        full_disk=evidence.full_disk(worker.settings.worker_dir),
+def _process_context(
+    worker: Worker, job: JobContext, end: ProcessExit, kills_before: dict[str, int]
+) -> ProcessContext:
+    oom = ""
+    if end.signal:
+        oom = describe_increase(kills_before, oom_kill_counts())
+    return ProcessContext(
+        limit_s=job.claim.timeout_s,
+        last_words=job.log.last_words(),
+        phase=job.log.phase(),
+        oom=oom,
+        full_disk=describe_full_disk(worker.settings.worker_dir),
     )
 
 
-def _artifacts(ticket: Ticket, result: ResultFile) -> list[Path]:
-    """What goes along: the suite's artifacts, a result that cannot be read, a log longer than its
-    tail.
-    """
-    folder = ticket.folder / "artifacts"
-    # a link that the suite made could show us files that we may read and it may not
-    files = sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
-    files += [ticket.folder / "result.json"] if result.problem else []
-    if ticket.log.is_longer_than_tail():
-        files.append(ticket.log.path)
-    return sendable(files)
+def _artifacts(job: JobContext, result: ResultFile) -> list[Path]:
+    """The suite's artifacts, a result that cannot be read, a log longer than its tail."""
+    files: list[Path] = []
+    folder = job.folder / "artifacts"
+    # A link that the suite made could show us files that we may read and it may not
+    if folder.is_dir() and not folder.is_symlink():
+        files += sorted(folder.iterdir())
+    if result.problem:
+        files.append(job.folder / "result.json")
+    if job.log.is_longer_than_tail():
+        files.append(job.log.path)
+    return sendable_artifacts(files)
 
 
-def _keep(
-    worker: Worker, ticket: Ticket, heartbeat: Heartbeat, content: bytes, artifacts: Sequence[Path]
+def _store_outcome(
+    worker: Worker,
+    job: JobContext,
+    heartbeat: JobHeartbeat,
+    body: bytes,
+    artifacts: Sequence[Path],
 ) -> None:
-    """Put the outcome into the outbox. While the disk does not take it, hold it in memory, keep the
-    lease, say so, and offer it to the site directly.
+    """Put the outcome into the outbox.
+
+    While the disk does not take it, hold it in memory, keep the lease, report that, and offer the
+    outcome to the site directly. Raises JobDropped.
     """
     while True:
         try:
-            worker.outbox.put(ticket.job_id, ticket.attempt, content, artifacts)
+            worker.outbox.put(job.job_id, job.attempt, body, artifacts)
             return
         except OSError as error:
             logger.error(
                 "the outbox cannot be written: the outcome is held in memory", why=str(error)
             )
             heartbeat.note = "worker cannot write its outbox"
-        try:
-            worker.site.result(ticket.job_id, gzip.compress(content, mtime=0))
-            logger.warning(
-                "the outcome was delivered from memory; its artifacts are lost",
-                artifacts=len(artifacts),
-            )
+        if _deliver_from_memory(worker, job, body, artifacts):
             return
-        except (Stale, Refused) as answer:
-            raise Dropped(str(answer)) from answer
-        except SiteError as error:
-            logger.warning(
-                "the outcome could not be delivered from memory either; trying both again",
-                why=str(error),
-            )
-        if worker.stopping.wait(DISK_AGAIN_S):
-            raise Dropped(
+        if worker.stopping.wait(DISK_RETRY_S):
+            raise JobDropped(
                 "the worker stops, and neither its disk nor the site takes the outcome: it will "
                 "be measured again"
             )
 
 
-def _unless_stopping(worker: Worker) -> None:
+def _deliver_from_memory(
+    worker: Worker, job: JobContext, body: bytes, artifacts: Sequence[Path]
+) -> bool:
+    """Whether the site took the outcome. Raises JobDropped."""
+    try:
+        worker.site.result(job.job_id, gzip.compress(body, mtime=0))
+    except (StaleAttempt, RequestRefused) as answer:
+        raise JobDropped(str(answer)) from answer
+    except SiteError as error:
+        logger.warning(
+            "the outcome could not be delivered from memory either; trying both again",
+            why=str(error),
+        )
+        return False
+    logger.warning(
+        "the outcome was delivered from memory; its artifacts are lost", artifacts=len(artifacts)
+    )
+    return True
+
+
+def _drop_if_stopping(worker: Worker) -> None:
     if worker.stopping.is_set():
-        raise Dropped("the worker is stopping")
+        raise JobDropped("the worker is stopping")
 
 
-def _unless_dropped(stopped_for: str) -> None:
+def _drop_if_stale_or_stopping(stopped_for: str) -> None:
+    """A stale attempt does not count; a job that the worker stops is measured again."""
     if stopped_for in {"stale", "stopping"}:
-        raise Dropped(f"stopped: {stopped_for}")
+        raise JobDropped(f"stopped: {stopped_for}")

@@ -1,4 +1,4 @@
-"""File locks (flock): the kernel lets go of them when their last holder dies, however it dies."""
+"""File locks (flock): the kernel releases them when their last holder dies, however it dies."""
 
 import fcntl
 import os
@@ -11,56 +11,57 @@ TICK_S = 0.5
 
 
 def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Take the file's lock if nobody holds it (shared: nobody holds it alone); whether we have
-    it.
+    """Take the file's lock if that is possible at once; whether we have it.
+
+    shared: together with others that hold it shared.
     """
     try:
-        fcntl.flock(descriptor, _kind(shared) | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, _operation(shared) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
 def wait_for_lock(descriptor: int, tick: Callable[[float], None], *, shared: bool = False) -> None:
-    """Take the file's lock as soon as its holder lets go, before whoever asks later. shared:
-    together with others.
+    """Take the file's lock as soon as its holder releases it, before whoever asks later.
 
-    A lock of the other kind that the descriptor holds is let go first: others may get in between.
+    shared: together with others that hold it shared. A lock of the other kind that the descriptor
+    holds is released first: others may get in between.
 
     `tick(seconds waited)` is called at once and then twice a second. It may raise to give up; close
-        the descriptor
-    then: the thread that still waits closes its own as soon as it has the lock, and so lets go of
-        it.
+    the descriptor then: the thread that still waits closes its own copy as soon as it has the lock,
+    and so releases it.
     """
     if try_lock(descriptor, shared=shared):
         return
-    ours, its_own = threading.Event(), os.dup(descriptor)
+    acquired = threading.Event()
+    copy = os.dup(descriptor)
 
     def wait() -> None:
-        # The kernel wakes it: asking again and again could lose every time
-        fcntl.flock(its_own, _kind(shared))
-        ours.set()
-        os.close(its_own)
+        # The kernel wakes this thread: polling could lose every time
+        fcntl.flock(copy, _operation(shared))
+        acquired.set()
+        os.close(copy)
 
     threading.Thread(target=wait, daemon=True).start()
-    waited = 0.0
-    tick(waited)
-    while not ours.wait(TICK_S):
-        waited += TICK_S
-        tick(waited)
+    waited_s = 0.0
+    tick(waited_s)
+    while not acquired.wait(TICK_S):
+        waited_s += TICK_S
+        tick(waited_s)
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def exclusive_lock(path: Path) -> Iterator[None]:
     """Wait for the lock of the file `path`, and hold it in the `with` block."""
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:
             # Closing is not enough: a process forked meanwhile holds it open too
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _kind(shared: bool) -> int:
+def _operation(shared: bool) -> int:
     return fcntl.LOCK_SH if shared else fcntl.LOCK_EX

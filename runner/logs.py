@@ -5,44 +5,45 @@ from typing import Any
 
 import structlog
 
-SHARED: list[Any] = [
+SHARED_PROCESSORS: list[Any] = [
     structlog.contextvars.merge_contextvars,  # the job's id and attempt, in each line of a job
     structlog.stdlib.add_logger_name,
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-QUIET = ("httpx", "httpcore", "celery.worker.strategy", "celery.app.trace", "celery.redirected")
+NOISY_LOGGERS = (
+    "httpx",
+    "httpcore",
+    "celery.worker.strategy",
+    "celery.app.trace",
+    "celery.redirected",
+)
 
 
 def configure(log_format: str) -> None:
-    """Send structlog's and the standard library's records, Celery's too, to stderr as `text` or
-    `json`.
+    """Send structlog's and the standard library's records to stderr as `text` or `json`.
+
+    Celery's are among them.
     """
-    as_json = log_format == "json"
-    renderer = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)
+    rendering: list[Any] = [structlog.dev.ConsoleRenderer(colors=False, pad_event_to=30)]
+    if log_format == "json":
+        rendering = [
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ]
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=SHARED_PROCESSORS,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
     )
-    remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     handler = logging.StreamHandler()
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=SHARED,
-            processors=[
-                remove,
-                *([structlog.processors.format_exc_info] if as_json else []),
-                renderer,
-            ],
-        )
-    )
+    handler.setFormatter(formatter)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    for name in QUIET:
+    for name in NOISY_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *SHARED,
+            *SHARED_PROCESSORS,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),

@@ -1,10 +1,10 @@
-"""Outcomes wait on disk until the site has taken them: no restart, power cut or outage of the site
-loses one.
+"""Outcomes wait on disk until the site has taken them.
 
-outbox/<job>.<attempt>/body.json.gz     the result call's body, sent byte for byte each time
-outbox/<job>.<attempt>/artifacts/       files that go along
-refused/<job>.<attempt>/                what the site will never take, with reason.txt, for a person
-to look at
+No restart, power cut or outage of the site loses one.
+
+outbox/<job>.<attempt>/body.json.gz   the result call's body, sent byte for byte each time
+outbox/<job>.<attempt>/artifacts/     files that are sent with it
+refused/<job>.<attempt>/              what the site will never take, with reason.txt, for a person
 """
 
 import gzip
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import structlog
 
-from runner.locks import alone
-from runner.outcome import without_result
-from runner.site import NotAllowed, Refused, Site, SiteError, Stale
+from runner.locks import exclusive_lock
+from runner.outcome import body_without_result
+from runner.site import NotAllowed, RequestRefused, Site, SiteError, StaleAttempt
 
 ARTIFACT_LIMIT_BYTES = 64 * 1024**2
 ENTRY = re.compile(r"[^.].*\.\d+")  # <job>.<attempt>
@@ -39,21 +39,22 @@ class Outbox:
             folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, job_id: str, attempt: int, body: bytes, artifacts: Iterable[Path] = ()) -> None:
-        """Store an outcome; the artifacts are moved. On return it is on the disk; OSError when that
-        has no room.
+        """Store an outcome; the artifacts are moved. Raises OSError when the disk has no room.
+
+        On return it is on the disk.
         """
-        final = self.folder / f"{job_id}.{attempt}"
-        new = self.folder / f".new-{final.name}"
+        entry = self.folder / f"{job_id}.{attempt}"
+        new = self.folder / f".new-{entry.name}"
         shutil.rmtree(new, ignore_errors=True)
         try:
             (new / ARTIFACTS).mkdir(parents=True)
             _write_through(new / BODY, gzip.compress(body, mtime=0))
             for artifact in artifacts:
                 artifact.replace(new / ARTIFACTS / artifact.name)
-            for folder in (new / ARTIFACTS, new):
-                _sync(folder)
-            shutil.rmtree(final, ignore_errors=True)
-            new.rename(final)
+            _sync(new / ARTIFACTS)
+            _sync(new)
+            shutil.rmtree(entry, ignore_errors=True)
+            new.rename(entry)
             _sync(self.folder)
         except OSError:
             shutil.rmtree(new, ignore_errors=True)
@@ -61,15 +62,16 @@ class Outbox:
 
     def waiting(self) -> list[Path]:
         """What is to be delivered, oldest first."""
-        entries = (path for path in self.folder.iterdir() if ENTRY.fullmatch(path.name))
+        entries = [path for path in self.folder.iterdir() if ENTRY.fullmatch(path.name)]
         return sorted(entries, key=lambda path: path.stat().st_mtime)
 
     def deliver(self, site: Site, patience_s: float = 0) -> str:
-        """Send what waits; `patience_s` seconds for each call. Returns why something still waits,
-        or an empty text.
+        """Send what waits, with `patience_s` seconds for each call.
+
+        Returns why something still waits, or an empty text.
         """
         try:
-            with alone(self.folder / ".lock"):
+            with exclusive_lock(self.folder / ".lock"):
                 return self._deliver_all(site, patience_s)
         except (NotAllowed, OSError) as error:
             return str(error)
@@ -88,63 +90,74 @@ class Outbox:
         return problem
 
     def _deliver(self, entry: Path, site: Site, patience_s: float) -> list[Path]:
-        """Send one entry and remove it; returns the entries that come in its place."""
-        job_id, attempt = entry.name.rsplit(".", 1)
-        log = logger.bind(job=job_id, attempt=int(attempt))
+        """Send one entry and remove it; returns the entries that replace it."""
+        job_id, attempt = _job_and_attempt(entry)
+        log = logger.bind(job=job_id, attempt=attempt)
         try:
             state = site.result(job_id, (entry / BODY).read_bytes(), patience_s)
             self._deliver_artifacts(entry, site, patience_s)
             log.info("result delivered", state=state)
-        except Stale as answer:
+        except StaleAttempt as answer:
             log.warning("result dropped: another attempt counts", answer=str(answer))
-        except Refused as answer:
+        except RequestRefused as answer:
             return self._put_aside(entry, str(answer))
         shutil.rmtree(entry)
         return []
 
     def _deliver_artifacts(self, entry: Path, site: Site, patience_s: float) -> None:
-        job_id, attempt = entry.name.rsplit(".", 1)
+        job_id, attempt = _job_and_attempt(entry)
         for artifact in sorted((entry / ARTIFACTS).iterdir()):
+            content = artifact.read_bytes()
             try:
-                site.artifact(
-                    job_id, int(attempt), artifact.name, artifact.read_bytes(), patience_s
-                )
+                site.artifact(job_id, attempt, artifact.name, content, patience_s)
                 artifact.unlink()
-            except Refused as answer:
+            except RequestRefused as answer:
                 kept = self.refused / entry.name
                 kept.mkdir(exist_ok=True)
                 artifact.replace(kept / artifact.name)
                 logger.error("artifact refused", job=job_id, kept_in=str(kept), answer=str(answer))
 
     def _put_aside(self, entry: Path, reason: str) -> list[Path]:
-        """Keep what was refused in refused/, and tell the site how the job ended all the same:
-        without the result.
+        """Keep what was refused in refused/, and put in its place the outcome without the result.
+
+        So the site still learns how the job ended.
         """
-        job_id, attempt = entry.name.rsplit(".", 1)
+        job_id, attempt = _job_and_attempt(entry)
         body = json.loads(gzip.decompress((entry / BODY).read_bytes()))
-        kept = self.refused / (entry.name if body["result"] else f"{entry.name}-without-result")
+        has_result = bool(body["result"])
+        kept = self.refused / (entry.name if has_result else f"{entry.name}-without-result")
         shutil.rmtree(kept, ignore_errors=True)
         entry.replace(kept)
         (kept / "reason.txt").write_text(reason + "\n")
         logger.error(
-            "result refused", job=job_id, attempt=int(attempt), kept_in=str(kept), answer=reason
+            "result refused", job=job_id, attempt=attempt, kept_in=str(kept), answer=reason
         )
-        if not body["result"]:
+        if not has_result:
             return []
         why = f"The site refused the result, which the worker keeps in {kept}: {reason}"
-        self.put(job_id, int(attempt), without_result(body, why))
+        self.put(job_id, attempt, body_without_result(body, why))
         return [entry]
 
 
-def sendable(files: Iterable[Path]) -> list[Path]:
+def sendable_artifacts(files: Iterable[Path]) -> list[Path]:
     """Those of `files` that can be sent as artifacts: plain files of up to 64 MiB."""
-    plain = [path for path in files if path.is_file() and not path.is_symlink()]
-    large = [path for path in plain if path.stat().st_size > ARTIFACT_LIMIT_BYTES]
-    for path in large:
-        logger.warning(
-            "artifact left out: it is over 64 MiB", name=path.name, size_bytes=path.stat().st_size
-        )
-    return [path for path in plain if path not in large]
+    sendable = []
+    for path in files:
+        if not path.is_file() or path.is_symlink():
+            continue
+        size_bytes = path.stat().st_size
+        if size_bytes > ARTIFACT_LIMIT_BYTES:
+            logger.warning(
+                "artifact left out: it is over 64 MiB", name=path.name, size_bytes=size_bytes
+            )
+            continue
+        sendable.append(path)
+    return sendable
+
+
+def _job_and_attempt(entry: Path) -> tuple[str, int]:
+    job_id, attempt = entry.name.rsplit(".", 1)
+    return job_id, int(attempt)
 
 
 def _write_through(path: Path, content: bytes) -> None:

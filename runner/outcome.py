@@ -1,5 +1,6 @@
-"""How a job ended, as seen from outside its process: exit code, signal and result file in, a named
-outcome out.
+"""How a job ended, as seen from outside its process.
+
+Exit code, signal and result file in, a named outcome out.
 """
 
 import json
@@ -9,18 +10,22 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from runner.launch import CANNOT_START
-from runner.process import Ended
+from runner.launcher import CANNOT_START
+from runner.process import ProcessExit
 
 RESULT_LIMIT_BYTES = 32 * 1024**2
 REFUSED_JOB_FILE = 2  # the suite's exit code for a job file or a command line that is wrong
-KEPT_CHARACTERS = 4000
+MESSAGE_CHARACTERS = 4000
+TIMEOUT_ADVICE = (
+    "Raise the job's timeout_s, lower measure.budget_s, or find out in the log what hangs."
+)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The `outcome` of the worker API. status: what was seen from outside; message: why, and what
-    to do.
+class JobOutcome:
+    """The `outcome` of the worker API.
+
+    status: what was seen from outside; message: why, and what to do.
     """
 
     status: str
@@ -33,31 +38,29 @@ class Outcome:
 
 @dataclass(frozen=True)
 class ResultFile:
-    """What was found where the result file should be: a document, or what is wrong with it."""
+    """What the result file holds: a document, or what is wrong with it."""
 
     document: dict[str, Any] | None = None
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Scene:
-    """What else is known about the end.
+class ProcessContext:
+    """The circumstances of a process's end.
 
-    limit_s: its time limit; words: the suite's last lines; phase: where it was; oom, full_disk:
-        evidence, in words.
+    limit_s: its time limit; last_words: the suite's last lines; phase: where it was; oom,
+    full_disk: evidence, as text.
     """
 
     limit_s: float
-    words: str = ""
+    last_words: str = ""
     phase: str = ""
     oom: str = ""
     full_disk: str = ""
 
 
 def read_result(path: Path) -> ResultFile:
-    """The result document; a `problem` when there is none, it is too large, or it is no JSON
-    object.
-    """
+    """The result document; a `problem` when it is missing, too large, or not a JSON object."""
     try:
         if path.is_symlink():
             return ResultFile(problem="its result file is a link, and links are not followed")
@@ -80,99 +83,92 @@ def read_result(path: Path) -> ResultFile:
 
 
 def _finite(text: str) -> float:
-    """The number; ValueError for NaN, Infinity and what is too large: neither JSON nor the database
-    has them.
+    """The number; ValueError for NaN, Infinity and what is too large.
+
+    Neither JSON nor the database has them.
     """
-    if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text} is no finite number")
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
     return number
 
 
-def judge(ended: Ended, result: ResultFile, scene: Scene, log_tail: str) -> Outcome:
-    """The named outcome. A complete result file counts even when its process came to a bad end
-    afterwards.
-    """
-    if ended.stopped_for == "cancelled":
-        status, message = "cancelled", "Cancelled while it ran."
-    elif result.document is not None:
-        status, message = "pass", _remark(ended)
-    elif ended.stopped_for == "timeout":
-        status, message = (
-            "timeout",
-            f"It was stopped at its time limit of {scene.limit_s:g} s{_where(scene)}. {ADVICE}",
-        )
-    elif ended.signal:
-        status, message = _killed(ended, scene)
-    else:
-        status, message = _exited(ended, result, scene)
-    message = (scene.full_disk if status != "pass" else "") + message
-    return Outcome(
-        status, message[:KEPT_CHARACTERS], ended.exit_code, ended.signal, ended.wall_s, log_tail
+def classify_outcome(
+    end: ProcessExit, result: ResultFile, context: ProcessContext, log_tail: str
+) -> JobOutcome:
+    """The named outcome. A complete result counts even when its process ended badly afterwards."""
+    status, message = _status_and_message(end, result, context)
+    if status != "pass":
+        message = context.full_disk + message
+    return JobOutcome(
+        status, message[:MESSAGE_CHARACTERS], end.exit_code, end.signal, end.wall_s, log_tail
     )
 
 
-ADVICE = "Raise the job's timeout_s, lower measure.budget_s, or find out in the log what hangs."
+def _status_and_message(
+    end: ProcessExit, result: ResultFile, context: ProcessContext
+) -> tuple[str, str]:
+    if end.stopped_for == "cancelled":
+        return "cancelled", "Cancelled while it ran."
+    if result.document is not None:
+        return "pass", _remark(end)
+    if end.stopped_for == "timeout":
+        message = f"It was stopped at its time limit of {context.limit_s:g} s{_where(context)}."
+        return "timeout", f"{message} {TIMEOUT_ADVICE}"
+    if end.signal:
+        return _killed(end, context)
+    return _exited(end, result, context)
 
 
-def _remark(ended: Ended) -> str:
+def _remark(end: ProcessExit) -> str:
     """What is odd about an end that came after a complete result; empty when it was in order."""
-    if ended.stopped_for == "timeout":
-        return f"It wrote its result but did not end, and was stopped after {ended.wall_s:.0f} s."
-    if ended.signal:
-        return f"It died of {_name(ended.signal)} after it had written its result."
-    return (
-        f"It ended with exit code {ended.exit_code} after it had written its result."
-        if ended.exit_code
-        else ""
-    )
+    if end.stopped_for == "timeout":
+        return f"It wrote its result but did not end, and was stopped after {end.wall_s:.0f} s."
+    if end.signal:
+        return f"It died of {_signal_name(end.signal)} after it had written its result."
+    if end.exit_code:
+        return f"It ended with exit code {end.exit_code} after it had written its result."
+    return ""
 
 
-def _killed(ended: Ended, scene: Scene) -> tuple[str, str]:
-    if ended.signal == signal.SIGKILL and scene.oom:
-        memory = f"its peak resident memory was {ended.peak_memory_gb:.2f} GiB"
+def _killed(end: ProcessExit, context: ProcessContext) -> tuple[str, str]:
+    where = _where(context)
+    if end.signal != signal.SIGKILL:
+        words = _last_words(context)
+        return "crashed", f"It died of {_signal_name(end.signal)}{where}. {words}"
+    if context.oom:
+        memory = f"its peak resident memory was {end.peak_memory_gb:.2f} GiB"
         advice = "Use a smaller batch or size, or a machine with more memory."
-        return (
-            "oom",
-            f"The kernel killed it for memory{_where(scene)} ({scene.oom}; {memory}). {advice}",
-        )
-    if ended.signal == signal.SIGKILL:
-        return (
-            "crashed",
-            (
-                f"Something other than the worker killed it with SIGKILL{_where(scene)}. It was "
-                "not "
-                "the kernel for memory."
-            ),
-        )
-    return "crashed", f"It died of {_name(ended.signal)}{_where(scene)}. {_last_words(scene)}"
-
-
-def _exited(ended: Ended, result: ResultFile, scene: Scene) -> tuple[str, str]:
-    if ended.exit_code == REFUSED_JOB_FILE:
-        return "fail_to_run", scene.words or "The suite refused the job file and did not say why."
-    if ended.exit_code == CANNOT_START:
-        return (
-            "fail_to_run",
-            f"The suite could not be started: {scene.words}. Check SUITE_PYTHON on the worker.",
-        )
+        return "oom", f"The kernel killed it for memory{where} ({context.oom}; {memory}). {advice}"
     return (
         "crashed",
-        (
-            f"It ended with exit code {ended.exit_code}{_where(scene)}, and {result.problem}. "
-            f"{_last_words(scene)}"
-        ),
+        f"Something other than the worker killed it with SIGKILL{where}. "
+        "It was not the kernel for memory.",
     )
 
 
-def _where(scene: Scene) -> str:
-    return f" in the phase {scene.phase}" if scene.phase else ""
+def _exited(end: ProcessExit, result: ResultFile, context: ProcessContext) -> tuple[str, str]:
+    words = context.last_words
+    if end.exit_code == REFUSED_JOB_FILE:
+        return "fail_to_run", words or "The suite refused the job file and did not say why."
+    if end.exit_code == CANNOT_START:
+        advice = "Check SUITE_PYTHON on the worker."
+        return "fail_to_run", f"The suite could not be started: {words}. {advice}"
+    ended = f"It ended with exit code {end.exit_code}{_where(context)}, and {result.problem}."
+    return "crashed", f"{ended} {_last_words(context)}"
 
 
-def _last_words(scene: Scene) -> str:
-    return f"Its last words: {scene.words}" if scene.words else "It printed nothing."
+def _where(context: ProcessContext) -> str:
+    return f" in the phase {context.phase}" if context.phase else ""
 
 
-def _name(number: int | None) -> str:
+def _last_words(context: ProcessContext) -> str:
+    if not context.last_words:
+        return "It printed nothing."
+    return f"Its last words: {context.last_words}"
+
+
+def _signal_name(number: int | None) -> str:
     """SIGSEGV (Segmentation fault), for 11."""
     try:
         return f"{signal.Signals(number or 0).name} ({signal.strsignal(number or 0)})"
@@ -180,19 +176,16 @@ def _name(number: int | None) -> str:
         return f"signal {number}"
 
 
-def body(attempt: int, outcome: Outcome, document: dict[str, Any] | None) -> bytes:
-    """The result call's body as JSON. A cancelled job brings no document."""
-    kept = None if outcome.status == "cancelled" else document
-    return json.dumps(
-        {"attempt": attempt, "outcome": asdict(outcome), "result": kept}, allow_nan=False
-    ).encode()
+def result_body(attempt: int, outcome: JobOutcome, document: dict[str, Any] | None) -> bytes:
+    """The result call's body as JSON. A cancelled job has no document."""
+    if outcome.status == "cancelled":
+        document = None
+    body = {"attempt": attempt, "outcome": asdict(outcome), "result": document}
+    return json.dumps(body, allow_nan=False).encode()
 
 
-def without_result(refused: dict[str, Any], why: str) -> bytes:
-    """The body again, as a crash without a document: what is told about a result that the site
-    refused.
-    """
-    outcome = replace(
-        Outcome(**refused["outcome"]), status="crashed", message=why[:KEPT_CHARACTERS]
-    )
-    return body(refused["attempt"], outcome, None)
+def body_without_result(body: dict[str, Any], why: str) -> bytes:
+    """The same outcome as a crash without a document: for a result that the site refused."""
+    outcome = JobOutcome(**body["outcome"])
+    crashed = replace(outcome, status="crashed", message=why[:MESSAGE_CHARACTERS])
+    return result_body(body["attempt"], crashed, None)

@@ -1,9 +1,8 @@
-"""Git repositories of own models: fetched at the commit that the site pins, told to the site, given
-to jobs.
+"""Git repositories of own models: fetched at the commit that the site pins, and given to jobs.
 
 What git fetched is kept in WORKER_DIR/repositories, bare. A job gets the commit's files in a folder
-of its own; reading what a repository offers, which imports its files, has the suite do it, as the
-account that the suite runs as.
+of its own. What a repository offers is reported to the site: the suite reads it, which imports its
+files, as the account that the suite runs as.
 """
 
 import hashlib
@@ -20,30 +19,24 @@ from typing import Any
 
 import structlog
 
-from runner import locks
-from runner.account import open_to
-from runner.environments.steps import StepFailed, Steps, Stopped
-from runner.joblog import JobLog
-from runner.process import Suite, environment, mark_of
+from runner.commands import CommandFailed, CommandRunner, JobStopped
+from runner.job_log import JobLog
+from runner.locks import exclusive_lock
+from runner.process import SuiteProcess, job_marker, process_variables
 from runner.site import SiteError
+from runner.suite_account import account_variables, open_to
 from runner.worker import Worker
 
 FETCH_S, LIST_S = 600.0, 600.0
-MOST_BYTES = 256 * 1024**2  # of the files of a commit
+MAX_BYTES = 256 * 1024**2  # of the files of a commit
 READABLE = 0o755
-# No other transport, no question, no program of the repository's own.
-SAFELY = (
-    "-c",
+# No other transport, no question, no program of the repository's own
+SAFE_CONFIG = (
     "protocol.allow=never",
-    "-c",
     "protocol.https.allow=always",
-    "-c",
     "protocol.ssh.allow=always",
-    "-c",
     "protocol.file.allow=always",
-    "-c",
     "core.hooksPath=/dev/null",
-    "-c",
     "core.sshCommand=ssh -o BatchMode=yes",
 )
 
@@ -51,173 +44,170 @@ logger = structlog.get_logger(__name__)
 
 
 class NotFetched(Exception):
-    """A commit could not be had. The text says which, and git's own words."""
+    """A commit could not be fetched. The text says which, and git's own words."""
 
 
-def export(pinned: Mapping[str, Any], cache: Path, into: Path, steps: Steps) -> None:
-    """Put the files of the pinned commit into the new folder ``into``. Raises NotFetched,
-    Stopped.
+def export(pinned: Mapping[str, Any], cache: Path, target: Path, commands: CommandRunner) -> None:
+    """Put the files of the pinned commit into the new folder `target`.
+
+    Raises NotFetched, JobStopped.
     """
     git = shutil.which("git")
     if git is None:
         raise NotFetched("git is not installed on this worker: install it (apt-get install git)")
     url, commit = str(pinned["url"]), str(pinned["commit"])
-    bare, archive = (
-        cache / hashlib.sha256(url.encode()).hexdigest()[:16],
-        steps.folder.parent / "models.tar",
-    )
-    cache.mkdir(parents=True, exist_ok=True)
-    archive.parent.mkdir(parents=True, exist_ok=True)
-    into.parent.mkdir(parents=True, exist_ok=True)
+    bare = cache / hashlib.sha256(url.encode()).hexdigest()[:16]
+    archive = commands.folder.parent / "models.tar"
+    for folder in (cache, archive.parent, target.parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    git_archive = [git, "--git-dir", str(bare), "archive", "--format=tar", f"--output={archive}"]
     try:
-        with locks.alone(cache / f"{bare.name}.lock"):
-            _fetch([git, *SAFELY], url, commit, bare, steps)
-            steps.run(
-                [
-                    git,
-                    "--git-dir",
-                    str(bare),
-                    "archive",
-                    "--format=tar",
-                    f"--output={archive}",
-                    commit,
-                ],
-                FETCH_S,
-            )
-        _unpack(archive, into)
-    except (StepFailed, OSError, tarfile.TarError) as error:
+        with exclusive_lock(cache / f"{bare.name}.lock"):
+            _fetch(git, url, commit, bare, commands)
+            commands.run([*git_archive, commit], FETCH_S)
+        _unpack(archive, target)
+    except (CommandFailed, OSError, tarfile.TarError) as error:
         raise NotFetched(f"Commit {commit[:12]} of {url} could not be fetched: {error}") from error
     finally:
         archive.unlink(missing_ok=True)
 
 
-def _fetch(git: Sequence[str], url: str, commit: str, bare: Path, steps: Steps) -> None:
-    """The commit into the bare repository: alone where the server gives it out, else with all
-    branches and tags.
+def _fetch(git: str, url: str, commit: str, bare: Path, commands: CommandRunner) -> None:
+    """Fetch the commit into the bare repository.
+
+    It comes alone where the server allows that, otherwise with all branches and tags.
     """
+    safe_git = [git]
+    for setting in SAFE_CONFIG:
+        safe_git += ["-c", setting]
     if not bare.exists():
-        steps.run([*git, "init", "--quiet", "--bare", str(bare)], FETCH_S)
-    of = [*git, "--git-dir", str(bare)]
+        commands.run([*safe_git, "init", "--quiet", "--bare", str(bare)], FETCH_S)
+    safe_git += ["--git-dir", str(bare)]
+    fetch = [*safe_git, "fetch", "--quiet", "--no-tags"]
     try:
-        steps.run([*of, "cat-file", "-e", f"{commit}^{{commit}}"], FETCH_S)
+        commands.run([*safe_git, "cat-file", "-e", f"{commit}^{{commit}}"], FETCH_S)
         return
-    except StepFailed:
+    except CommandFailed:
         logger.info("fetching own models", url=url, commit=commit)
     try:
-        steps.run([*of, "fetch", "--quiet", "--depth=1", "--no-tags", "--", url, commit], FETCH_S)
-    except StepFailed:
+        commands.run([*fetch, "--depth=1", "--", url, commit], FETCH_S)
+    except CommandFailed:
         everything = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
-        steps.run([*of, "fetch", "--quiet", "--no-tags", "--", url, *everything], FETCH_S)
+        commands.run([*fetch, "--", url, *everything], FETCH_S)
 
 
-def _unpack(archive: Path, into: Path) -> None:
-    """Raises tarfile.FilterError for a file that would lie elsewhere, OSError for too many
-    bytes.
-    """
-    with tarfile.open(archive) as files:
-        if sum(member.size for member in files) > MOST_BYTES:
+def _unpack(archive: Path, target: Path) -> None:
+    """Raises tarfile.FilterError for a file outside of `target`, OSError for too many bytes."""
+    with tarfile.open(archive) as tar:
+        if sum(member.size for member in tar) > MAX_BYTES:
             raise OSError(
-                f"its files take more than {MOST_BYTES // 1024**2} MB: keep weights and data "
-                "out of it"
+                f"its files take more than {MAX_BYTES // 1024**2} MB: keep weights and data out "
+                "of it"
             )
-        files.extractall(into, filter="data")
-    into.chmod(READABLE)
+        tar.extractall(target, filter="data")
+    target.chmod(READABLE)
 
 
 @dataclass
 class Repositories:
-    """Tells the site, in a thread of its own, what newly pinned repositories offer; each revision
-    once.
-    """
+    """Reports to the site what newly pinned repositories offer, each revision once."""
 
     worker: Worker
-    _told: set[tuple[str, int]] = field(default_factory=set)
+    _reported: set[tuple[str, int]] = field(default_factory=set)
     _thread: threading.Thread | None = None
 
-    def look(self, pinned: Sequence[Mapping[str, Any]]) -> None:
-        """Begin with those that have not been told; does not wait. What could not be told is tried
-        at the next look.
-        """
-        new = [each for each in pinned if (each["key"], each["revision"]) not in self._told]
-        if new and not (self._thread and self._thread.is_alive()):
-            self._thread = threading.Thread(target=self._tell_all, args=(new,), daemon=True)
+    def report_new(self, pinned: Sequence[Mapping[str, Any]]) -> None:
+        """Start to report those that are new, in a thread; what fails is tried at the next call."""
+        new = [
+            repository
+            for repository in pinned
+            if (repository["key"], repository["revision"]) not in self._reported
+        ]
+        is_busy = self._thread is not None and self._thread.is_alive()
+        if new and not is_busy:
+            self._thread = threading.Thread(target=self._report_all, args=(new,), daemon=True)
             self._thread.start()
 
-    def _tell_all(self, pinned: Sequence[Mapping[str, Any]]) -> None:
-        for each in pinned:
+    def _report_all(self, pinned: Sequence[Mapping[str, Any]]) -> None:
+        for repository in pinned:
+            key, revision = str(repository["key"]), int(repository["revision"])
             try:
-                offered, problem = self._read(each)
-                self.worker.site.repository(
-                    str(each["key"]), int(each["revision"]), offered, problem
-                )
-                self._told.add((str(each["key"]), int(each["revision"])))
-            except (SiteError, Stopped, OSError) as error:
+                benchmarks, problem = self._read(repository)
+                self.worker.site.repository(key, revision, benchmarks, problem)
+                self._reported.add((key, revision))
+            except (SiteError, JobStopped, OSError) as error:
                 logger.warning(
-                    "the site was not told of own models", repository=each["key"], why=str(error)
+                    "own models could not be reported to the site", repository=key, why=str(error)
                 )
 
     def _read(self, pinned: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-        """What it offers, and what is wrong with it."""
+        """The benchmarks that it offers, and what is wrong with it."""
         with tempfile.TemporaryDirectory(prefix="cw-models-") as name:
             folder = Path(name)
             log = JobLog(folder / "log.txt")
-            steps = Steps(folder / "steps", folder, log, mark_of(folder), self._why_stop)
+            commands = CommandRunner(
+                folder / "steps", folder, log, job_marker(folder), self._why_stop
+            )
+            models = folder / "models"
             try:
-                export(pinned, cache_of(self.worker), folder / "models", steps)
-                return self._listed(folder, log)
+                export(pinned, repository_cache(self.worker), models, commands)
             except NotFetched as error:
                 return [], str(error)
+            try:
+                return _read_list(self._list(folder, models, log), models)
+            except (OSError, ValueError, KeyError, TypeError):
+                reason = log.last_words() or "the suite gave no answer"
+                return [], f"it could not be read: {reason}"
 
-    def _listed(self, folder: Path, log: JobLog) -> tuple[list[dict[str, Any]], str]:
-        settings, within, out = self.worker.settings, self.worker.environment, folder / "out"
+    def _list(self, folder: Path, models: Path, log: JobLog) -> Path:
+        """Have the suite list what the models offer; the file that it writes.
+
+        Raises JobStopped.
+        """
+        environment = self.worker.environment
+        account = self.worker.settings.suite_account
+        out = folder / "out"
         out.mkdir()
         folder.chmod(READABLE)
-        open_to(settings.suite_account, out)
-        variables = environment(
-            os.environ,
-            mark_of(folder),
-            {
-                "PYTHONPATH": within.python_path,
-                **(settings.suite_account.variables if settings.suite_account else {}),
-            },
+        open_to(account, out)
+        listing = out / "list.json"
+        options = ["--json", "--from", str(models), "--out", str(listing)]
+        extra = {"PYTHONPATH": environment.python_path, **account_variables(account)}
+        suite = SuiteProcess(
+            [*environment.command, "list", *options],
+            folder=out,
+            variables=process_variables(os.environ, job_marker(folder), extra),
+            log=log,
+            account=account,
         )
-        command = [
-            *within.command,
-            "list",
-            "--json",
-            "--from",
-            str(folder / "models"),
-            "--out",
-            str(out / "list.json"),
-        ]
-        suite = Suite(
-            command, folder=out, variables=variables, log=log, account=settings.suite_account
-        )
-        ended = suite.watch(LIST_S, self._why_stop)
-        if ended.stopped_for and ended.stopped_for != "timeout":
-            raise Stopped(ended.stopped_for)
-        try:
-            told = json.loads((out / "list.json").read_bytes())
-            inside = str(folder / "models")
-            mine = [
-                each
-                for each in told["benchmarks"]
-                if str(each.get("source", "")).startswith(inside)
-            ]
-            wrong = [
-                each
-                for each in told["sources"]
-                if each["source"].startswith(inside) and each["problem"]
-            ]
-        except (OSError, ValueError, KeyError, TypeError):
-            return [], f"it could not be read: {log.words() or 'the suite gave no answer'}"
-        words = [f"{each['source'][len(inside) + 1 :]}: {each['problem']}" for each in wrong]
-        return [{**each, "source": ""} for each in mine], "\n".join(words).replace(f"{inside}/", "")
+        end = suite.watch(LIST_S, self._why_stop)
+        if end.stopped_for and end.stopped_for != "timeout":
+            raise JobStopped(end.stopped_for)
+        return listing
 
     def _why_stop(self) -> str:
         return "stopping" if self.worker.stopping.is_set() else ""
 
 
-def cache_of(worker: Worker) -> Path:
+def _read_list(listing: Path, models: Path) -> tuple[list[dict[str, Any]], str]:
+    """The benchmarks of these models, and what is wrong with the files, a line each.
+
+    The suite lists its own benchmarks, too. Raises OSError, ValueError, KeyError, TypeError.
+    """
+    catalog = json.loads(listing.read_bytes())
+    prefix = str(models)
+    benchmarks = []
+    for benchmark in catalog["benchmarks"]:
+        if str(benchmark.get("source", "")).startswith(prefix):
+            benchmarks.append({**benchmark, "source": ""})
+    problems = []
+    for source in catalog["sources"]:
+        if source["source"].startswith(prefix) and source["problem"]:
+            name = source["source"][len(prefix) + 1 :]
+            problems.append(f"{name}: {source['problem']}")
+    return benchmarks, "\n".join(problems).replace(f"{prefix}/", "")
+
+
+def repository_cache(worker: Worker) -> Path:
     """Where what was fetched is kept."""
     return worker.settings.worker_dir / "repositories"

@@ -1,9 +1,9 @@
-"""The site, as the worker sees it: one function per call of the worker API (docs/architecture.md).
+"""The site, as the worker sees it: one method per call of the worker API (docs/architecture.md).
 
-What the site answers is an exception where it is not "yes": Stale (409) means drop it, Refused
-(other 4xx) means never send it again, NotAllowed (401, 403, a redirect) means that a setting is
-wrong. 5xx, 429 and a connection that fails are tried again, with exponential backoff and full
-jitter, for as long as the call has patience; then it is Unreachable.
+An answer other than "yes" is an exception: StaleAttempt (409) means drop it, RequestRefused (other
+4xx) means never send it again, NotAllowed (401, 403, a redirect) means that a setting is wrong.
+5xx, 429 and a connection that fails are tried again, with exponential backoff and full jitter, for
+as long as the call has patience; then it is Unreachable.
 """
 
 import random
@@ -15,13 +15,13 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from runner.shared import Flag
+from runner.shared_memory import SharedFlag
 
 API = "/api/v1/worker"
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
-UPLOAD_S = 60.0  # for each step of sending a large body and waiting while it is taken in
+UPLOAD_S = 60.0  # for each step of sending a large body and waiting while it is stored
 FOREVER_S = float("inf")
-TRY_AGAIN = {408, 425, 429}
+TEMPORARY_STATUSES = {408, 425, 429}
 Answer = TypeVar("Answer")
 
 
@@ -33,11 +33,11 @@ class Unreachable(SiteError):
     """No answer, or only 5xx, for as long as the call had patience."""
 
 
-class Stale(SiteError):
-    """409: not the current attempt, or not to be had now. Drop it."""
+class StaleAttempt(SiteError):
+    """409: not the current attempt, or the job cannot be claimed now. Drop it."""
 
 
-class Refused(SiteError):
+class RequestRefused(SiteError):
     """Another 4xx: the body is wrong or too large. Do not send it again."""
 
 
@@ -67,12 +67,12 @@ class Greeting:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedEnvironment:
     """The environment that a job needs.
 
     build: the label of its torch build; libraries: the versions that somebody asked for;
-        requirements: the pinned set,
-    where one was resolved before, a `name==version` a line; packages: what to resolve otherwise.
+    requirements: the pinned set, where one was resolved before, a `name==version` a line;
+    packages: what to resolve otherwise.
     """
 
     build: str
@@ -83,43 +83,48 @@ class Wanted:
     packages: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> Self:
+    def read(cls, answer: dict[str, Any]) -> Self:
+        libraries = answer["libraries"]
         return cls(
-            build=str(told["build"]),
-            version=str(told["version"]),
-            index_url=str(told["index_url"]),
-            libraries={str(name): str(version) for name, version in told["libraries"].items()},
-            requirements=str(told["requirements"] or ""),
-            packages=tuple(str(each) for each in told["packages"]),
+            build=str(answer["build"]),
+            version=str(answer["version"]),
+            index_url=str(answer["index_url"]),
+            libraries={str(name): str(version) for name, version in libraries.items()},
+            requirements=str(answer["requirements"] or ""),
+            packages=tuple(map(str, answer["packages"])),
         )
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A job that is ours until its lease ends. job: the job file (job.v1); times in seconds;
-    environment: None where the site is older than environments.
+    """A job that is ours until its lease ends; times in seconds.
+
+    job: the job file (job.v1); environment: None where the site is older than environments.
     """
 
     job: dict[str, Any]
     heartbeat_s: float
     timeout_s: float
-    environment: Wanted | None = None
+    environment: RequestedEnvironment | None = None
 
     @classmethod
     def read(cls, answer: dict[str, Any]) -> Self:
-        told = answer.get("environment")
-        wanted = Wanted.read(told) if told else None
+        environment = answer.get("environment")
         return cls(
-            dict(answer["job"]), float(answer["heartbeat_s"]), float(answer["timeout_s"]), wanted
+            job=dict(answer["job"]),
+            heartbeat_s=float(answer["heartbeat_s"]),
+            timeout_s=float(answer["timeout_s"]),
+            environment=RequestedEnvironment.read(environment) if environment else None,
         )
 
 
 class Site:
-    """A client with one connection pool. A forked process makes its own: connections cannot be
-    shared.
+    """A client with one connection pool.
+
+    A forked process makes its own: connections cannot be shared.
     """
 
-    def __init__(self, url: str, token: str, stopping: Flag) -> None:
+    def __init__(self, url: str, token: str, stopping: SharedFlag) -> None:
         self.url = url
         self._token = token
         self._stopping = stopping
@@ -131,60 +136,64 @@ class Site:
             trust_env=urlsplit(url).hostname not in {"127.0.0.1", "::1", "localhost"},
         )
 
-    def anew(self) -> "Site":
+    def for_forked_process(self) -> "Site":
         """The same site for a process that was just forked."""
         return Site(self.url, self._token, self._stopping)
 
     def hello(self, introduction: dict[str, Any], patience_s: float = 0) -> Greeting:
-        return _read(Greeting.read, self._ask("POST", "hello", patience_s, json=introduction))
+        answer = self._call("POST", "hello", patience_s, json=introduction)
+        return _parse(Greeting.read, answer)
 
     def alive(self, boot_id: str) -> tuple[bool, list[dict[str, Any]]]:
-        """The idle heartbeat; whether a person has paused this worker, and the repositories of own
-        models.
+        """The idle heartbeat: whether a person has paused this worker, and its repositories.
+
+        These are the repositories of own models.
         """
-        answer = self._ask("POST", "alive", 0, json={"boot_id": boot_id})
+        answer = self._call("POST", "alive", json={"boot_id": boot_id})
         return bool(answer.get("paused")), list(answer.get("repositories", []))
 
     def repository(
         self, key: str, revision: int, benchmarks: list[dict[str, Any]], problem: str
     ) -> None:
-        """Tell what a repository of own models offers, and what is wrong with it."""
+        """Report what a repository of own models offers, and what is wrong with it."""
         body = {
             "key": key,
             "revision": revision,
             "benchmarks": benchmarks,
             "problem": problem[-20_000:],
         }
-        self._ask("POST", "repositories", 0, json=body)
+        self._call("POST", "repositories", json=body)
 
     def claim(self, job_id: str, attempt: int, boot_id: str) -> Claim:
-        """Waits for the site for as long as it takes. Stale: the job is not to be had."""
+        """Waits for the site for as long as it takes. StaleAttempt: the job cannot be claimed."""
         body = {"attempt": attempt, "boot_id": boot_id}
-        return _read(Claim.read, self._ask("POST", _job(job_id, "claim"), FOREVER_S, json=body))
+        answer = self._call("POST", _job_path(job_id, "claim"), FOREVER_S, json=body)
+        return _parse(Claim.read, answer)
 
     def heartbeat(self, job_id: str, attempt: int, phase: str, log_tail: str) -> bool:
         """Whether the job is to be cancelled. log_tail: at most 16 kB."""
         body = {"attempt": attempt, "phase": phase, "log_tail": log_tail}
-        return bool(self._ask("POST", _job(job_id, "heartbeat"), 0, json=body).get("cancel"))
+        answer = self._call("POST", _job_path(job_id, "heartbeat"), json=body)
+        return bool(answer.get("cancel"))
 
     def requirements(
         self, job_id: str, attempt: int, platform: str, text: str, patience_s: float = 0
     ) -> str:
-        """Tell the pinned set that was resolved for a job; the answer is the one that counts."""
+        """Report the pinned set that was resolved for a job; the answer is the set that counts."""
         body = {"attempt": attempt, "platform": platform, "text": text}
-        answer = self._ask("POST", _job(job_id, "requirements"), patience_s, json=body)
-        return _read(lambda told: str(told["text"]), answer)
+        answer = self._call("POST", _job_path(job_id, "requirements"), patience_s, json=body)
+        return _parse(lambda fields: str(fields["text"]), answer)
 
-    def environments(self, told: Sequence[dict[str, Any]], patience_s: float = 0) -> None:
-        """Tell of environments whose state has changed."""
-        self._ask("POST", "environments", patience_s, json={"environments": list(told)})
+    def environments(self, reports: Sequence[dict[str, Any]], patience_s: float = 0) -> None:
+        """Report environments whose state has changed."""
+        self._call("POST", "environments", patience_s, json={"environments": list(reports)})
 
     def result(self, job_id: str, packed: bytes, patience_s: float = 0) -> str:
-        """Deliver a gzipped result body; the state in which the job is then."""
+        """Deliver a gzipped result body; returns the job's state after it."""
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
-        answer = self._ask(
+        answer = self._call(
             "POST",
-            _job(job_id, "result"),
+            _job_path(job_id, "result"),
             patience_s,
             content=packed,
             headers=headers,
@@ -195,38 +204,37 @@ class Site:
     def artifact(
         self, job_id: str, attempt: int, name: str, content: bytes, patience_s: float = 0
     ) -> None:
-        headers = {"Content-Type": "application/octet-stream"}
-        path = _job(job_id, f"artifacts/{quote(name, safe='')}")
-        parameters = {"attempt": attempt}
-        self._ask(
+        self._call(
             "PUT",
-            path,
+            _job_path(job_id, f"artifacts/{quote(name, safe='')}"),
             patience_s,
-            params=parameters,
+            params={"attempt": attempt},
             content=content,
-            headers=headers,
+            headers={"Content-Type": "application/octet-stream"},
             timeout=UPLOAD_S,
         )
 
-    def _ask(self, method: str, path: str, patience_s: float, **request: Any) -> dict[str, Any]:
+    def _call(
+        self, method: str, path: str, patience_s: float = 0, **request: Any
+    ) -> dict[str, Any]:
+        """Send a request, again while the site is unreachable and the call has patience."""
         deadline = time.monotonic() + patience_s
-        longest = FIRST_PAUSE_S
+        longest_pause_s = FIRST_PAUSE_S
         while True:
             try:
-                return self._once(method, path, **request)
+                return self._send(method, path, **request)
             except Unreachable:
-                pause_s = random.uniform(0.05, longest)  # noqa: S311
+                pause_s = random.uniform(0.05, longest_pause_s)  # noqa: S311
                 if time.monotonic() >= deadline or self._stopping.wait(pause_s):
                     raise
-                longest = min(longest * 2, LONGEST_PAUSE_S)
+                longest_pause_s = min(longest_pause_s * 2, LONGEST_PAUSE_S)
 
-    def _once(self, method: str, path: str, **request: Any) -> dict[str, Any]:
+    def _send(self, method: str, path: str, **request: Any) -> dict[str, Any]:
         try:
             response = self._client.request(method, path, **request)
         except httpx.HTTPError as error:
-            raise Unreachable(
-                f"{method} {self.url}{API}/{path}: {error or type(error).__name__}"
-            ) from error
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"{method} {self.url}{API}/{path}: {reason}") from error
         if response.status_code != 200:
             raise _refusal(response)
         try:
@@ -241,7 +249,7 @@ class Site:
         return answer
 
 
-def _read(read: Callable[[dict[str, Any]], Answer], answer: dict[str, Any]) -> Answer:
+def _parse(read: Callable[[dict[str, Any]], Answer], answer: dict[str, Any]) -> Answer:
     try:
         return read(answer)
     except (KeyError, TypeError, ValueError) as error:
@@ -250,25 +258,27 @@ def _read(read: Callable[[dict[str, Any]], Answer], answer: dict[str, Any]) -> A
         ) from error
 
 
-def _job(job_id: str, call: str) -> str:
+def _job_path(job_id: str, call: str) -> str:
     return f"jobs/{quote(job_id, safe='')}/{call}"
 
 
 def _refusal(response: httpx.Response) -> SiteError:
     """The exception that a status other than 200 means."""
     status = response.status_code
-    said = f"{response.request.method} {response.url} answered {status}: {_detail(response)}"
+    request = response.request
+    answer = f"{request.method} {response.url} answered {status}: {_detail(response)}"
     if response.is_redirect:
-        return NotAllowed(f"{said}. Set SITE_URL to the address that it names")
+        return NotAllowed(f"{answer}. Set SITE_URL to the address that it names")
     if status in {401, 403}:
         return NotAllowed(
-            f"{said}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new one"
+            f"{answer}. Set WORKER_TOKEN to this worker's token; the site's admin can make a new "
+            "one"
         )
     if status == 409:
-        return Stale(said)
-    if status >= 500 or status in TRY_AGAIN:
-        return Unreachable(said)
-    return Refused(said)
+        return StaleAttempt(answer)
+    if status >= 500 or status in TEMPORARY_STATUSES:
+        return Unreachable(answer)
+    return RequestRefused(answer)
 
 
 def _detail(response: httpx.Response) -> str:

@@ -1,6 +1,4 @@
-"""What one worker is made of, and what it does when it, or the process that runs its jobs,
-starts.
-"""
+"""What one worker is made of, and what it does when its processes start."""
 
 import os
 import threading
@@ -10,19 +8,19 @@ from typing import Any
 
 import structlog
 
-from runner import facts, gpu, jobfolder
-from runner.environments import Environment
-from runner.environments.reports import of_adopted, of_made
-from runner.environments.store import Record, Store
-from runner.environments.target import platform_of
+from runner import device, host_info, job_folder
+from runner.environments import SuiteEnvironment
+from runner.environments.reports import report_adopted, report_installed
+from runner.environments.store import EnvironmentRecord, EnvironmentStore
+from runner.environments.target_platform import platform_name
 from runner.outbox import Outbox
-from runner.process import end_leftover
-from runner.settings import Settings
-from runner.shared import BootId, Flag
+from runner.process import end_leftover_processes
+from runner.settings import WorkerSettings
+from runner.shared_memory import BootId, SharedFlag
 from runner.site import FOREVER_S, Greeting, Site, SiteError
 
-AGAIN_S = 5.0
-TELL_PATIENCE_S = 5.0
+HELLO_RETRY_S = 5.0
+REPORT_PATIENCE_S = 5.0
 
 logger = structlog.get_logger(__name__)
 
@@ -31,27 +29,27 @@ logger = structlog.get_logger(__name__)
 class Worker:
     """One worker: made in the main process, inherited by the forked process that runs the jobs.
 
-    environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS. stopping: set when the worker is
-        told to stop;
-    greeted: set when the site knows this process's boot id.
+    environment: SUITE_PYTHON's; further: those of SUITE_PYTHONS.
+    stopping: set when the worker has to stop; greeted: set when the site knows this process's boot
+    id.
     """
 
-    settings: Settings
-    environment: Environment
+    settings: WorkerSettings
+    environment: SuiteEnvironment
     site: Site
     outbox: Outbox
-    stopping: Flag
-    further: tuple[Environment, ...] = ()
+    stopping: SharedFlag
+    further: tuple[SuiteEnvironment, ...] = ()
     boot_id: BootId = field(default_factory=BootId)
     greeted: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.gpu = gpu.facts(self.settings.device, os.environ)
-        self.store = Store(self.settings.environments_dir, self.tell_environment)
+        self.gpu = device.gpu_info(self.settings.device, os.environ)
+        self.store = EnvironmentStore(self.settings.environments_dir, self.report_environment)
 
     @property
-    def adopted(self) -> tuple[Environment, ...]:
-        """Interpreters that were found and not made, SUITE_PYTHON's first."""
+    def adopted(self) -> tuple[SuiteEnvironment, ...]:
+        """Interpreters that existed before the worker, SUITE_PYTHON's first."""
         return (self.environment, *self.further)
 
     @property
@@ -60,50 +58,61 @@ class Worker:
 
     @property
     def device_ids(self) -> list[str]:
-        """What its locks are named after: workers that call one GPU by different numbers share its
-        lock.
+        """What the device's locks are named after.
+
+        Workers that call one GPU by different numbers share its lock.
         """
-        return list(self.gpu["uuids"]) if self.gpu else ["cpu"]
+        if self.gpu is None:
+            return ["cpu"]
+        return list(self.gpu["uuids"])
 
     def introduction(self) -> dict[str, Any]:
         """The body of hello."""
         catalog = dict(self.environment.catalog)
-        about = {
+        facts = {
+            **host_info.describe_host(),
             "gpu": self.gpu,
             "suite_version": catalog.pop("suite_version", ""),
             "sources": catalog.pop("sources", []),
-            "platform": platform_of(self.settings.device.kind),
+            "platform": platform_name(self.settings.device.kind),
             "environments_gb": self.settings.environments_gb,
-            **facts.disk(self.settings.environments_dir),
+            **host_info.disk_space(self.settings.environments_dir),
         }
-        made = [
-            of_made(key, record, last_used=used) for key, (record, used) in self.store.all().items()
-        ]
+        environments = [report_adopted(environment) for environment in self.adopted]
+        for key, (record, last_used) in self.store.all().items():
+            environments.append(report_installed(key, record, last_used=last_used))
         return {
             "boot_id": str(self.boot_id),
             "device": str(self.settings.device),
-            "facts": {**facts.computer(), **about},
+            "facts": facts,
             "catalog": catalog,
-            "builds": [each.build for each in self.adopted],
-            "environments": [*map(of_adopted, self.adopted), *made],
+            "builds": [environment.build for environment in self.adopted],
+            "environments": environments,
         }
 
-    def tell_environment(self, key: str, state: str, record: Record, message: str = "") -> None:
-        """Tell the site what has become of an environment. It is no harm if that does not arrive:
-        hello tells all.
+    def report_environment(
+        self, key: str, state: str, record: EnvironmentRecord, message: str = ""
+    ) -> None:
+        """Report to the site what has become of an environment.
+
+        It does no harm if the report does not arrive: hello reports all environments.
         """
+        report = report_installed(key, record, state=state, message=message)
         try:
-            self.site.environments(
-                [of_made(key, record, state=state, message=message)], TELL_PATIENCE_S
-            )
+            self.site.environments([report], REPORT_PATIENCE_S)
         except SiteError as error:
             logger.warning(
-                "the site was not told of an environment", key=key, state=state, why=str(error)
+                "an environment could not be reported to the site",
+                key=key,
+                state=state,
+                why=str(error),
             )
 
     def greet(self) -> Greeting:
-        """Say hello until the site answers. What a killed predecessor left in the outbox goes
-        first: hello with a new boot id voids the claims that those results belong to.
+        """Say hello until the site answers.
+
+        What a killed predecessor left in the outbox goes first: hello with a new boot id voids the
+        claims that those results belong to.
         """
         while True:
             try:
@@ -111,34 +120,35 @@ class Worker:
                 greeting = self.site.hello(self.introduction(), FOREVER_S)
             except SiteError as error:
                 logger.error("the site does not take our hello; trying again", why=str(error))
-                if self.stopping.wait(AGAIN_S):
+                if self.stopping.wait(HELLO_RETRY_S):
                     raise
             else:
                 self.greeted.set()
                 return greeting
 
     def begin_process(self) -> None:
-        """The first act of a newly forked process that runs jobs: its predecessor, if there was
-        one, was killed.
+        """The first act of a newly forked process that runs jobs.
+
+        Its predecessor, if there was one, was killed.
         """
-        self.site = self.site.anew()
+        self.site = self.site.for_forked_process()
         self.greeted = threading.Event()
-        end_leftovers(self.settings.worker_dir)
+        end_leftover_jobs(self.settings.worker_dir)
         self.store.remove_leftovers()
         self.boot_id.renew()
         threading.Thread(target=self.greet, daemon=True).start()
 
 
 def jobs_folder(worker_dir: Path) -> Path:
-    """Where the folders of running jobs lie."""
+    """Where the folders of running jobs are."""
     return worker_dir / "jobs"
 
 
-def end_leftovers(worker_dir: Path) -> None:
+def end_leftover_jobs(worker_dir: Path) -> None:
     """End the processes, and remove the folders, of jobs whose worker process was killed."""
     for folder in jobs_folder(worker_dir).glob("*"):
-        ended = end_leftover(folder)
+        ended = end_leftover_processes(folder)
         logger.warning(
             "cleaned up after a killed worker", job=folder.name, every_process_ended=ended
         )
-        jobfolder.remove(folder)
+        job_folder.remove(folder)

@@ -1,44 +1,54 @@
-"""The subcommands of `compilewatch`, one line each."""
+"""The subcommands of `compilewatch`, an entry each."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from compilewatch_client.commands import acting, comparing, gate, reading, runs
+from compilewatch_client.commands import (
+    alerts,
+    bisections,
+    comparisons,
+    gate,
+    runs,
+    schedules,
+    series,
+)
 
 
 @dataclass(frozen=True)
-class Command:
-    """about: for the help. run: acts, and answers the exit code."""
+class Subcommand:
+    """about: for the help. run: acts, and returns the exit code."""
 
     about: str
-    declare: Callable[[ArgumentParser], None]
+    add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], int]
 
 
-COMMANDS = {
-    "run": Command("trigger a run and follow it", runs.declare_run, runs.run),
-    "watch": Command("follow a run until it has ended", runs.declare_watch, runs.watch),
-    "compare": Command(
-        "measure two builds in turn and tell what changed",
-        comparing.declare_compare,
-        comparing.compare,
+SUBCOMMANDS = {
+    "run": Subcommand("trigger a run and follow it", runs.add_run_arguments, runs.run),
+    "watch": Subcommand("follow a run until it has ended", runs.add_watch_arguments, runs.watch),
+    "compare": Subcommand(
+        "measure two builds in turn and report what changed",
+        comparisons.add_compare_arguments,
+        comparisons.compare,
     ),
-    "upgrade-report": Command(
-        "the report of a comparison", comparing.declare_report, comparing.upgrade_report
+    "upgrade-report": Subcommand(
+        "the report of a comparison", comparisons.add_report_arguments, comparisons.upgrade_report
     ),
-    "gate": Command("may this change go in? Exit code 0, 1 or 3", gate.declare, gate.run),
-    "series": Command(
-        "series with their newest value, or all their data", reading.declare_series, reading.series
+    "gate": Subcommand("may this change go in? Exit code 0, 1 or 3", gate.add_arguments, gate.run),
+    "series": Subcommand(
+        "series with their newest value, or all their data", series.add_arguments, series.run
     ),
-    "alerts": Command("what changed", reading.declare_alerts, reading.alerts),
-    "triage": Command("act on an alert, as its page does", acting.declare_triage, acting.triage),
-    "bisect": Command(
-        "search between two builds for where a case changed", acting.declare_bisect, acting.bisect
+    "alerts": Subcommand("what changed", alerts.add_alerts_arguments, alerts.alerts),
+    "triage": Subcommand(
+        "act on an alert, as its page does", alerts.add_triage_arguments, alerts.triage
     ),
-    "schedules": Command(
-        "what is triggered by itself, and trigger it now",
-        acting.declare_schedules,
-        acting.schedules,
+    "bisect": Subcommand(
+        "search between two builds for where a case changed",
+        bisections.add_arguments,
+        bisections.run,
+    ),
+    "schedules": Subcommand(
+        "what is triggered by itself, and trigger it now", schedules.add_arguments, schedules.run
     ),
 }

@@ -8,69 +8,73 @@ known.
 
 import tempfile
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from compilewatch_client import local, screen
-from compilewatch_client.commands import comparing
-from compilewatch_client.commands.asking import client, declare_site
+from compilewatch_client import terminal
+from compilewatch_client.commands.comparisons import (
+    add_comparison_options,
+    follow_comparison,
+    start_comparison,
+)
+from compilewatch_client.commands.options import add_site_options, connect
 from compilewatch_client.errors import ClientError
+from compilewatch_client.local_measurement import (
+    LocalSelection,
+    LocalSide,
+    SideName,
+    measure,
+    select_cases,
+)
 
 
-def declare(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--base", required=True, help="a build that the site knows, or the path of an interpreter"
     )
     parser.add_argument("--new", required=True, help="the same, of what is to go in")
-    comparing.declare_builds(parser)
+    add_comparison_options(parser)
     parser.add_argument(
         "--metric", action="append", default=[], help="judge this metric only; repeatable"
     )
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="append the answer to this file, too"
     )
-    here = parser.add_argument_group("on this machine")
-    here.add_argument(
-        "--from",
-        dest="sources",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="own models, both sides",
-    )
-    here.add_argument(
-        "--base-from", action="append", default=[], metavar="PATH", help="own models as they were"
-    )
-    here.add_argument(
-        "--new-from",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="own models as they are to be",
-    )
-    here.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (cpu)")
-    here.add_argument(
+    _add_local_arguments(parser)
+    add_site_options(parser)
+
+
+def _add_local_arguments(parser: ArgumentParser) -> None:
+    paths: dict[str, Any] = {"action": "append", "default": [], "metavar": "PATH"}
+    group = parser.add_argument_group("on this machine")
+    group.add_argument("--from", dest="sources", help="own models, both sides", **paths)
+    group.add_argument("--base-from", help="own models as they were", **paths)
+    group.add_argument("--new-from", help="own models as they are to be", **paths)
+    group.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N (cpu)")
+    group.add_argument(
         "--size", default="", help="size of the suite's benchmarks (smoke; standard on a GPU)"
     )
-    here.add_argument(
+    group.add_argument(
         "--budget-s", type=float, default=5.0, help="seconds of sampling in each process (5)"
     )
-    here.add_argument("--out", type=Path, help="keep the results in this folder")
-    declare_site(parser)
+    group.add_argument("--out", type=Path, help="keep the results in this folder")
 
 
 def run(options: Namespace) -> int:
-    are_paths = [_is_path(side) for side in (options.base, options.new)]
-    if any(are_paths) and not all(are_paths):
+    if _is_path(options.base) != _is_path(options.new):
         raise ClientError(
             "One of --base and --new is a path and the other is not: give two interpreters, or "
             "two builds."
         )
-    gate = _here(options) if all(are_paths) else _on_the_site(options)
+    gate = _local_gate(options) if _is_path(options.base) else _site_gate(options)
     if options.markdown:
         with options.markdown.open("a", encoding="utf-8") as file:
             file.write(gate["markdown"])
-    screen.as_json(gate) if options.json else screen.say(gate["markdown"])
+    if options.json:
+        terminal.print_json(gate)
+    else:
+        terminal.print_text(gate["markdown"])
     return int(gate["exit_code"])
 
 
@@ -78,43 +82,40 @@ def _is_path(text: str) -> bool:
     return "/" in text or Path(text).is_file()
 
 
-def _on_the_site(options: Namespace) -> dict[str, Any]:
-    with client(options) as site:
-        made = site.compare(options.base, options.new, **comparing.what(options))
-        screen.err().print(made["url"])
-        screen.follow(lambda: site.comparison(made["id"]))
-        return dict(site.gate(made["id"], options.metric))
+def _site_gate(options: Namespace) -> Mapping[str, Any]:
+    with connect(options) as client:
+        comparison = start_comparison(client, options)
+        follow_comparison(client, comparison)
+        return client.gate(comparison["id"], options.metric)
 
 
-def _here(options: Namespace) -> dict[str, Any]:
+def _local_gate(options: Namespace) -> Mapping[str, Any]:
     if options.family:
         raise ClientError(
             "--family is for the site: on this machine choose by --model, --benchmark and --config."
         )
-    with tempfile.TemporaryDirectory(prefix="compilewatch-gate-") as folder:
-        return _measured_here(options, options.out or Path(folder))
-
-
-def _measured_here(options: Namespace, out: Path) -> dict[str, Any]:
     # Needs numpy and scipy, which a client of a site does not
-    from compilewatch_client.verdict import judge
+    from compilewatch_client.local_gate import decide_gate
 
+    with tempfile.TemporaryDirectory(prefix="compilewatch-gate-") as folder:
+        results = _measure(options, options.out or Path(folder))
+        return decide_gate(results["base"], results["new"], options.metric)
+
+
+def _measure(options: Namespace, out: Path) -> dict[SideName, list[Path]]:
     size = options.size or ("smoke" if options.device == "cpu" else "standard")
-    wanted = local.Wanted(options.model, options.benchmark, options.config, size)
-    sides = [
-        local.Side("base", options.base, [*options.sources, *options.base_from]),
-        local.Side("new", options.new, [*options.sources, *options.new_from]),
-    ]
-    cases = local.cases(sides[0], wanted)
-    with screen.bar() as shown:
-        task = shown.add_task("measuring", total=2 * options.repeats * len(cases), note="")
-        found = local.measure(
-            sides,
+    selection = LocalSelection(options.model, options.benchmark, options.config, size)
+    base = LocalSide("base", options.base, [*options.sources, *options.base_from])
+    new = LocalSide("new", options.new, [*options.sources, *options.new_from])
+    cases = select_cases(base, selection)
+    with terminal.progress_bar() as bar:
+        task = bar.add_task("measuring", total=2 * options.repeats * len(cases), note="")
+        return measure(
+            [base, new],
             cases,
             repeats=options.repeats,
             device=options.device,
-            measuring={"budget_s": options.budget_s},
+            settings={"budget_s": options.budget_s},
             out=out,
-            told=lambda note: shown.update(task, advance=1, note=note),
+            report=lambda note: bar.update(task, advance=1, note=note),
         )
-    return judge(found["base"], found["new"], options.metric)

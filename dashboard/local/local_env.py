@@ -18,8 +18,12 @@ def read(var: Path) -> dict[str, str]:
         lines = (var / NAME).read_text().splitlines()
     except FileNotFoundError:
         return {}
-    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
-    return {name: "".join(shlex.split(value)) for name, _, value in pairs}
+    values = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            values[name] = "".join(shlex.split(value))
+    return values
 
 
 def write(var: Path, values: Mapping[str, str]) -> None:
@@ -33,6 +37,6 @@ def write(var: Path, values: Mapping[str, str]) -> None:
     unfinished.replace(var / NAME)
 
 
-def secret_key(kept: Mapping[str, str]) -> str:
+def secret_key(previous: Mapping[str, str]) -> str:
     """Django's SECRET_KEY: that of the environment, that of the last start, or a new one."""
-    return os.environ.get("SECRET_KEY") or kept.get("SECRET_KEY") or secrets.token_urlsafe(50)
+    return os.environ.get("SECRET_KEY") or previous.get("SECRET_KEY") or secrets.token_urlsafe(50)

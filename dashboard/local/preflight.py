@@ -1,11 +1,12 @@
-"""Everything that could stop `make up` halfway, looked for before it begins."""
+"""Everything that could stop `make up` halfway, checked before it begins."""
 
 import os
 import subprocess
 from dataclasses import dataclass
 
-from dashboard.local.console import complain, say
-from dashboard.local.probe import Facts, probe
+from dashboard.local import machine_facts
+from dashboard.local.console import print_error, print_info
+from dashboard.local.machine_facts import MachineFacts
 
 MACHINES = ("x86_64", "aarch64")  # the wheels of torch, Postgres and Valkey exist for these
 OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
@@ -13,8 +14,11 @@ OLDEST_GLIBC = (2, 28)  # what torch's wheels are built for (manylinux_2_28)
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is not fit: what and where, and what to do; `package` is Debian's name of the
-    remedy.
+    """Something that has to be fixed first.
+
+    what: the problem, with its place
+    remedy: what to do
+    package: the Debian package that fixes it
     """
 
     what: str
@@ -22,125 +26,102 @@ class Problem:
     package: str | None = None
 
 
-def problems(facts: Facts) -> list[Problem]:
-    """What is not fit, in the order in which a person would mend it. Pure."""
-    return [*_machine(facts), *_missing_packages(facts), *_room(facts)]
+def find_problems(facts: MachineFacts) -> list[Problem]:
+    """The problems, in the order in which a person would fix them. Pure."""
+    return [*_unsupported_system(facts), *_missing_packages(facts), *_missing_room(facts)]
 
 
-def make_fit(*, needs_port: bool) -> bool:
-    """Look at the machine; as root on Debian or Ubuntu install what is missing. Whether it is fit
-    now.
+def prepare_machine(*, needs_port: bool) -> bool:
+    """Check the machine; as root on Debian or Ubuntu install what is missing. Whether it is fit.
 
-    Anybody else is told everything at once, with one line to give to apt-get, and nothing is
-    touched.
+    Anybody else gets all problems at once, with one apt-get line, and nothing is changed.
     """
-    facts = probe(needs_port=needs_port)
-    found = problems(facts)
-    packages = [problem.package for problem in found if problem.package]
-    if packages and len(packages) == len(found) and facts.is_root and facts.has_apt:
-        say(f"installing what this system lacks: {' '.join(packages)}")
+    facts = machine_facts.collect(needs_port=needs_port)
+    problems = find_problems(facts)
+    packages = [problem.package for problem in problems if problem.package]
+    if packages and len(packages) == len(problems) and facts.is_root and facts.has_apt:
+        print_info(f"installing what this system lacks: {' '.join(packages)}")
         if not apt_install(packages):
-            complain("apt-get failed, see above: mend it and start again")
+            print_error("apt-get failed, see above: fix it and start again")
             return False
-        found = problems(probe(needs_port=needs_port))
-    for line in advice(found, facts):
-        complain(line)
-    return not found
+        problems = find_problems(machine_facts.collect(needs_port=needs_port))
+    for line in remedies(problems, facts):
+        print_error(line)
+    return not problems
 
 
-def advice(found: list[Problem], facts: Facts) -> list[str]:
-    """One line for each problem, those that packages mend under one common apt-get line."""
-    apart = [problem for problem in found if not (problem.package and facts.has_apt)]
-    mended = [problem for problem in found if problem.package and facts.has_apt]
-    lines = [f"{problem.what}: {problem.remedy}" for problem in apart]
-    if mended:
-        packages = " ".join(problem.package for problem in mended if problem.package)
-        lines.append(
-            f"{'; '.join(problem.what for problem in mended)}. Run this, then start again:"
-        )
-        lines.append(f"    sudo apt-get install -y {packages}")
+def remedies(problems: list[Problem], facts: MachineFacts) -> list[str]:
+    """One line for each problem; those that packages fix share one apt-get line."""
+    lines, packages, packaged = [], [], []
+    for problem in problems:
+        if problem.package and facts.has_apt:
+            packaged.append(problem.what)
+            packages.append(problem.package)
+        else:
+            lines.append(f"{problem.what}: {problem.remedy}")
+    if packages:
+        lines.append(f"{'; '.join(packaged)}. Run this, then start again:")
+        lines.append(f"    sudo apt-get install -y {' '.join(packages)}")
     return lines
 
 
 def apt_install(packages: list[str]) -> bool:
     """Install Debian packages as root, its progress shown; whether it worked."""
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     update = ["apt-get", "update", "-q"]
     install = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
-    return all(
-        subprocess.run(command, env=quiet, check=False, stdin=subprocess.DEVNULL).returncode == 0
-        for command in (update, install)
-    )
+    for command in (update, install):
+        process = subprocess.run(command, env=environment, check=False, stdin=subprocess.DEVNULL)
+        if process.returncode != 0:
+            return False
+    return True
 
 
-def _machine(facts: Facts) -> list[Problem]:
+def _unsupported_system(facts: MachineFacts) -> list[Problem]:
     if facts.system != "Linux" or facts.machine not in MACHINES:
-        return [
-            Problem(
-                f"this is {facts.system} on {facts.machine}",
-                "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: "
-                "use such a machine",
-            )
-        ]
-    if facts.glibc < OLDEST_GLIBC:
-        name = (
-            "glibc {}.{}".format(*facts.glibc)
-            if facts.glibc[0]
-            else "a C library that is not glibc"
+        remedy = (
+            "PyTorch, Postgres and Valkey come as wheels for Linux on x86_64 and aarch64: "
+            "use such a machine"
         )
-        return [
-            Problem(
-                f"this system has {name}",
-                "PyTorch's wheels need glibc 2.28 or later: use Debian 10, Ubuntu 20.04 or later",
-            )
-        ]
+        return [Problem(f"this is {facts.system} on {facts.machine}", remedy)]
+    if facts.glibc < OLDEST_GLIBC:
+        library = "a C library that is not glibc"
+        if facts.glibc[0]:
+            library = "glibc {}.{}".format(*facts.glibc)
+        remedy = "PyTorch's wheels need glibc 2.28 or later: use Debian 10, Ubuntu 20.04 or later"
+        return [Problem(f"this system has {library}", remedy)]
     return []
 
 
-def _missing_packages(facts: Facts) -> list[Problem]:
+def _missing_packages(facts: MachineFacts) -> list[Problem]:
     python = f"python{facts.python[0]}.{facts.python[1]}"
-    wanted = [
-        (
-            facts.has_venv,
-            f"{python} cannot make virtual environments (no ensurepip)",
-            f"{python}-venv",
-        ),
-        (
-            facts.has_compiler,
-            "there is no C++ compiler, which torch.compile calls (no g++ on PATH)",
-            "g++",
-        ),
-        (facts.has_headers, f"the headers of {python} are missing (no Python.h)", f"{python}-dev"),
-    ]
+    missing = {}
+    if not facts.has_venv:
+        missing[f"{python}-venv"] = f"{python} cannot make virtual environments (no ensurepip)"
+    if not facts.has_compiler:
+        missing["g++"] = "there is no C++ compiler, which torch.compile calls (no g++ on PATH)"
+    if not facts.has_headers:
+        missing[f"{python}-dev"] = f"the headers of {python} are missing (no Python.h)"
     return [
         Problem(what, f"install what your system calls {package}", package)
-        for fit, what, package in wanted
-        if not fit
+        for package, what in missing.items()
     ]
 
 
-def _room(facts: Facts) -> list[Problem]:
-    found = []
+def _missing_room(facts: MachineFacts) -> list[Problem]:
+    problems = []
     if facts.closed_folder:
-        found.append(
-            Problem(
-                f"{facts.closed_folder} cannot be written to",
-                "start as its owner, or clone the project into a folder of your own",
-            )
-        )
+        what = f"{facts.closed_folder} cannot be written to"
+        remedy = "start as its owner, or clone the project into a folder of your own"
+        problems.append(Problem(what, remedy))
     if facts.free_gb < facts.needed_gb:
-        found.append(
-            Problem(
-                f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB "
-                "are needed",
-                "make room there, or clone the project onto another disk",
-            )
+        what = (
+            f"{facts.folder} has {facts.free_gb:.1f} GB free and {facts.needed_gb:.0f} GB are "
+            "needed"
         )
+        problems.append(Problem(what, "make room there, or clone the project onto another disk"))
     if facts.port_holder:
-        found.append(
-            Problem(
-                f"port {facts.port} is taken by {facts.port_holder}",
-                f"stop it, or give the same command another port: PORT={facts.port + 1}",
-            )
-        )
-    return found
+        what = f"port {facts.port} is taken by {facts.port_holder}"
+        remedy = f"stop it, or give the same command another port: PORT={facts.port + 1}"
+        problems.append(Problem(what, remedy))
+    return problems

@@ -1,6 +1,4 @@
-"""Child processes that never outlive their parent, and small questions about the processes of
-others.
-"""
+"""Child processes that never outlive their parent, and a few facts about other processes."""
 
 import os
 import signal
@@ -11,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from dashboard.local.accounts import Account
+from dashboard.local.unix_accounts import Account
 
-TETHER = Path(__file__).with_name("tether.py")
+PARENT_DEATH_SIGNAL = Path(__file__).with_name("parent_death_signal.py")
 
 
 def spawn(
@@ -25,24 +23,16 @@ def spawn(
     account: Account | None = None,
     death_signal: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` in its own session, so that a Ctrl-C in the terminal reaches the supervisor
-    alone.
+    """Start `command` in its own session: Ctrl-C in the terminal reaches the supervisor alone.
 
     The kernel sends it `death_signal` if the calling thread ends; `output` takes stdout and stderr.
     """
-    change = account is not None and account.uid != os.geteuid()
-    who = f"{account.uid}:{account.gid}" if account and change else "-"
-    tether = [
-        sys.executable,
-        "-I",
-        "-S",
-        str(TETHER),
-        str(int(death_signal)),
-        str(os.getpid()),
-        who,
-    ]
+    user = "-"
+    if account is not None and account.uid != os.geteuid():
+        user = f"{account.uid}:{account.gid}"
+    wrapper = (sys.executable, "-I", "-S", str(PARENT_DEATH_SIGNAL))
     return subprocess.Popen(
-        [*tether, *command],
+        [*wrapper, str(int(death_signal)), str(os.getpid()), user, *command],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
@@ -52,7 +42,7 @@ def spawn(
     )
 
 
-def runs(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether `pid` is a process that still does something: a zombie does not."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -71,25 +61,23 @@ def command_of(pid: int) -> list[str]:
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, pause: float = 0.02) -> bool:
-    """Ask `condition` again and again for at most `seconds`; its last answer."""
-    give_up = time.monotonic() + seconds
+    """Poll `condition` for at most `seconds`; its last value."""
+    deadline = time.monotonic() + seconds
     while not condition():
-        if time.monotonic() > give_up:
+        if time.monotonic() > deadline:
             return False
         time.sleep(pause)
     return True
 
 
-def end(pid: int, steps: Sequence[tuple[signal.Signals, float]]) -> bool:
-    """Send each signal of `steps` in turn and wait its seconds for `pid` to be gone; whether it
-    went.
-    """
+def terminate(pid: int, steps: Sequence[tuple[signal.Signals, float]]) -> bool:
+    """Send the signals of `steps` in turn, each with its seconds to wait; whether `pid` ended."""
     for number, patience in steps:
         try:
             os.kill(pid, number)
         except ProcessLookupError:
             return True
-        if wait_until(lambda: not runs(pid), patience):
+        if wait_until(lambda: not is_running(pid), patience):
             return True
     return False
 

@@ -10,23 +10,21 @@ from dashboard.local.embedded import ServerError
 
 
 def installed() -> dict[str, object]:
-    """The build as a worker's hello describes it. Raises ServerError when torch is not
-    installed.
-    """
+    """The build as a worker's hello describes it. Raises ServerError without an installed torch."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise ServerError("torch is not installed in .venv: remove .venv and run `make up` again")
-    found = runpy.run_path(str(Path(spec.origin).with_name("version.py")))
+    version = runpy.run_path(str(Path(spec.origin).with_name("version.py")))
     try:
         triton = importlib.metadata.version("triton")
     except importlib.metadata.PackageNotFoundError:
         triton = ""
     return {
-        "label": found["__version__"],
+        "label": version["__version__"],
         # To install it by: on PyPI without the label's +cu130
         "version": importlib.metadata.version("torch"),
-        "git_sha": found.get("git_version") or "",
-        "cuda": found.get("cuda") or "",
+        "git_sha": version.get("git_version") or "",
+        "cuda": version.get("cuda") or "",
         "triton": triton,
         "python": platform.python_version(),
         "adopted": True,

@@ -1,13 +1,14 @@
-"""The environments in which the suite can run, each one torch build: adopted interpreters, and
-those that we make.
+"""The environments in which the suite can run: one torch build each.
+
+They are adopted interpreters, and those that we make.
 """
 
 from runner.environments.adopted import (
-    Environment,
-    UnfitEnvironment,
+    SuiteEnvironment,
+    UnusableEnvironment,
     adopt,
-    adopt_also,
+    adopt_further,
     import_path,
 )
 
-__all__ = ["Environment", "UnfitEnvironment", "adopt", "adopt_also", "import_path"]
+__all__ = ["SuiteEnvironment", "UnusableEnvironment", "adopt", "adopt_further", "import_path"]

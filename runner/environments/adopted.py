@@ -1,6 +1,4 @@
-"""Interpreters that the worker found and did not make: SUITE_PYTHON, and others by path in
-SUITE_PYTHONS.
-"""
+"""Interpreters that the worker did not make: SUITE_PYTHON, and others by path in SUITE_PYTHONS."""
 
 import json
 import os
@@ -11,13 +9,13 @@ from typing import Any
 
 import structlog
 
-from runner.process import environment
-from runner.settings import PROJECT, Settings
-from runner.site import Wanted
+from runner.process import process_variables
+from runner.settings import PROJECT, WorkerSettings
+from runner.site import RequestedEnvironment
 
-# What an interpreter says of its torch build: printed, or written to a file that is named; modules
-# named after it are imported, too. version: the one to install it by, which on PyPI lacks the
-# +cu130 of the label.
+# What an interpreter says of its torch build: printed, or written to the file that is named first;
+# modules named after it are imported, too. version: the one to install torch by, which on PyPI
+# lacks the +cu130 of the label.
 FACTS_SCRIPT = """
 import importlib, importlib.metadata, json, platform, sys
 import torch
@@ -30,31 +28,32 @@ def version(name):
 
 for module in sys.argv[2:]:
     importlib.import_module(module)
-libraries = ("numpy", "transformers", "diffusers", "timm", "torchvision", "torchao")
-told = json.dumps({
+names = ("numpy", "transformers", "diffusers", "timm", "torchvision", "torchao")
+libraries = {name: version(name) for name in names}
+facts = json.dumps({
     "label": torch.__version__, "version": version("torch") or torch.__version__,
     "git_sha": torch.version.git_version or "", "cuda": torch.version.cuda or "",
     "triton": version("triton") or version("pytorch-triton"),
     "python": platform.python_version(),
-    "libraries": {name: found for name in libraries if (found := version(name))},
+    "libraries": {name: number for name, number in libraries.items() if number},
 })
 if len(sys.argv) > 1:
     with open(sys.argv[1], "w") as file:
-        file.write(told)
+        file.write(facts)
 else:
-    print(told)
+    print(facts)
 """
 PATIENCE_S = 300  # the first import of torch from a cold or remote disk takes minutes
 
 logger = structlog.get_logger(__name__)
 
 
-class UnfitEnvironment(Exception):
+class UnusableEnvironment(Exception):
     """An interpreter cannot run the suite. The text says what is missing and what to do."""
 
 
 @dataclass(frozen=True)
-class Environment:
+class SuiteEnvironment:
     """One torch build and the command that runs the suite in it."""
 
     command: tuple[str, ...]
@@ -67,64 +66,72 @@ class Environment:
     def label(self) -> str:
         return str(self.build["label"])
 
-    def serves(self, wanted: Wanted) -> bool:
-        """Whether it is the build that is wanted, and has the library versions that were asked for.
+    def serves(self, requested: RequestedEnvironment) -> bool:
+        """Whether it is the requested build, and has the requested library versions.
 
         A torch of the same version from the same kind of index is that build, whatever the site
         calls it.
         """
-        is_same = not wanted.index_url and self.build["version"] == wanted.version
-        has: dict[str, str] = self.build.get("libraries", {})
-        return (is_same or self.label == wanted.build) and wanted.libraries.items() <= has.items()
+        has_label = self.label == requested.build
+        has_version = not requested.index_url and self.build["version"] == requested.version
+        libraries: dict[str, str] = self.build.get("libraries", {})
+        has_libraries = requested.libraries.items() <= libraries.items()
+        return (has_label or has_version) and has_libraries
 
 
-def adopt(settings: Settings) -> Environment:
-    """The environment of SUITE_PYTHON. Raises UnfitEnvironment."""
-    return _adopted("SUITE_PYTHON", settings.suite_python, settings.models)
+def adopt(settings: WorkerSettings) -> SuiteEnvironment:
+    """The environment of SUITE_PYTHON. Raises UnusableEnvironment."""
+    return _adopt("SUITE_PYTHON", settings.suite_python, settings.models)
 
 
-def adopt_also(settings: Settings) -> tuple[Environment, ...]:
-    """Those of SUITE_PYTHONS that can run the suite; the others are told in the log, and the worker
-    goes on.
-    """
-    found = []
+def adopt_further(settings: WorkerSettings) -> tuple[SuiteEnvironment, ...]:
+    """Those of SUITE_PYTHONS that can run the suite; the others are only logged."""
+    environments = []
     for interpreter in settings.suite_pythons:
         try:
-            found.append(_adopted("SUITE_PYTHONS", interpreter))
-        except UnfitEnvironment as reason:
+            environments.append(_adopt("SUITE_PYTHONS", interpreter))
+        except UnusableEnvironment as reason:
             logger.error("an interpreter is left out", why=str(reason))
-    return tuple(found)
+    return tuple(environments)
 
 
 def import_path() -> str:
     """PYTHONPATH for the suite in an adopted interpreter: this project, then what was set."""
-    return os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")]))
+    inherited = os.environ.get("PYTHONPATH")
+    if not inherited:
+        return str(PROJECT)
+    return f"{PROJECT}{os.pathsep}{inherited}"
 
 
-def _adopted(setting: str, interpreter: str, models: Sequence[str] = ()) -> Environment:
-    build = _ask(setting, [interpreter, "-c", FACTS_SCRIPT], "torch cannot be imported in it")
+def _adopt(setting: str, interpreter: str, models: Sequence[str] = ()) -> SuiteEnvironment:
+    facts_command = [interpreter, "-c", FACTS_SCRIPT]
+    build = _read_json(setting, facts_command, "torch cannot be imported in it")
     command = (interpreter, "-m", "benchmarks_suite")
-    of_own = [word for path in models for word in ("--from", path)]
-    catalog = _ask(setting, [*command, "list", "--json", *of_own], "it cannot run the suite")
-    return Environment(command, {**build, "adopted": True}, catalog, import_path())
+    list_command = [*command, "list", "--json"]
+    for path in models:
+        list_command += ["--from", path]
+    catalog = _read_json(setting, list_command, "it cannot run the suite")
+    return SuiteEnvironment(command, {**build, "adopted": True}, catalog, import_path())
 
 
-def _ask(setting: str, command: Sequence[str], complaint: str) -> dict[str, Any]:
-    """The JSON object that a command prints."""
+def _read_json(setting: str, command: Sequence[str], complaint: str) -> dict[str, Any]:
+    """The JSON object that a command prints. Raises UnusableEnvironment."""
+    problem = f"{setting} is {command[0]}, but {complaint}"
+    variables = process_variables(os.environ, "adopt", {"PYTHONPATH": import_path()})
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
             cwd="/",
             check=True,
-            env=environment(os.environ, "adopt", {"PYTHONPATH": import_path()}),
+            env=variables,
         )
-        answer: dict[str, Any] = json.loads(done.stdout)
+        answer: dict[str, Any] = json.loads(process.stdout)
     except subprocess.CalledProcessError as error:
-        last = (error.stderr.strip().splitlines() or ["it printed nothing"])[-1]
-        raise UnfitEnvironment(f"{setting} is {command[0]}, but {complaint}: {last}") from error
+        lines = error.stderr.strip().splitlines() or ["it printed nothing"]
+        raise UnusableEnvironment(f"{problem}: {lines[-1]}") from error
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise UnfitEnvironment(f"{setting} is {command[0]}, but {complaint}: {error}") from error
+        raise UnusableEnvironment(f"{problem}: {error}") from error
     return answer

@@ -1,14 +1,14 @@
-"""Environments as the site is told of them (docs/architecture.md)."""
+"""Environments as they are reported to the site (docs/architecture.md)."""
 
 import hashlib
 from datetime import UTC, datetime
 from typing import Any
 
-from runner.environments.adopted import Environment
-from runner.environments.store import Record
+from runner.environments.adopted import SuiteEnvironment
+from runner.environments.store import EnvironmentRecord
 
 
-def of_adopted(environment: Environment) -> dict[str, Any]:
+def report_adopted(environment: SuiteEnvironment) -> dict[str, Any]:
     """message: the interpreter's path."""
     interpreter = environment.command[0]
     return {
@@ -21,17 +21,16 @@ def of_adopted(environment: Environment) -> dict[str, Any]:
     }
 
 
-def of_made(
+def report_installed(
     key: str,
-    record: Record,
+    record: EnvironmentRecord,
     *,
     state: str = "ready",
     message: str = "",
     last_used: float | None = None,
 ) -> dict[str, Any]:
     """state: building, ready, failed, damaged, evicted; last_used: seconds since 1970."""
-    used = datetime.fromtimestamp(last_used, UTC) if last_used else None
-    return {
+    report: dict[str, Any] = {
         "key": key,
         "build": record.build,
         "libraries": record.libraries,
@@ -39,6 +38,9 @@ def of_made(
         "adopted": False,
         "message": message[-4000:],
         "size_mb": record.size_mb or None,
-        "last_used": used.isoformat() if used else None,
+        "last_used": None,
         "facts": record.facts,
     }
+    if last_used:
+        report["last_used"] = datetime.fromtimestamp(last_used, UTC).isoformat()
+    return report

@@ -11,17 +11,17 @@ from ninja.constants import NOT_SET
 from dashboard.site.api.root import api
 
 API_PAGES = ("api:openapi-json", "api:openapi-view", "api:api-root")
-NOBODYS = str(UUID(int=0))  # there is no such row
-_EXAMPLES = (  # part of a pattern -> what stands for it; the first that fits
-    (r"\(\?P<\w+>\[0-9a-f-\]\{36\}\)", NOBODYS),
+MISSING_UUID = str(UUID(int=0))  # no row has it
+_EXAMPLES = (  # part of a pattern -> an example of it; in the order to replace them in
+    (r"\(\?P<\w+>\[0-9a-f-\]\{36\}\)", MISSING_UUID),
     (r"\(\?P<\w+>\[\^/\]\+\)", "999999"),
     (r"\(\?P<\w+>(\w+)(?:\|\w+)*\)", r"\1"),
     (r"\(\?P<\w+>\.\*\)", "999999"),
     (r"\{(?:int:)\w+\}", "999999"),
-    (r"\{uuid\w*:\w+\}", NOBODYS),
+    (r"\{uuid\w*:\w+\}", MISSING_UUID),
     (r"\{\w+\}", "999999"),
     (r"<int:\w+>", "999999"),
-    (r"<uuid\w*:\w+>", NOBODYS),
+    (r"<uuid\w*:\w+>", MISSING_UUID),
     (r"<(?:\w+:)?\w+>", "999999"),
     (r"\\([./-])", r"\1"),
     (r"[\^$]", ""),
@@ -29,28 +29,27 @@ _EXAMPLES = (  # part of a pattern -> what stands for it; the first that fits
 
 
 def addresses() -> dict[str, str]:
-    """Name, with its namespaces, -> an address that it leads to. Of the API's operations, below,
-    names repeat.
-    """
-    return {
-        name: f"/{_example(route)}"
-        for name, route in _walk(get_resolver().url_patterns, "", "")
-        if not name.startswith("api:") or name in API_PAGES
-    }
+    """An address for each name, with its namespaces. Names of API operations are not unique."""
+    routes = {}
+    for name, route in _walk(get_resolver().url_patterns, "", ""):
+        if not name.startswith("api:") or name in API_PAGES:
+            routes[name] = f"/{_example(route)}"
+    return routes
 
 
 def operations() -> dict[tuple[str, str], Any]:
-    """(method, address) of each operation of the API -> who it asks for: what ninja calls its
-    auth.
-    """
-    found: dict[tuple[str, str], Any] = {}
+    """(method, address) of each operation of the API -> its authentication (ninja's `auth`)."""
+    access: dict[tuple[str, str], Any] = {}
     for prefix, router in api._routers:
         for path, view in router.path_operations.items():
-            address = _example(f"{prefix}{path}")
-            for one in view.operations:
-                access = router.auth if one.auth_param is NOT_SET else one.auth_param
-                found |= {(method, f"/api/v1/{address}"): access for method in one.methods}
-    return found
+            address = f"/api/v1/{_example(f'{prefix}{path}')}"
+            for operation in view.operations:
+                auth = operation.auth_param
+                if auth is NOT_SET:
+                    auth = router.auth
+                for method in operation.methods:
+                    access[method, address] = auth
+    return access
 
 
 def _example(route: str) -> str:
@@ -60,15 +59,12 @@ def _example(route: str) -> str:
 
 
 def _walk(
-    patterns: Iterable[URLPattern | URLResolver], route: str, names: str
+    patterns: Iterable[URLPattern | URLResolver], parent_route: str, parent_name: str
 ) -> Iterator[tuple[str, str]]:
     for pattern in patterns:
-        whole = f"{route}{pattern.pattern}"
+        route = f"{parent_route}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
-            yield from _walk(
-                pattern.url_patterns,
-                whole,
-                f"{names}{pattern.namespace}:" if pattern.namespace else names,
-            )
-        elif pattern.name:  # the admin's few without one only lead elsewhere
-            yield f"{names}{pattern.name}", whole
+            namespace = f"{pattern.namespace}:" if pattern.namespace else ""
+            yield from _walk(pattern.url_patterns, route, f"{parent_name}{namespace}")
+        elif pattern.name:  # the admin's few without one only redirect
+            yield f"{parent_name}{pattern.name}", route

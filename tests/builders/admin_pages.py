@@ -1,4 +1,4 @@
-"""Addresses of the admin, and what its forms send."""
+"""Addresses of the admin, and the data of its forms."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from django.urls import reverse
 
 from tests.builders import site
 
-RUNS, WORKERS = (reverse(f"admin:dashboard_{name}_changelist") for name in ("run", "worker"))
+RUNS = reverse("admin:dashboard_run_changelist")
+WORKERS = reverse("admin:dashboard_worker_changelist")
 
 
-def asked(**other: Any) -> dict[str, Any]:
-    """What the form "Run now" sends."""
-    known = {
+def run_now_form(**fields: Any) -> dict[str, Any]:
+    """The data of the form "Run now"."""
+    return {
         "build": site.build().pk,
         "machine": site.machine().pk,
         "track": site.track().pk,
         "label": "",
+        **fields,
     }
-    return {**known, **other}

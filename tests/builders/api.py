@@ -15,42 +15,43 @@ API = "/api/v1/"
 
 
 def token(*scopes: str, owner: User | None = None) -> str:
-    """A token of an operator who may do everything, unless told otherwise; with every scope, unless
-    told.
-    """
-    who = owner or User.objects.get_or_create(username="ada", defaults={"is_superuser": True})[0]
-    ends = timezone.now() + timedelta(days=1)
-    return api_tokens.issue(owner=who, scopes=scopes or Scope.values, expires_at=ends, name="test")[
-        1
-    ]
+    """A token with these scopes (default: all), of an owner who may do everything by default."""
+    if owner is None:
+        owner, _ = User.objects.get_or_create(username="ada", defaults={"is_superuser": True})
+    _, text = api_tokens.issue(
+        owner=owner,
+        scopes=scopes or Scope.values,
+        expires_at=timezone.now() + timedelta(days=1),
+        name="test",
+    )
+    return text
 
 
 class Caller:
-    """Asks the API with one token; answers are parsed JSON."""
+    """A client of the API with one token; it returns parsed JSON."""
 
     def __init__(self, text: str) -> None:
         self.client = Client(headers={"Authorization": f"Bearer {text}"})
 
     def get(self, path: str, expect: int = 200, **query: Any) -> Any:
-        answer = self.client.get(API + path, query)
-        assert answer.status_code == expect, answer.content
-        return answer.json()
+        response = self.client.get(API + path, query)
+        assert response.status_code == expect, response.content
+        return response.json()
 
     def post(self, path: str, body: Any = None, expect: int = 200) -> Any:
-        answer = self.client.post(
-            API + path, body if body is not None else {}, content_type="application/json"
-        )
-        assert answer.status_code == expect, answer.content
-        return answer.json()
+        if body is None:
+            body = {}
+        response = self.client.post(API + path, body, content_type="application/json")
+        assert response.status_code == expect, response.content
+        return response.json()
 
     def all(self, path: str, **query: Any) -> list[Any]:
         """Every row of a list, page by page."""
-        rows: list[Any] = []
-        found = self.get(path, **query)
-        rows += found["results"]
-        while found["next"]:
-            found = self.client.get(found["next"].removeprefix("http://testserver")).json()
-            rows += found["results"]
+        page = self.get(path, **query)
+        rows: list[Any] = page["results"]
+        while page["next"]:
+            page = self.client.get(page["next"].removeprefix("http://testserver")).json()
+            rows += page["results"]
         return rows
 
 

@@ -5,10 +5,11 @@ import tarfile
 
 
 def packed(files: dict[str, str]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:xz") as archive:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w:xz") as archive:
         for name, text in files.items():
+            body = text.encode()
             entry = tarfile.TarInfo(name)
-            entry.size = len(text.encode())
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    return made.getvalue()
+            entry.size = len(body)
+            archive.addfile(entry, io.BytesIO(body))
+    return file.getvalue()

@@ -1,7 +1,8 @@
-"""A suite whose jobs take a fraction of a second: python chaos_suite.py LEDGER run JOB_FILE
-RESULT_FILE
+"""A suite whose jobs take a fraction of a second.
 
-Standard library only. It writes valid results whose values depend on the case alone, but for the
+    python chaos_suite.py LEDGER run JOB_FILE RESULT_FILE
+
+Standard library only. It writes valid results whose values depend only on the case, except for the
 build under test: a variant fails the accuracy of one model, so that the system has something to
 find. Every attempt that it measures is a line of LEDGER, by which the chaos test knows what was
 measured whatever the site says.
@@ -24,10 +25,12 @@ def result_of(job: dict[str, Any]) -> dict[str, Any]:
     model, size, mode, dtype, shapes, batch = job["benchmark"].split(".")
     case = f"{job['benchmark']} {job['config']}"
     passed = not (model == SPOILED and job.get("variant"))
-    latency = random.Random(case).uniform(1, 50) * random.Random(case + job["job_id"]).gauss(
-        1, 0.004
-    )
+    level = random.Random(case).uniform(1, 50)
+    latency = level * random.Random(case + job["job_id"]).gauss(1, 0.004)
     values = {"latency_ms": latency, "peak_memory_gb": 0.25, "passed": float(passed)}
+    metrics = {}
+    for key, value in values.items():
+        metrics[key] = {"value": value, "low": value * 0.999, "high": value * 1.001}
     now = datetime.now(UTC).isoformat()
     return {
         "schema": "result.v1",
@@ -56,10 +59,7 @@ def result_of(job: dict[str, Any]) -> dict[str, Any]:
             "machine": {"cpu": "any", "cores": 1, "memory_gb": 1.0},
             "settings": {},
         },
-        "metrics": {
-            key: {"value": one, "low": one * 0.999, "high": one * 1.001}
-            for key, one in values.items()
-        },
+        "metrics": metrics,
         "absent": {},
         "samples": {"compiled": {"unit": "ms", "inner": 1, "values": [latency] * 20}},
     }

@@ -1,6 +1,4 @@
-"""What the files under docker/ say: images and their commands, services, the variables that compose
-fills in.
-"""
+"""What the files under docker/ declare: images and their commands, services, variables."""
 
 import json
 import re
@@ -18,7 +16,7 @@ VARIABLE = re.compile(r"\$\{(\w+)(:?[-?])?([^}]*)\}")  # ${NAME:-default}, ${NAM
 
 
 def compose(name: str = "compose.yaml") -> dict[str, Any]:
-    """A compose file with its merges done."""
+    """A compose file, with YAML merges resolved."""
     document: dict[str, Any] = yaml.safe_load((DOCKER / name).read_text())
     return document
 
@@ -32,17 +30,18 @@ def stage(name: str) -> str:
 
 def command(target: str, instruction: str = "CMD") -> list[str]:
     """The JSON list of CMD or ENTRYPOINT of a stage."""
-    found = re.search(rf"^{instruction} (\[.*\])$", stage(target), re.MULTILINE)
-    assert found, f"{target} has no {instruction} in JSON notation"
-    words: list[str] = json.loads(found[1])
-    return words
+    return _json_words(rf"^{instruction} (\[.*\])$", target)
 
 
 def health_command(target: str) -> list[str]:
     """The command of a stage's HEALTHCHECK."""
-    found = re.search(r"^HEALTHCHECK .*? CMD (\[.*\])$", stage(target), re.MULTILINE)
-    assert found, f"{target} has no HEALTHCHECK in JSON notation"
-    words: list[str] = json.loads(found[1])
+    return _json_words(r"^HEALTHCHECK .*? CMD (\[.*\])$", target)
+
+
+def _json_words(pattern: str, target: str) -> list[str]:
+    match = re.search(pattern, stage(target), re.MULTILINE)
+    assert match, f"the stage {target} has no line {pattern}"
+    words: list[str] = json.loads(match[1])
     return words
 
 
@@ -52,12 +51,13 @@ def targets() -> set[str]:
 
 
 def images() -> set[str]:
-    """Every image of somebody else's."""
-    bases = set(re.findall(r"^FROM (\S+)", DOCKERFILE.read_text(), re.MULTILINE)) - targets()
-    services = [
-        service for path in COMPOSE_FILES for service in compose(path.name)["services"].values()
-    ]
-    return bases | {service["image"] for service in services if "image" in service}
+    """Every image that is built by somebody else."""
+    images = set(re.findall(r"^FROM (\S+)", DOCKERFILE.read_text(), re.MULTILINE)) - targets()
+    for path in COMPOSE_FILES:
+        for service in compose(path.name)["services"].values():
+            if "image" in service:
+                images.add(service["image"])
+    return images
 
 
 def pins(path: Path) -> set[str]:
@@ -67,11 +67,8 @@ def pins(path: Path) -> set[str]:
 
 def pinned(name: str) -> str:
     """The version of a package in requirements.txt."""
-    return next(
-        line.partition("==")[2]
-        for line in pins(ROOT / "requirements.txt")
-        if line.startswith(f"{name}==")
-    )
+    versions = dict(line.split("==", 1) for line in pins(ROOT / "requirements.txt"))
+    return versions[name]
 
 
 def torch() -> str:
@@ -88,9 +85,6 @@ def variables(path: Path) -> list[tuple[str, str, str]]:
 
 
 def example() -> dict[str, str]:
-    """.env.example."""
-    lines = (DOCKER / ".env.example").read_text().splitlines()
-    return {
-        name: value
-        for name, _, value in (line.partition("=") for line in lines if re.match(r"\w+=", line))
-    }
+    """The variables of .env.example."""
+    text = (DOCKER / ".env.example").read_text()
+    return dict(re.findall(r"^(\w+)=(.*)$", text, re.MULTILINE))

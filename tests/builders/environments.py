@@ -1,6 +1,4 @@
-"""Environments as jobs get them: a worker, a site that keeps the pinned sets, and an index of tiny
-wheels.
-"""
+"""Environments as jobs get them: a worker, a site with the pinned sets, an index of tiny wheels."""
 
 import subprocess
 from collections.abc import Callable, Iterator
@@ -8,21 +6,28 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from runner import jobfolder
-from runner.environments import Environment
-from runner.environments.providing import provided
-from runner.joblog import JobLog
-from runner.site import Claim, Wanted
-from runner.ticket import Ticket
+from runner import job_folder
+from runner.environments import SuiteEnvironment
+from runner.environments.provisioning import provide_environment
+from runner.job_context import JobContext
+from runner.job_log import JobLog
+from runner.site import Claim, RequestedEnvironment
 from runner.worker import Worker
 from tests.builders.package_index import PackageIndex
-from tests.builders.worker import SiteJob, SiteServer
+from tests.builders.site_server import SiteJob, SiteServer
 
 
-def wanted(version: str = "0.0.1", **other: Any) -> dict[str, Any]:
-    """What a claim's answer says of the environment of this torch."""
-    asked: dict[str, Any] = {"build": version, "version": version, "index_url": "", "libraries": {}}
-    return {**asked, "requirements": None, "packages": [f"torch=={version}"], **other}
+def requested_environment(version: str = "0.0.1", **other: Any) -> dict[str, Any]:
+    """The environment of this torch, as a claim's answer describes it."""
+    return {
+        "build": version,
+        "version": version,
+        "index_url": "",
+        "libraries": {},
+        "requirements": None,
+        "packages": [f"torch=={version}"],
+        **other,
+    }
 
 
 class Provider:
@@ -37,13 +42,12 @@ class Provider:
         return self.worker.settings.environments_dir
 
     def names(self) -> list[str]:
-        """The environments in the folder, whole or not."""
-        beside = {".lock", ".failed"}
-        return sorted(
-            each.name
-            for each in self.folder.iterdir()
-            if each.suffix not in beside and each.name != ".cache"
-        )
+        """The environments in the folder, finished or not."""
+        names = []
+        for path in self.folder.iterdir():
+            if path.suffix not in {".lock", ".failed"} and path.name != ".cache":
+                names.append(path.name)
+        return sorted(names)
 
     @contextmanager
     def use(
@@ -53,37 +57,34 @@ class Provider:
         why_stop: Callable[[], str] = str,
         attempt: int = 1,
         **other: Any,
-    ) -> Iterator[Environment]:
+    ) -> Iterator[SuiteEnvironment]:
         self._jobs += 1
         name = f"use{self._jobs}"
-        job = self.site.add(name, environment=wanted(version, **other))
-        job.state, job.attempt = "running", attempt
+        site_job = self.site.add(name, environment=requested_environment(version, **other))
+        site_job.state, site_job.attempt = "running", attempt
         folder = self.worker.jobs / f"{name}.1"
-        jobfolder.make(folder)
-        ticket = Ticket(name, attempt, self._claim(job), folder, [-1], JobLog(folder / "log.txt"))
+        log = JobLog(folder / "log.txt")
+        job_folder.create(folder)
+        job = JobContext(name, attempt, self._claim(site_job), folder, [-1], log)
         try:
-            with provided(self.worker, ticket, why_stop) as environment:
+            with provide_environment(self.worker, job, why_stop) as environment:
                 yield environment
         finally:
-            jobfolder.remove(folder)
+            job_folder.remove(folder)
 
     def make(self, version: str = "0.0.1", **other: Any) -> Path:
-        """Have it, give it back; its folder."""
+        """Use it and release it; its folder."""
         with self.use(version, **other) as environment:
             return Path(environment.command[0]).parents[1]
 
     def _claim(self, job: SiteJob) -> Claim:
         assert job.environment
-        known = self.site.pinned.get(tuple(job.environment["packages"]))
-        return Claim(
-            {},
-            1,
-            60,
-            Wanted.read({"requirements": known, **job.environment} if known else job.environment),
-        )
+        pinned = self.site.pinned.get(tuple(job.environment["packages"]))
+        answer = {**job.environment, "requirements": pinned}
+        return Claim({}, 1, 60, RequestedEnvironment.read(answer))
 
 
-def imported(environment: Environment) -> str:
+def imported_version(environment: SuiteEnvironment) -> str:
     """The version of the torch that a process in the environment imports."""
     command = [environment.command[0], "-c", "import torch; print(torch.__version__)"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.check_output(command, text=True).strip()

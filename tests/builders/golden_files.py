@@ -1,8 +1,7 @@
-"""Writes tests/data/golden anew with the real suite: ``python -m tests.builders.golden_files`` (two
-minutes).
+"""Rewrites tests/data/golden with the real suite: ``python -m tests.builders.golden_files``.
 
 The dashboard's reader, the two schemas and the suite's writer agree on these files; run it when the
-contract changes.
+contract changes. It takes two minutes.
 """
 
 import json
@@ -59,9 +58,7 @@ def main() -> None:
 
 
 def _run(job_file: Path, golden: Path) -> None:
-    """Runs the job in a folder of its own, so that its artifacts do not land among the golden
-    files.
-    """
+    """Runs the job in its own folder, so that its artifacts do not end up in the golden files."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
         subprocess.run(

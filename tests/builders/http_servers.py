@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """A handler that notes nothing on stderr."""
+    """A handler that writes nothing to stderr."""
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
@@ -16,7 +16,7 @@ class Quiet(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
-    """The port on 127.0.0.1 where `handler` answers as long as the block."""
+    """The port on 127.0.0.1 where `handler` answers while the block runs."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -1,6 +1,4 @@
-"""An OpenID Connect provider on this machine: it signs tokens for whom the test says, and answers
-over real HTTP.
-"""
+"""An OpenID Connect provider on this machine, which signs tokens and serves them over HTTP."""
 
 import json
 import time
@@ -17,7 +15,7 @@ CLIENT = "compilewatch"
 
 
 class Provider:
-    """person: what it says of who signs in. claims: what the token says besides."""
+    """person: the user who signs in, as the token describes them. claims: the token's others."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
@@ -58,11 +56,9 @@ class Provider:
         if path == "/user":
             return self.person
         now = int(time.time())
-        told = {**self.person, "iat": now, "exp": now + 60, **self.claims}
-        return {
-            "access_token": "any",
-            "id_token": jwt.encode(told, self.key, "RS256", headers={"kid": "1"}),
-        }
+        claims = {**self.person, "iat": now, "exp": now + 60, **self.claims}
+        id_token = jwt.encode(claims, self.key, "RS256", headers={"kid": "1"})
+        return {"access_token": "any", "id_token": id_token}
 
 
 @contextmanager
@@ -70,7 +66,7 @@ def provider() -> Iterator[Provider]:
     class Handler(Quiet):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = json.dumps(made.answer(self.path)).encode()
+            body = json.dumps(identity_provider.answer(self.path)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
@@ -79,5 +75,5 @@ def provider() -> Iterator[Provider]:
         do_POST = do_GET
 
     with serving(Handler) as port:
-        made = Provider(port)
-        yield made
+        identity_provider = Provider(port)
+        yield identity_provider

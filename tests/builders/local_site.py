@@ -27,7 +27,7 @@ OURS = (
 class LocalSite:
     """A running supervisor; `lines` is what it has printed so far.
 
-    Its device lock is its own: a developer's `make up` beside the tests neither waits for them nor
+    Its device lock is its own, so that a developer's `make up` neither waits for the tests nor
     stops them.
     """
 
@@ -35,16 +35,11 @@ class LocalSite:
         self.url = f"http://127.0.0.1:{port}"
         self.var = var
         inherited = {name: value for name, value in os.environ.items() if name not in OURS}
+        own = {"VAR_DIR": str(var), "PORT": str(port), "WORKER_LOCK_DIR": str(var)}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "dashboard.local.supervisor"],
             cwd=ROOT,
-            env={
-                **inherited,
-                "VAR_DIR": str(var),
-                "PORT": str(port),
-                "WORKER_LOCK_DIR": str(var),
-                **extra,
-            },
+            env={**inherited, **own, **extra},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -61,25 +56,21 @@ class LocalSite:
             self.lines.append(line.rstrip())
 
     def wait_for(self, pattern: str, seconds: float) -> re.Match[str]:
-        """The first printed line that matches. Fails with all that was printed when none does in
-        time.
-        """
+        """The first printed line that matches; fails with the output when none does in time."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            # It ended, and all that it printed has been read
-            is_last_look = not self._reader.is_alive()
+            output_is_complete = not self._reader.is_alive()
             for line in list(self.lines):
-                if found := re.search(pattern, line):
-                    return found
-            if is_last_look:
+                if match := re.search(pattern, line):
+                    return match
+            if output_is_complete:
                 break
             time.sleep(0.1)
-        raise AssertionError(
-            f"no line matched {pattern!r} within {seconds} s:\n" + "\n".join(self.lines[-60:])
-        )
+        output = "\n".join(self.lines[-60:])
+        raise AssertionError(f"no line matched {pattern!r} within {seconds} s:\n{output}")
 
     def stop(self) -> int:
-        """Ctrl-C, and the exit code."""
+        """Send Ctrl-C; the exit code."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
         return self._process.wait(timeout=60)
@@ -92,9 +83,7 @@ class LocalSite:
 
 @contextmanager
 def local_site(var: Path, **extra: str) -> Iterator[LocalSite]:
-    """Start everything with its data in `var`; it is up when this returns. Stopped at the end,
-    whatever happened.
-    """
+    """A site with its data in `var`, up when the block begins and stopped when it ends."""
     site = LocalSite(var, free_port(), extra)
     try:
         site.wait_for(r"up in [\d.]+ s", 180)

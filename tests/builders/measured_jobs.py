@@ -16,7 +16,7 @@ QUICK = {"budget_s": 0.2, "single_steps": 0, "loss_steps": 2, "starts": []}
 
 
 def run(tmp_path: Path, module: str, **fields: Any) -> dict[str, Any]:
-    """The result of a job; checked against the schema on the way."""
+    """The result of a job, validated against the schema."""
     measure = QUICK | fields.pop("measure", {})
     environment = os.environ | fields.pop("environment", {})
     document = {
@@ -29,14 +29,14 @@ def run(tmp_path: Path, module: str, **fields: Any) -> dict[str, Any]:
     }
     job_file, result_file = tmp_path / "job.json", tmp_path / "out" / "result.json"
     job_file.write_text(json.dumps(document))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, "run", str(job_file), str(result_file)],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     result: dict[str, Any] = json.loads(result_file.read_text())
     Draft202012Validator(contract.schema("result.v1")).validate(result)
     return result

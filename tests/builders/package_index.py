@@ -1,7 +1,7 @@
 """A package index of our own: real wheels of a few kilobytes over real HTTP, for real installers.
 
-`torch` in it is a package of that name which tells a version, as a worker asks for it, and nothing
-    else.
+Its `torch` is a package of that name which has a version, as a worker asks for it, and nothing
+else.
 """
 
 import base64
@@ -11,6 +11,7 @@ import time
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote
@@ -28,8 +29,9 @@ BROKEN = "raise ImportError('libtorch.so: cannot open shared object file')\n"
 
 
 class PackageIndex:
-    """Serves the wheels in `folder`. delay_s: before each wheel is sent; calls: the paths that were
-    asked for.
+    """Serves the wheels in `folder`.
+
+    delay_s: before each wheel is sent; calls: the paths that were requested.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,9 +41,8 @@ class PackageIndex:
         self.calls: list[str] = []
         handler = type("Handler", (_Handler,), {"index": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
-        ).start()
+        serve = partial(self._server.serve_forever, poll_interval=0.02)
+        threading.Thread(target=serve, daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -58,27 +59,20 @@ class PackageIndex:
         return write_wheel(self.folder, "torch", version, {"torch/__init__.py": text}, needs, tag)
 
     def add(self, name: str, version: str, needs: Sequence[str] = ()) -> Path:
-        return write_wheel(
-            self.folder,
-            name,
-            version,
-            {f"{name}/__init__.py": f"__version__ = {version!r}\n"},
-            needs,
-        )
+        module = {f"{name}/__init__.py": f"__version__ = {version!r}\n"}
+        return write_wheel(self.folder, name, version, module, needs)
 
     def page(self, project: str) -> str:
-        """The simple page of a project (PEP 503), with what PEP 658 and PEP 700 add where an index
-        has them.
-        """
-        wheels = sorted(
-            self.folder.glob(f"{project}-*.whl"), key=lambda path: Version(path.name.split("-")[1])
-        )
-        links = [
-            f'<a href="../../files/{path.name}" data-requires-python="&gt;=3.8" '
-            'data-core-metadata="true" '
-            f'data-upload-time="2026-01-{number:02}T10:00:00Z">{path.name}</a>'
-            for number, path in enumerate(wheels, start=1)
-        ]
+        """The simple page of a project (PEP 503), with the additions of PEP 658 and PEP 700."""
+        wheels = sorted(self.folder.glob(f"{project}-*.whl"), key=_version_of)
+        links = []
+        for number, path in enumerate(wheels, start=1):
+            attributes = (
+                f'href="../../files/{path.name}" data-requires-python="&gt;=3.8" '
+                'data-core-metadata="true" '
+                f'data-upload-time="2026-01-{number:02}T10:00:00Z"'
+            )
+            links.append(f"<a {attributes}>{path.name}</a>")
         return "<!DOCTYPE html><html><body>" + "\n".join(links) + "</body></html>"
 
 
@@ -90,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = unquote(self.path)
         self.index.calls.append(path)
         parts = path.strip("/").split("/")
-        if parts[0] == "simple" and list(self.index.folder.glob(f"{parts[1]}-*.whl")):
+        if parts[0] == "simple" and any(self.index.folder.glob(f"{parts[1]}-*.whl")):
             self._send(200, "text/html", self.index.page(parts[1]).encode())
         elif parts[0] == "files":
             self._send_file(parts[1])
@@ -130,29 +124,36 @@ def write_wheel(
 ) -> Path:
     """A wheel as the format's specification has it."""
     info = f"{name}-{version}.dist-info"
-    required = "".join(f"Requires-Dist: {each}\n" for each in needs)
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    metadata += "".join(f"Requires-Dist: {requirement}\n" for requirement in needs)
     contents = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: "
-        f"{tag}\n",
+        f"{info}/METADATA": metadata,
+        f"{info}/WHEEL": (
+            f"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: {tag}\n"
+        ),
     }
-    record = "".join(
-        f"{path},{_digest(text)},{len(text.encode())}\n" for path, text in contents.items()
-    )
+    record = ""
+    for path, text in contents.items():
+        record += f"{path},{_digest(text)},{len(text.encode())}\n"
+    contents[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n"
     wheel = folder / f"{name}-{version}-{tag}.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in {**contents, f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}.items():
+        for path, text in contents.items():
             archive.writestr(path, text)
     return wheel
 
 
 def metadata_of(wheel: Path) -> bytes:
     with zipfile.ZipFile(wheel) as archive:
-        return archive.read(next(name for name in archive.namelist() if name.endswith("/METADATA")))
+        name = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+        return archive.read(name)
+
+
+def _version_of(wheel: Path) -> Version:
+    return Version(wheel.name.split("-")[1])
 
 
 def _digest(text: str) -> str:
-    return "sha256=" + base64.urlsafe_b64encode(
-        hashlib.sha256(text.encode()).digest()
-    ).decode().rstrip("=")
+    digest = hashlib.sha256(text.encode()).digest()
+    return "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")

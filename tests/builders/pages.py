@@ -1,11 +1,9 @@
-"""What pages show: a generated history, a fleet at work, and one job with everything that a result
-can tell.
-"""
+"""Data for pages: a generated history, a fleet at work, and a job with a complete result."""
 
 import json
 import zlib
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,15 +31,25 @@ from dashboard.models import (
 from dashboard.results.services.store import roll_up
 
 REAL_RESULT = Path(__file__).parents[1] / "data" / "golden" / "result.pass.json"
-WHY_IT_FAILED = (
+FAILURE_MESSAGE = (
     "BackendCompilerFailed: lowering of aten.foo failed. The ablation names the stage at fault."
 )
+# Of the run of a fleet at work, in the order of its jobs
+JOB_STATES = (
+    *[JobState.DONE] * 6,
+    JobState.TIMED_OUT,
+    JobState.RUNNING,
+    *[JobState.QUEUED] * 4,
+)
+# Position -> status and message, of the jobs that did not pass
+ENDINGS = {
+    5: (Status.FAIL_TO_COMPILE, FAILURE_MESSAGE),
+    6: (Status.TIMEOUT, FAILURE_MESSAGE),
+}
 
 
 def history(series: int = 480, points: int = 60) -> None:
-    """12 benchmarks × 4 configs × 60 nights, unless told otherwise, with noise, steps, failures and
-    missed nights.
-    """
+    """By default 12 benchmarks × 4 configs × 60 nights; with noise, steps, failures and gaps."""
     generate_history(
         series=series, points=points, seed=7, now=timezone.now(), progress=lambda done, of: None
     )
@@ -53,10 +61,40 @@ def alerts() -> None:
 
 
 def fleet_at_work() -> Run:
-    """A run in the middle of its jobs, a worker that measures, one that is paused and one that fell
-    silent.
-    """
+    """A run in the middle of its jobs, with a busy worker, a paused one and one that is offline."""
     now, machine, track = timezone.now(), Machine.objects.get(key=KEY), Track.objects.get(key=KEY)
+    busy = _workers(machine, now)
+    assert track.build is not None
+    run = Run.objects.create(
+        label="Run now: llm",
+        state=RunState.RUNNING,
+        build=track.build,
+        track=track,
+        machine=machine,
+    )
+    cases = Series.objects.filter(metric="passed").select_related("benchmark", "config")
+    cases = cases[: len(JOB_STATES)]
+    for position, (series, state) in enumerate(zip(cases, JOB_STATES, strict=True)):
+        job = Job(
+            run=run,
+            benchmark=series.benchmark,
+            config=series.config,
+            position=position,
+            state=state,
+            planned_at=now,
+        )
+        started_at = now - timedelta(minutes=8 - position)
+        if state == JobState.RUNNING:
+            job.claimed_at, job.worker, job.phase = started_at, busy, "sampling"
+        elif state != JobState.QUEUED:
+            job.claimed_at, job.finished_at = started_at, started_at + timedelta(seconds=47)
+            job.status, job.message = ENDINGS.get(position, (Status.PASS, ""))
+        job.save()
+    return run
+
+
+def _workers(machine: Machine, now: datetime) -> Worker:
+    """A busy worker, which is returned, a paused one and one that is offline."""
     facts = {"host": "builder", "cpu": "Xeon", "cores": 2}
     busy = Worker.objects.create(
         name="busy", machine=machine, token_hash="1", device="cpu", facts=facts, last_seen=now
@@ -67,45 +105,11 @@ def fleet_at_work() -> Run:
     Worker.objects.create(
         name="gone", machine=machine, token_hash="3", last_seen=now - timedelta(days=2)
     )
-    assert track.build is not None
-    run = Run.objects.create(
-        label="Run now: llm",
-        state=RunState.RUNNING,
-        build=track.build,
-        track=track,
-        machine=machine,
-    )
-    states: list[tuple[str, str]] = [(JobState.DONE, Status.PASS)] * 5
-    states += [
-        (JobState.DONE, Status.FAIL_TO_COMPILE),
-        (JobState.TIMED_OUT, Status.TIMEOUT),
-        (JobState.RUNNING, ""),
-    ]
-    states += [(JobState.QUEUED, "")] * 4
-    cases = Series.objects.filter(metric="passed").select_related("benchmark", "config")[
-        : len(states)
-    ]
-    for position, ((state, status), case) in enumerate(zip(states, cases, strict=True)):
-        start = now - timedelta(minutes=8 - position)
-        Job.objects.create(
-            run=run,
-            benchmark=case.benchmark,
-            config=case.config,
-            position=position,
-            state=state,
-            status=status,
-            planned_at=now,
-            claimed_at=None if state == JobState.QUEUED else start,
-            worker=busy if state == JobState.RUNNING else None,
-            phase="sampling" if state == JobState.RUNNING else "",
-            finished_at=start + timedelta(seconds=47) if status else None,
-            message="" if status in {"", Status.PASS} else WHY_IT_FAILED,
-        )
-    return run
+    return busy
 
 
 def fail_newest(status: str) -> Job:
-    """The newest job of a compiled case, as if it had ended with ``status`` and no number."""
+    """The newest job of a compiled case, as if it had ended with ``status`` and no value."""
     series = (
         Series.objects.filter(machine__key=KEY, metric="latency_ms", config__name="regional")
         .select_related("last_job")
@@ -126,9 +130,7 @@ def fail_newest(status: str) -> Job:
 
 
 def remove() -> None:
-    """Everything, the catalog included: what is left behind would be there in other files'
-    tests.
-    """
+    """Delete everything, the catalog included, so that other files' tests do not find it."""
     call_command("flush", interactive=False, verbosity=0)
 
 
@@ -156,8 +158,9 @@ def job_with_everything() -> Job:
         suite_version="0.1.0",
     )
     rng = np.random.default_rng(3)
-    for arm, middle in (("eager", 20.6), ("compiled", 17.4)):
-        values = middle * np.exp(rng.normal(0, 0.01, 400) + 0.08 * (rng.random(400) < 0.03))
+    for arm, median_ms in (("eager", 20.6), ("compiled", 17.4)):
+        outliers = rng.normal(0, 0.01, 400) + 0.08 * (rng.random(400) < 0.03)
+        values = median_ms * np.exp(outliers)
         packed = zlib.compress(values.astype("<f8").tobytes())
         Samples.objects.create(
             job=job, arm=arm, count=400, values=packed, planned_at=job.planned_at
@@ -168,9 +171,7 @@ def job_with_everything() -> Job:
 
 
 def result_document() -> dict[str, Any]:
-    """A real result of the suite, with every section that the job page shows: what the real one
-    lacks is put in.
-    """
+    """A real result of the suite, completed with every section that the job page shows."""
     document: dict[str, Any] = json.loads(REAL_RESULT.read_text())
     del document["samples"]  # they have their own table
     document["metrics"] |= {

@@ -1,4 +1,4 @@
-"""Where messages arrive: a real mail server and a real HTTP receiver on this machine."""
+"""Receivers of messages: a real mail server and a real HTTP server on this machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +15,10 @@ from tests.builders.local_site import free_port
 
 @dataclass
 class Mailbox:
-    """A mail server. url: a channel that leads to it. refusal: what it answers instead of taking a
-    mail.
+    """A mail server.
+
+    url: of a channel that leads to it
+    refusal: its answer instead of accepting a mail
     """
 
     port: int
@@ -53,8 +55,9 @@ def mailbox() -> Iterator[Mailbox]:
 
 @dataclass
 class Receiver:
-    """An HTTP server. url: a webhook channel that leads to it. Its answer is status with its
-    headers.
+    """An HTTP server, which answers with its `status` and `headers`.
+
+    url: of a webhook channel that leads to it
     """
 
     port: int
@@ -72,13 +75,13 @@ def receiver() -> Iterator[Receiver]:
     class Handler(Quiet):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            made.requests.append((dict(self.headers), body))
-            self.send_response(made.status)
-            for name, value in made.headers.items():
+            target.requests.append((dict(self.headers), body))
+            self.send_response(target.status)
+            for name, value in target.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(b"thank you")
 
     with serving(Handler) as port:
-        made = Receiver(port)
-        yield made
+        target = Receiver(port)
+        yield target

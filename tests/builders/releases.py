@@ -1,5 +1,6 @@
-"""Two releases measured on one GPU, as result files: what differs between them is stated here, the
-noise is made up.
+"""Two releases measured on one GPU, as result files.
+
+What differs between them is stated here, the noise is made up.
 """
 
 import hashlib
@@ -21,8 +22,9 @@ SPREAD = 0.003  # between processes, as seen on one H100
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """How one model differs in the new release, as factors: of eager, of the compiled step alone,
-    of the cold start.
+    """How one model differs in the new release, as factors.
+
+    They are factors of eager latency, of the compiled step alone, of the cold start, and of memory.
     """
 
     family: str
@@ -52,35 +54,26 @@ def import_two_releases(
 ) -> None:
     """Through the real import; `fields` replace those of the new release's documents."""
     rng = np.random.default_rng(seed)
-    documents = [
-        *(
-            document
-            for name in models
-            for document in _documents(rng, BASE, name, Release(""), repeats)
-        ),
-        *(
-            {**document, **fields}
-            for name in models
-            for document in _documents(rng, NEW, name, MODELS[name], repeats)
-        ),
-    ]
-    report = import_results(
-        sources=[
-            ImportSource(f"{number}.json", orjson.dumps(one))
-            for number, one in enumerate(documents)
-        ],
-        machine=machine,
-    )
+    documents: list[dict[str, Any]] = []
+    for name in models:
+        documents += _documents(rng, BASE, name, Release(""), repeats)
+    for name in models:
+        for result in _documents(rng, NEW, name, MODELS[name], repeats):
+            documents.append({**result, **fields})
+    sources = []
+    for number, result in enumerate(documents):
+        sources.append(ImportSource(f"{number}.json", orjson.dumps(result)))
+    report = import_results(sources=sources, machine=machine)
     assert not report.refused, report.refused[0]
 
 
 def _documents(
-    rng: np.random.Generator, build: str, model: str, release: Release, repeats: int
+    rng: np.random.Generator, build: str, model: str, effect: Release, repeats: int
 ) -> Iterator[dict[str, Any]]:
     for mode in ("inference", "training"):
         for config in ("eager", "inductor"):
             for repeat in range(repeats):
-                yield document(rng, build, model, mode, config, release, repeat)
+                yield document(rng, build, model, mode, config, effect, repeat)
 
 
 def document(
@@ -89,13 +82,13 @@ def document(
     model: str,
     mode: str,
     config: str,
-    release: Release,
+    effect: Release,
     repeat: int,
 ) -> dict[str, Any]:
     """One result.v1 as the suite writes it, without samples."""
     benchmark = describe(f"{model}.standard.{mode}.bfloat16.static.b16", MODELS[model].family)
     number = f"{build.partition('+')[0]}-{model}-{mode}-{config}-{repeat}"
-    failed = config != "eager" and release.status != "pass"
+    failed = config != "eager" and effect.status != "pass"
     return {
         "schema": "result.v1",
         "job": {
@@ -106,14 +99,14 @@ def document(
             "build": build,
             "planned_at": f"2026-11-21T1{repeat}:00:00+00:00",
         },
-        "status": release.status if failed else "pass",
+        "status": effect.status if failed else "pass",
         "message": "lowering of aten.foo failed" if failed else "",
         "started_at": f"2026-11-21T1{repeat}:00:01+00:00",
         "finished_at": f"2026-11-21T1{repeat}:01:00+00:00",
         "suite_version": "0.1.0",
         "benchmark": {key: value for key, value in benchmark.items() if key != "default_configs"},
         "environment": environment(build),
-        "metrics": {} if failed else _metrics(rng, model, mode, config, release),
+        "metrics": {} if failed else _metrics(rng, model, mode, config, effect),
         "absent": {},
         "samples": {},
     }
@@ -141,32 +134,32 @@ def environment(build: str, transformers: str = "5.17.0") -> dict[str, Any]:
 
 
 def _metrics(
-    rng: np.random.Generator, model: str, mode: str, config: str, release: Release
+    rng: np.random.Generator, model: str, mode: str, config: str, effect: Release
 ) -> dict[str, dict[str, float | int | None]]:
     size = 10.0 * (1 + [*MODELS].index(model)) * (3 if mode == "training" else 1)
     process = math.exp(rng.normal(0, SPREAD))
-    eager = size * release.eager * process
-    compiled = eager / 2 * release.compiled * math.exp(rng.normal(0, SPREAD / 3))
+    eager = size * effect.eager * process
+    compiled = eager / 2 * effect.compiled * math.exp(rng.normal(0, SPREAD / 3))
     is_eager = config == "eager"
-    found = {
-        "latency_ms": _told(eager if is_eager else compiled),
-        "peak_memory_gb": _bare(size / 10 * (1.0 if is_eager else 0.8 * release.memory)),
-        "drift": _bare(1e-3 if is_eager else 1.1e-3),
-        "passed": _bare(1.0),
+    metrics = {
+        "latency_ms": _with_interval(eager if is_eager else compiled),
+        "peak_memory_gb": _without_interval(size / 10 * (1.0 if is_eager else 0.8 * effect.memory)),
+        "drift": _without_interval(1e-3 if is_eager else 1.1e-3),
+        "passed": _without_interval(1.0),
     }
     if is_eager:
-        return found
-    return found | {
-        "eager_latency_ms": _told(eager),
-        "speedup": _told(eager / compiled),
-        "cold_start_s": _bare(size * release.cold * math.exp(rng.normal(0, 0.02))),
-        "warm_start_s": _bare(size / 5 * math.exp(rng.normal(0, 0.02))),
+        return metrics
+    return metrics | {
+        "eager_latency_ms": _with_interval(eager),
+        "speedup": _with_interval(eager / compiled),
+        "cold_start_s": _without_interval(size * effect.cold * math.exp(rng.normal(0, 0.02))),
+        "warm_start_s": _without_interval(size / 5 * math.exp(rng.normal(0, 0.02))),
     }
 
 
-def _told(value: float) -> dict[str, float | int | None]:
+def _with_interval(value: float) -> dict[str, float | int | None]:
     return {"value": value, "low": value * 0.999, "high": value * 1.001, "n": 90}
 
 
-def _bare(value: float) -> dict[str, float | int | None]:
+def _without_interval(value: float) -> dict[str, float | int | None]:
     return {"value": value, "low": None, "high": None, "n": 1}

@@ -23,36 +23,34 @@ class S3Server:
     """url: where it listens, on a port of its own choosing."""
 
     def __init__(self) -> None:
+        serve = "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])"
         self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "from moto.server import main; main(['-H', '127.0.0.1', '-p', '0'])",
-            ],
+            [sys.executable, "-c", serve],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.url = self._told()
+        self.url = self._read_url()
 
-    def _told(self) -> str:
+    def _read_url(self) -> str:
+        """The address that the server prints once it listens."""
         assert self._process.stderr
         lines = []
         for line in self._process.stderr:
             lines.append(line)
-            if found := re.search(r"Running on (http://127\.0\.0\.1:\d+)", line):
-                return found[1]
+            if match := re.search(r"Running on (http://127\.0\.0\.1:\d+)", line):
+                return match[1]
         raise AssertionError("the S3 server ended:\n" + "".join(lines))
 
     def make_bucket(self) -> None:
-        """The bucket, with nothing in it."""
+        """Create the bucket, or empty it."""
         bucket = self._s3().Bucket(BUCKET)
         bucket.create()
         bucket.objects.delete()
 
     def keys(self) -> list[str]:
-        """The names of all that is stored."""
+        """The names of all stored objects."""
         return [each.key for each in self._s3().Bucket(BUCKET).objects.all()]
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Embedded servers of a test's own."""
+"""Embedded servers for one test."""
 
 import tempfile
 from collections.abc import Iterator
@@ -31,10 +31,11 @@ def running_postgres() -> Iterator[str]:
 
 
 def address(database: str = "") -> str:
-    """DATABASE_URL of a database on the server of the tests' own; without a name, of the tests'
-    own.
-    """
+    """DATABASE_URL of a database on the tests' server; without a name, of the tests' database."""
     connection.ensure_connection()
     info = connection.connection.info
-    secret = f":{quote(info.password, safe='')}" if info.password else ""
-    return f"postgresql://{info.user}{secret}@/{database or info.dbname}?host={quote(info.host)}&port={info.port}"
+    password = f":{quote(info.password, safe='')}" if info.password else ""
+    return (
+        f"postgresql://{info.user}{password}@/{database or info.dbname}"
+        f"?host={quote(info.host)}&port={info.port}"
+    )

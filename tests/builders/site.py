@@ -1,6 +1,4 @@
-"""A machine, a track, a build, a worker and runs on them, so that a test says only what matters to
-it.
-"""
+"""A machine, a track, a build, a worker and runs, so that a test says only what matters to it."""
 
 import gzip
 import json
@@ -21,7 +19,7 @@ STARTED = "2026-11-21T03:00:05+00:00"
 
 
 def describe(name: str, family: str, default_configs: Sequence[str] = ()) -> dict[str, Any]:
-    """One benchmark as the suite's catalog has it."""
+    """One benchmark as the suite's catalog describes it."""
     model, size, mode, dtype, shapes, batch = name.split(".")
     return {
         "name": name,
@@ -56,9 +54,9 @@ def catalog() -> dict[str, Any]:
 
 
 def machine(key: str = "cpu-2c") -> Machine:
-    return Machine.objects.get_or_create(
-        key=key, defaults={"device_kind": "cpu", "default_size": "smoke"}
-    )[0]
+    defaults = {"device_kind": "cpu", "default_size": "smoke"}
+    machine, _ = Machine.objects.get_or_create(key=key, defaults=defaults)
+    return machine
 
 
 def build(label: str = BUILD) -> TorchBuild:
@@ -71,37 +69,39 @@ def track(key: str = "local") -> Track:
 
 def worker(name: str = "w1", on: str = "cpu-2c") -> Worker:
     """A worker that has said hello."""
-    made, _ = fleet.add_worker(name=name, machine=machine(on))
-    fleet.hello(worker=made, boot_id=BOOT, device="cpu", facts={}, catalog=catalog(), builds=[])
-    return made
+    worker, _ = fleet.add_worker(name=name, machine=machine(on))
+    fleet.hello(worker=worker, boot_id=BOOT, device="cpu", facts={}, catalog=catalog(), builds=[])
+    return worker
 
 
-def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **asked: Any) -> Run:
-    """A triggered run on the machine cpu-2c: one job of the MLP, unless told otherwise."""
+def run(*benchmarks: str, configs: Sequence[str] = ("eager",), **fields: Any) -> Run:
+    """A triggered run on the machine cpu-2c; by default of one job, the MLP."""
     if not Benchmark.objects.filter(name=UNET).exists():
         fleet.sync_catalog(catalog=catalog())
-    where = {
-        "build": asked.get("build") or build().label,
+    defaults: dict[str, Any] = {
+        "build": fields.get("build") or build().label,
         "machine": machine().key,
         "track": track().key,
+        "benchmarks": benchmarks or [MLP],
+        "configs": configs,
     }
-    return trigger_run(**{**where, "benchmarks": benchmarks or [MLP], "configs": configs, **asked})
+    return trigger_run(**(defaults | fields))
 
 
-def queued_job(**asked: Any) -> Job:
-    """A job that waits for a worker, as if its message were out."""
-    job = run(**asked).jobs.get()
+def queued_job(**fields: Any) -> Job:
+    """A job that waits for a worker, as if its message had been sent."""
+    job = run(**fields).jobs.get()
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     return reload(job)
 
 
-def running_job(by: Worker, **asked: Any) -> Job:
+def running_job(by: Worker, **fields: Any) -> Job:
     """A job that this worker has claimed."""
-    return claim(queued_job(**asked), by)
+    return claim(queued_job(**fields), by)
 
 
 def claim(job: Job, by: Worker) -> Job:
-    """The job as it is once this worker has claimed its current attempt."""
+    """The job after this worker has claimed its current attempt."""
     leases.claim(job_id=job.pk, attempt=reload(job).attempt, worker=by, boot_id=BOOT)
     return reload(job)
 
@@ -111,13 +111,14 @@ def reload(job: Job) -> Job:
 
 
 def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any) -> dict[str, Any]:
-    """A result.v1 of this job: it passed with a latency of 2 ms; `values` by metric, `fields`
-    replace its own.
+    """A result.v1 of this job, which passed with a latency of 2 ms.
+
+    values: by metric, instead of that. fields: instead of those of the document
     """
-    metrics = {"latency_ms": 2.0} if values is None else values
-    case = {
-        key: getattr(of.benchmark, key) for key in describe(MLP, "") if key != "default_configs"
-    }
+    if values is None:
+        values = {"latency_ms": 2.0}
+    benchmark_fields = describe(MLP, "")
+    del benchmark_fields["default_configs"]
     return {
         "schema": "result.v1",
         "job": {**of.spec, "attempt": of.attempt},
@@ -126,11 +127,11 @@ def result(of: Job, values: Mapping[str, float] | None = None, /, **fields: Any)
         "started_at": STARTED,
         "finished_at": STARTED,
         "suite_version": "0.1.0",
-        "benchmark": case,
+        "benchmark": {field: getattr(of.benchmark, field) for field in benchmark_fields},
         "environment": environment(),
         "metrics": {
-            key: {"value": value, "low": value, "high": value, "n": 3}
-            for key, value in metrics.items()
+            metric: {"value": value, "low": value, "high": value, "n": 3}
+            for metric, value in values.items()
         },
         "absent": {},
         "samples": {"eager": {"unit": "ms", "inner": 10, "values": [2.0, 2.1, 1.9]}},
@@ -152,17 +153,16 @@ def environment(fingerprint: str = "0123456789abcdef") -> dict[str, Any]:
 def delivery(
     job: Job, result: Mapping[str, Any] | None = None, status: str = "pass", **outcome: Any
 ) -> bytes:
-    """What a worker posts at a job's end, packed."""
-    told = {
+    """What a worker posts at a job's end, compressed."""
+    defaults = {
         "status": status,
         "message": "",
         "exit_code": 0,
         "signal": None,
         "wall_s": 1.5,
         "log_tail": "",
-        **outcome,
     }
-    return pack({"attempt": job.attempt, "outcome": told, "result": result})
+    return pack({"attempt": job.attempt, "outcome": defaults | outcome, "result": result})
 
 
 def pack(document: Any) -> bytes:

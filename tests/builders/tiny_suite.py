@@ -1,7 +1,6 @@
-"""The suite with small benchmarks that misbehave: ``python -m tests.builders.tiny_suite run …``,
-like the real one.
+"""The suite with small benchmarks that misbehave: `python -m tests.builders.tiny_suite run …`.
 
-Each is a real line of the registry with a real workload; only the file that would build it is here.
+Each is a real line of the registry with a real workload; only the code that would build it is here.
 """
 
 import sys
@@ -18,8 +17,8 @@ from benchmarks_suite.workload import Unsupported, Workload
 from tests.builders.workloads import WIDTH, a_module, a_workload
 
 
-class Step(nn.Module):
-    """A linear layer, then ``change`` of its output."""
+class ChangedLinear(nn.Module):
+    """A linear layer, then `change` of its output."""
 
     def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -30,7 +29,7 @@ class Step(nn.Module):
         return self._change(self.linear(x))
 
 
-class Heavy(Step):
+class Heavy(ChangedLinear):
     """Many weights (40 MB), and a step that takes next to no memory."""
 
     def __init__(self) -> None:
@@ -75,37 +74,39 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "fine": lambda: a_workload(a_module(2)),
     "heavy": lambda: a_workload(Heavy()),
     "heavy_wrapped": lambda: replace(a_workload(Heavy()), wrap=lambda module: module),
-    "raises": lambda: a_workload(Step(_raises)),
-    "random": lambda: a_workload(Step(lambda x: x + torch.randn_like(x))),
-    "nan": lambda: a_workload(Step(lambda x: x * float("nan"))),
-    "oom_in_eager": lambda: a_workload(Step(_oom_in_eager)),
-    "oom_in_float64": lambda: a_workload(Step(_oom_in_float64)),
-    "oom_when_compiled": lambda: a_workload(Step(_oom_when_compiled)),
-    "nan_when_compiled": lambda: a_workload(Step(_nan_when_compiled)),
-    "wrong_when_compiled": lambda: a_workload(Step(_wrong_when_compiled)),
-    "broken_graph": lambda: a_workload(Step(_broken_graph)),
+    "raises": lambda: a_workload(ChangedLinear(_raises)),
+    "random": lambda: a_workload(ChangedLinear(lambda x: x + torch.randn_like(x))),
+    "nan": lambda: a_workload(ChangedLinear(lambda x: x * float("nan"))),
+    "oom_in_eager": lambda: a_workload(ChangedLinear(_oom_in_eager)),
+    "oom_in_float64": lambda: a_workload(ChangedLinear(_oom_in_float64)),
+    "oom_when_compiled": lambda: a_workload(ChangedLinear(_oom_when_compiled)),
+    "nan_when_compiled": lambda: a_workload(ChangedLinear(_nan_when_compiled)),
+    "wrong_when_compiled": lambda: a_workload(ChangedLinear(_wrong_when_compiled)),
+    "broken_graph": lambda: a_workload(ChangedLinear(_broken_graph)),
     "unsupported": _unsupported,
 }
 
 
 def name_of(model: str, mode: str = "inference") -> str:
-    return registry.Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples").name
+    return _benchmark(model, mode).name
+
+
+def _benchmark(model: str, mode: str) -> registry.Benchmark:
+    return registry.Benchmark(model, "toy", "smoke", mode, "float32", "static", 16, "samples")
 
 
 def _register() -> None:
     real_load = registry.load
 
     def load(benchmark: registry.Benchmark) -> Any:
-        return (
-            WORKLOADS[benchmark.model]() if benchmark.model in WORKLOADS else real_load(benchmark)
-        )
+        if benchmark.model not in WORKLOADS:
+            return real_load(benchmark)
+        return WORKLOADS[benchmark.model]()
 
     registry.load = load
     for model in WORKLOADS:
         for mode in ("inference", "training"):
-            registry.BENCHMARKS[name_of(model, mode)] = registry.Benchmark(
-                model, "toy", "smoke", mode, "float32", "static", 16, "samples"
-            )
+            registry.BENCHMARKS[name_of(model, mode)] = _benchmark(model, mode)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,18 @@ from celery import Celery
 
 from runner.celery import transport_options
 from tests.builders import worker_suite
-from tests.builders.worker import TOKEN, SiteServer, wait_for
+from tests.builders.site_server import TOKEN, SiteServer
+from tests.builders.waiting import wait_for
 
 
 class WorkerProcess:
-    """A worker whose folder, log and the pids of its suite's children lie in `home`. `start` it,
-    and again.
+    """A worker whose folder, log and the pids of its suite's children are in `home`.
+
+    It can be started again.
     """
 
     def __init__(self, home: Path, site: SiteServer, broker_url: str, sent_from: str = "") -> None:
-        """sent_from: the broker's address with the account of the site, where that is another
-        one.
-        """
+        """sent_from: the broker's address with the site's account, where it has its own."""
         self.home, self.site = home, site
         self.log = home / "worker.log"
         interpreter = home / "python"
@@ -30,19 +30,15 @@ class WorkerProcess:
         interpreter.chmod(0o755)
         self._environment = {
             **os.environ,
-            **{
-                "SITE_URL": site.url,
-                "WORKER_TOKEN": TOKEN,
-                "BROKER_URL": broker_url,
-                "HOME": str(home),
-            },
+            "SITE_URL": site.url,
+            "WORKER_TOKEN": TOKEN,
+            "BROKER_URL": broker_url,
+            "HOME": str(home),
             "LOG_FORMAT": "json",
             "TMPDIR": str(home),
-            **{
-                "WORKER_DIR": str(home / "worker"),
-                "WORKER_LOCK_DIR": str(home),
-                "SUITE_PYTHON": str(interpreter),
-            },
+            "WORKER_DIR": str(home / "worker"),
+            "WORKER_LOCK_DIR": str(home),
+            "SUITE_PYTHON": str(interpreter),
         }
         self._sender = Celery("sender", broker=sent_from or broker_url)
         self._sender.conf.task_queue_max_priority = 9
@@ -51,7 +47,7 @@ class WorkerProcess:
     def start(self, **environment: str) -> None:
         """Start it, and wait until it takes messages or has ended."""
         self.log.touch()
-        seen = len(self.log.read_text())
+        log_start = len(self.log.read_text())
         with self.log.open("a") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "runner"],
@@ -60,14 +56,16 @@ class WorkerProcess:
                 stderr=output,
                 start_new_session=True,
             )
-        wait_for(
-            lambda: " ready." in self.log.read_text()[seen:] or self.process.poll() is not None
-        )
 
-    def runs(self) -> bool:
+        def is_ready() -> bool:
+            return " ready." in self.log.read_text()[log_start:]
+
+        wait_for(lambda: is_ready() or self.process.poll() is not None)
+
+    def is_running(self) -> bool:
         return hasattr(self, "process") and self.process.poll() is None
 
-    def says(self, text: str) -> None:
+    def wait_for_log(self, text: str) -> None:
         """Wait until its log holds `text`."""
         wait_for(lambda: text in self.log.read_text())
 
@@ -75,9 +73,9 @@ class WorkerProcess:
         """Put the message of a job into the worker's queue, as the site does."""
         self._sender.send_task("runner.run_job", [job_id, attempt], queue="machine.cpu")
 
-    def started(self, job_id: str) -> None:
-        """Wait until the job's suite says that it is sampling."""
-        wait_for(lambda: any(beat["phase"] == "sampling" for beat in self.site.jobs[job_id].beats))
+    def wait_for_sampling(self, job_id: str) -> None:
+        """Wait until the job's suite reports that it is sampling."""
+        wait_for(self.site.jobs[job_id].is_sampling)
 
     def job_process(self) -> psutil.Process:
         """The forked process that runs the jobs."""
@@ -94,7 +92,7 @@ class WorkerProcess:
 
     def clean_up(self) -> None:
         self._sender.close()
-        if self.runs():
+        if self.is_running():
             self.kill()
         for process in self.suite_processes():
             process.kill()
@@ -102,10 +100,10 @@ class WorkerProcess:
 
 def processes_of_jobs_in(home: Path) -> list[psutil.Process]:
     """Every living process of a job whose HOME is `home`, wherever it went."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             variables = process.environ()
             if "COMPILEWATCH_JOB" in variables and variables.get("HOME") == str(home):
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes

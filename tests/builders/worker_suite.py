@@ -1,8 +1,9 @@
-"""A suite that does one thing, which the job's config names: python worker_suite.py run JOB_FILE
-RESULT_FILE.
+"""A suite that does one thing, which the job's config names.
 
-Standard library only. As `SUITE_PYTHON` (see `as_interpreter` in tests/runner/conftest.py) it also
-answers what the worker asks an interpreter when it starts.
+    python worker_suite.py run JOB_FILE RESULT_FILE
+
+Standard library only. As `SUITE_PYTHON` (tests/builders/worker_process.py) it also answers what the
+worker asks an interpreter at its start.
 """
 
 import json
@@ -36,9 +37,8 @@ def say(text: str) -> None:
 
 
 def write_result(folder: Path, **more: Any) -> None:
-    (folder / "result.json").write_text(
-        json.dumps({"schema": "result.v1", "status": "pass", **more})
-    )
+    result = {"schema": "result.v1", "status": "pass", **more}
+    (folder / "result.json").write_text(json.dumps(result))
 
 
 def spawn(code: str, **options: Any) -> None:
@@ -56,19 +56,16 @@ DEAF = (
 
 def eager(folder: Path) -> None:
     say("phase: sampling")
-    write_result(
-        folder, environment=dict(os.environ), found=[path.name for path in Path().iterdir()]
-    )
+    work_files = [path.name for path in Path().iterdir()]
+    write_result(folder, environment=dict(os.environ), work_files=work_files)
 
 
 def own_models(folder: Path) -> None:
     """The files of own models that the job names, with their text."""
-    sources = [Path(path) for path in json.loads((folder / "job.json").read_text())["sources"]]
-    files = [
-        file
-        for path in sources
-        for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
-    ]
+    job = json.loads((folder / "job.json").read_text())
+    files: list[Path] = []
+    for source in map(Path, job["sources"]):
+        files += sorted(source.rglob("*.py")) if source.is_dir() else [source]
     write_result(folder, files={file.name: file.read_text() for file in files})
 
 

@@ -19,22 +19,23 @@ def a_benchmark(
 
 
 def a_module(depth: int = 4) -> nn.Module:
-    layers = [
-        layer
-        for _ in range(depth)
-        for layer in (nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH))
-    ]
+    layers: list[nn.Module] = []
+    for _ in range(depth):
+        layers += [nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.LayerNorm(WIDTH)]
     return nn.Sequential(*layers)
 
 
 class ThreeLayers(nn.Module):
-    """Linear layers called one by one: after a break inside a loop, or in nn.Sequential, dynamo
-    skips the whole frame.
+    """Linear layers called one by one.
+
+    After a break inside a loop, or in nn.Sequential, dynamo skips the whole frame.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second, self.third = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+        self.first = nn.Linear(WIDTH, WIDTH)
+        self.second = nn.Linear(WIDTH, WIDTH)
+        self.third = nn.Linear(WIDTH, WIDTH)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.first(x)

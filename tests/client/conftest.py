@@ -14,9 +14,7 @@ from compilewatch_client import Client
 from compilewatch_client.__main__ import main
 
 
-class Done(NamedTuple):
-    """What a command left: its exit code and both streams."""
-
+class CommandResult(NamedTuple):
     code: int
     out: str
     err: str
@@ -26,12 +24,12 @@ class Done(NamedTuple):
         return json.loads(self.out)
 
 
-Command = Callable[..., Done]
+RunCommand = Callable[..., CommandResult]
 
 
 @pytest.fixture(autouse=True)
-def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test reads the developer's own configuration."""
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test reads the developer's own settings."""
     for name in ("COMPILEWATCH_URL", "COMPILEWATCH_TOKEN", "COMPILEWATCH_CONFIG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -39,7 +37,7 @@ def nobodys_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def online(live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the site is, and a token that may do everything, as variables say it."""
+    """The variables name a site, and a token that may do everything."""
     from tests.builders.api import token
 
     monkeypatch.setenv("COMPILEWATCH_URL", live_server.url)
@@ -48,17 +46,17 @@ def online(live_server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def client(online: None) -> Iterator[Client]:
-    with Client() as made:
-        yield made
+    with Client() as client:
+        yield client
 
 
 @pytest.fixture
-def compilewatch(capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command: its words in, what it left out."""
+def compilewatch(capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    """Runs the command with these arguments."""
 
-    def run(*words: str) -> Done:
-        code = main(words)
+    def run(*arguments: str) -> CommandResult:
+        code = main(arguments)
         out, err = capsys.readouterr()
-        return Done(code, out, err)
+        return CommandResult(code, out, err)
 
     return run

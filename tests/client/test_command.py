@@ -1,228 +1,217 @@
 """The command `compilewatch`, against a real site: what it prints, and how it ends."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connection
 
-from compilewatch_client import screen
+from compilewatch_client import terminal
 from dashboard.comparisons.services.bisections import advance_all
-from dashboard.models import Bisection, Comparison, Job, Run
+from dashboard.models import Bisection, Job, Run
 from dashboard.runs.services.schedules import ensure_nightly
-from tests.builders import alerting, comparisons, site
-from tests.client.conftest import Command
+from tests.builders import alerting, site
+from tests.builders import comparisons as comparing
+from tests.client.conftest import RunCommand
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("online")]
 
+COMPARE = ("compare", "2.11.0", "2.13.0", "--benchmark", site.MLP)
+GATE = ("gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp")
+BISECT = ("bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor")
+
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(screen, "LOOK_EVERY_S", 0.05)
+def short_poll_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "POLL_INTERVAL_S", 0.05)
 
 
-def measured_meanwhile(
-    what: type[Run | Comparison | Bisection], latency: dict[str, float]
-) -> threading.Thread:
-    """Somebody measures what the command is about to trigger: `latency` by build, in
-    milliseconds.
-    """
+@contextmanager
+def measured_meanwhile(latency: dict[str, float]) -> Iterator[None]:
+    """Measures the jobs that the command triggers; latency: in milliseconds, by build."""
 
     def work() -> None:
         try:
             while not Job.objects.exists():
                 threading.Event().wait(0.05)
-            jobs = Job.objects.select_related("run__build", "config", "benchmark").order_by(
-                "planned_at"
-            )
-            for number, job in enumerate(list(jobs)):
-                comparisons.land(
-                    job, latency[job.run.build.label] * (1 + 0.001 * (number // 2 % 3))
-                )
+            jobs = Job.objects.select_related("run__build", "config", "benchmark")
+            for number, job in enumerate(list(jobs.order_by("planned_at"))):
+                spread = 1 + 0.001 * (number // 2 % 3)
+                comparing.land(job, latency[job.run.build.label] * spread)
             advance_all()
         finally:
             connection.close()
 
     thread = threading.Thread(target=work)
     thread.start()
-    return thread
+    yield
+    thread.join()
 
 
 def both_builds() -> None:
     site.worker()
     site.track()
-    site.build(comparisons.BASE)
-    site.build(comparisons.NEW)
+    site.build(comparing.BASE)
+    site.build(comparing.NEW)
 
 
 # --- run, watch
-# -------------------------------------------------------------------------------------------------------
-def test_run_triggers_follows_and_tells_the_end(compilewatch: Command) -> None:
-    both_builds()
-    worker = measured_meanwhile(Run, {site.BUILD: 2.0})
-    done = compilewatch("run", site.BUILD, "--benchmark", site.MLP)
-    worker.join()
-    assert (done.code, done.out.splitlines()[0]) == (
-        0,
-        f"run {Run.objects.get().pk} completed: 2 passed",
-    )
 
 
-def test_a_dry_run_prints_the_cases_and_measures_nothing(compilewatch: Command) -> None:
+def test_run_is_triggered_followed_and_reported(compilewatch: RunCommand) -> None:
     both_builds()
-    done = compilewatch("run", site.BUILD, "--family", "llm", "--dry-run")
-    assert f"{site.GPT2}  eager" in done.out
-    assert "2 jobs on cpu-2c" in done.out
+    with measured_meanwhile({site.BUILD: 2.0}):
+        result = compilewatch("run", site.BUILD, "--benchmark", site.MLP)
+    assert result.code == 0
+    assert result.out.startswith(f"run {Run.objects.get().pk} completed: 2 passed\n")
+
+
+def test_dry_run_prints_the_cases_and_measures_nothing(compilewatch: RunCommand) -> None:
+    both_builds()
+    result = compilewatch("run", site.BUILD, "--family", "llm", "--dry-run")
+    assert f"{site.GPT2}  eager" in result.out
+    assert "2 jobs on cpu-2c" in result.out
     assert not Run.objects.exists()
 
 
-def test_watch_of_a_run_with_failures_names_them_and_ends_with_1(compilewatch: Command) -> None:
+def test_watch_lists_failures_and_exits_with_1(compilewatch: RunCommand) -> None:
     run = alerting.measure(None, 0).run
-    done = compilewatch("watch", str(run.pk))
-    assert done.code == 1
-    assert "timeout" in done.out
+    result = compilewatch("watch", str(run.pk))
+    assert result.code == 1
+    assert "timeout" in result.out
 
 
-def test_a_benchmark_that_there_is_not_is_told_with_what_is_near(compilewatch: Command) -> None:
+def test_misspelt_benchmark_is_refused_with_a_suggestion(compilewatch: RunCommand) -> None:
     both_builds()
-    done = compilewatch("run", site.BUILD, "--benchmark", site.MLP[:-1])
-    assert (done.code, done.out) == (2, "")
-    assert f"Did you mean {site.MLP}" in done.err
+    result = compilewatch("run", site.BUILD, "--benchmark", site.MLP[:-1])
+    assert (result.code, result.out) == (2, "")
+    assert f"Did you mean {site.MLP}" in result.err
 
 
 # --- compare, upgrade-report, gate
-# ------------------------------------------------------------------------------------
-def test_compare_tells_what_changed(compilewatch: Command) -> None:
+
+
+def test_compare_reports_what_changed(compilewatch: RunCommand) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: 1.8})
-    done = compilewatch("compare", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--repeats", "3")
-    worker.join()
-    assert done.code == 0
-    assert "Yes. Compiled steps are 10.0 % faster" in done.out
-    assert "-10.0 %" in done.out
+    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: 1.8}):
+        result = compilewatch(*COMPARE, "--repeats", "3")
+    assert result.code == 0
+    assert "Yes. Compiled steps are 10.0 % faster" in result.out
+    assert "-10.0 %" in result.out
 
 
-def test_an_upgrade_report_as_markdown_goes_into_a_pull_request(compilewatch: Command) -> None:
-    comparison = comparisons.started_comparison(repeats=1)
-    done = compilewatch("upgrade-report", str(comparison.uuid), "--markdown")
-    assert done.out.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c\n")
+def test_upgrade_report_is_printed_as_markdown(compilewatch: RunCommand) -> None:
+    comparison = comparing.started_comparison(repeats=1)
+    result = compilewatch("upgrade-report", str(comparison.uuid), "--markdown")
+    assert result.out.startswith(f"# Move from {comparing.BASE} to {comparing.NEW}? On cpu-2c\n")
 
 
 @pytest.mark.parametrize(
     ("latency", "code", "title"), [(2.0, 0, "no significant regression"), (2.2, 1, "regression")]
 )
-def test_the_gate_ends_with_what_the_site_measured(
-    compilewatch: Command, latency: float, code: int, title: str
+def test_exit_code_of_the_gate_is_the_sites_answer(
+    compilewatch: RunCommand, latency: float, code: int, title: str
 ) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: latency})
-    done = compilewatch(
-        "gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp", "--repeats", "3"
-    )
-    worker.join()
-    assert (done.code, done.out.splitlines()[0]) == (
-        code,
-        f"### 2.11.0+cpu → 2.13.0+cpu on cpu-2c: {title}",
-    )
+    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: latency}):
+        result = compilewatch(*GATE, "--repeats", "3")
+    assert result.code == code
+    assert result.out.startswith(f"### 2.11.0+cpu → 2.13.0+cpu on cpu-2c: {title}\n")
 
 
-def test_the_gate_of_one_process_is_not_known_and_says_what_would_tell(
-    compilewatch: Command,
+def test_gate_of_one_process_is_unknown_and_says_how_many_it_needs(
+    compilewatch: RunCommand,
 ) -> None:
     both_builds()
-    worker = measured_meanwhile(Comparison, {comparisons.BASE: 2.0, comparisons.NEW: 2.2})
-    done = compilewatch(
-        "gate", "--base", "2.11.0", "--new", "2.13.0", "--model", "mlp", "--repeats", "1", "--json"
-    )
-    worker.join()
-    assert (done.code, done.json["state"], done.json["processes_needed"]) == (3, "unknown", 3)
+    with measured_meanwhile({comparing.BASE: 2.0, comparing.NEW: 2.2}):
+        result = compilewatch(*GATE, "--repeats", "1", "--json")
+    assert result.code == 3
+    assert result.json["state"] == "unknown"
+    assert result.json["processes_needed"] == 3
 
 
 # --- series, alerts
-# ---------------------------------------------------------------------------------------------------
-def test_series_are_a_table_for_people_and_json_for_programs(compilewatch: Command) -> None:
+
+
+def test_series_are_a_table_for_people_and_json_for_programs(compilewatch: RunCommand) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     assert "2 ms" in compilewatch("series", "--metric", "latency_ms").out
-    [found] = compilewatch("series", "--metric", "latency_ms", "--json").json
-    assert (found["benchmark"], found["value"]) == (site.MLP, 2.0)
+    [series] = compilewatch("series", "--metric", "latency_ms", "--json").json
+    assert (series["benchmark"], series["value"]) == (site.MLP, 2.0)
 
 
-def test_data_are_told_from_a_moment_on(compilewatch: Command) -> None:
+def test_data_are_listed_from_a_moment_on(compilewatch: RunCommand) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     alerting.measure({"latency_ms": 3.0}, 24)
-    [found] = compilewatch(
-        "series", "--metric", "latency_ms", "--data", "--since", "2026-11-02", "--json"
-    ).json
-    assert [one["value"] for one in found["data"]] == [3.0]
+    words = ("series", "--metric", "latency_ms", "--data", "--since", "2026-11-02")
+    [series] = compilewatch(*words, "--json").json
+    assert [datum["value"] for datum in series["data"]] == [3.0]
 
 
-def test_alerts_are_told_by_title(compilewatch: Command) -> None:
+def test_alerts_are_listed_by_title(compilewatch: RunCommand) -> None:
     alerting.group(title="gpt2 got slower")
     assert "gpt2 got slower" in compilewatch("alerts").out
     assert "No alert fits" in compilewatch("alerts", "--severity", "high").out
 
 
-def test_names_are_whole_where_the_output_is_piped(compilewatch: Command) -> None:
-    alerting.group(
-        title="a title that is longer than eighty columns are wide, as titles of real changes "
-        "often are"
-    )
-    assert "as titles of real changes often are" in compilewatch("alerts").out
+def test_piped_output_is_not_truncated(compilewatch: RunCommand) -> None:
+    title = "a title longer than eighty columns are wide, as titles of real changes often are"
+    alerting.group(title=title)
+    assert title in compilewatch("alerts").out
 
 
 # --- triage, bisect, schedules
-# ----------------------------------------------------------------------------------------
-def test_an_alert_is_triaged_with_the_fields_of_the_call(compilewatch: Command) -> None:
+
+
+def test_alert_is_moved(compilewatch: RunCommand) -> None:
     group = alerting.group(title="gpt2 got slower")
-    first, second = alerting.alert(group), alerting.alert(group, metric="cold_start_s")
-    assert (
-        "is acknowledged: gpt2"
-        in compilewatch("triage", str(group.pk), "move", "to=acknowledged", "why=seen").out
-    )
-    split = compilewatch("triage", str(group.pk), "split", f"changes={second.pk}", "--json").json
-    assert [one["id"] for one in split["changes"]] == [second.pk]
+    result = compilewatch("triage", str(group.pk), "move", "to=acknowledged", "why=seen")
+    assert "is acknowledged: gpt2" in result.out
+
+
+def test_alert_is_split(compilewatch: RunCommand) -> None:
+    group = alerting.group()
+    first = alerting.alert(group)
+    second = alerting.alert(group, metric="cold_start_s")
+    result = compilewatch("triage", str(group.pk), "split", f"changes={second.pk}", "--json")
+    assert [change["id"] for change in result.json["changes"]] == [second.pk]
     assert list(group.alerts.all()) == [first]
 
 
-def test_a_search_is_begun_and_its_address_told(compilewatch: Command) -> None:
-    comparisons.three_builds()
-    done = compilewatch(
-        "bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor", "--no-watch"
-    )
-    assert done.out.strip().endswith(f"/bisections/{Bisection.objects.get().pk}/")
+def test_address_of_a_started_bisection_is_printed(compilewatch: RunCommand) -> None:
+    comparing.three_builds()
+    result = compilewatch(*BISECT, "--no-watch")
+    assert result.out.strip().endswith(f"/bisections/{Bisection.objects.get().pk}/")
 
 
-def test_a_search_that_does_not_find_ends_with_1(compilewatch: Command) -> None:
-    comparisons.three_builds()
-    worker = measured_meanwhile(
-        Bisection, {comparisons.BASE: 2.0, "2.12.0+cpu": 2.0, comparisons.NEW: 2.0}
-    )
-    done = compilewatch(
-        "bisect", "2.11.0", "2.13.0", "--benchmark", site.MLP, "--config", "inductor"
-    )
-    worker.join()
-    assert (done.code, done.out.splitlines()[0]) == (
-        1,
-        "inconclusive: The ends do not differ: unchanged.",
-    )
+def test_inconclusive_bisection_exits_with_1(compilewatch: RunCommand) -> None:
+    comparing.three_builds()
+    with measured_meanwhile({comparing.BASE: 2.0, "2.12.0+cpu": 2.0, comparing.NEW: 2.0}):
+        result = compilewatch(*BISECT)
+    assert result.code == 1
+    assert result.out.startswith("inconclusive: The ends do not differ: unchanged.\n")
 
 
-def test_schedules_are_told_and_triggered(compilewatch: Command) -> None:
+def test_schedules_are_listed_and_triggered(compilewatch: RunCommand) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     assert schedule.name in compilewatch("schedules").out
     assert compilewatch("schedules", "--trigger", str(schedule.pk)).out.startswith("run ")
 
 
-# --- What goes wrong
-# --------------------------------------------------------------------------------------------------
-def test_a_wrong_token_is_told_in_one_line(
-    compilewatch: Command, monkeypatch: pytest.MonkeyPatch
+# --- Errors
+
+
+def test_wrong_token_is_reported_in_one_line(
+    compilewatch: RunCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPILEWATCH_TOKEN", "cw_nobodys")
-    done = compilewatch("alerts")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("compilewatch: No token that counts"), done.err
+    result = compilewatch("alerts")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("compilewatch: No token that counts"), result.err
 
 
-def test_a_path_and_a_build_cannot_be_compared(compilewatch: Command) -> None:
-    done = compilewatch("gate", "--base", "./python", "--new", "2.13.0")
-    assert (done.code, "two interpreters, or two builds" in done.err) == (2, True)
+def test_path_and_build_cannot_be_compared(compilewatch: RunCommand) -> None:
+    result = compilewatch("gate", "--base", "./python", "--new", "2.13.0")
+    assert result.code == 2
+    assert "two interpreters, or two builds" in result.err

@@ -8,9 +8,9 @@
    fails one model.
 3. Kills, spread at random over the run: worker, job process, suite, dashboard worker, scheduler,
    web server, Postgres and broker, each once before any comes again.
-4. Nobody helps. When every job has ended, every alert was measured again and everything was told,
-   it is counted: each job has exactly one result or one named failure, no datum, alert or message
-   is there twice.
+4. Nobody helps. When every job has ended, every alert was measured again and every message was
+   delivered, the count follows: each job has exactly one result or one named failure, no datum,
+   alert or message exists twice.
 
 It takes five minutes on two quiet cores. The same --seed kills the same in the same order.
 """
@@ -46,7 +46,7 @@ FIND_S = 60.0
 
 
 def main() -> int:
-    options = arguments()
+    options = parse_arguments()
     folder = Path(tempfile.mkdtemp(prefix="compilewatch-chaos-"))
     folder.chmod(0o755)  # under root, Postgres runs as another account, which has to get in
     seed = random.randrange(10**6) if options.seed is None else options.seed
@@ -54,23 +54,23 @@ def main() -> int:
     with (
         mailbox() as mails,
         receiver() as hooks,
-        local_site(folder, **surroundings(folder)) as site,
+        local_site(folder, **environment(folder)) as site,
     ):
         connect(folder)
         from tests.end_to_end.chaos_site import ChaosSite
 
-        under_test = ChaosSite(mails.url, hooks.url)
-        under_test.measure_before()
-        run = under_test.trigger(options.jobs)
-        for victim, after in order(random.Random(seed), options.kills, options.jobs):
-            done = under_test.wait_for_jobs(run, after)
+        chaos_site = ChaosSite(mails.url, hooks.url)
+        chaos_site.measure_before()
+        run = chaos_site.trigger(options.jobs)
+        for victim, jobs in schedule_kills(random.Random(seed), options.kills, options.jobs):
+            ended = chaos_site.wait_for_jobs(run, jobs)
             pid = kill(site, victim)
-            print(f"  {done:4} jobs have ended: kill -9 of {victim} ({pid})", flush=True)
-        under_test.wait_until_settled()
-        return under_test.count(run, ledger(folder), mails, hooks)
+            print(f"  {ended:4} jobs have ended: kill -9 of {victim} ({pid})", flush=True)
+        chaos_site.wait_until_settled()
+        return chaos_site.count(run, read_ledger(folder), mails, hooks)
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -80,33 +80,35 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def surroundings(folder: Path) -> dict[str, str]:
-    """Settings of the system: quick leases, and an interpreter that is the real one but for running
-    jobs.
+def environment(folder: Path) -> dict[str, str]:
+    """Settings of the system: quick leases, and an interpreter with the chaos suite.
+
+    The interpreter is the real one, except that it runs jobs with the chaos suite.
     """
     interpreter = folder / "python"
+    run_job = f'{sys.executable} -S {chaos_suite.__file__} {folder / "ledger"} "$@"'
     interpreter.write_text(
-        f'#!/bin/sh\nif [ "$3" = run ]; then shift 2; exec {sys.executable} -S '
-        f"{chaos_suite.__file__} "
-        f'{folder / "ledger"} "$@"; fi\nexec {sys.executable} "$@"\n'
+        "#!/bin/sh\n"
+        f'if [ "$3" = run ]; then shift 2; exec {run_job}; fi\n'
+        f'exec {sys.executable} "$@"\n'
     )
     interpreter.chmod(stat.S_IRWXU)
-    quick = {"HEARTBEAT_S": "1", "LEASE_S": "8"}
     return {
         "SUITE_PYTHON": str(interpreter),
         "ALLOW_PRIVATE_WEBHOOKS": "true",
         "WORKER_DEVICE": "cpu",
-        **quick,
+        "HEARTBEAT_S": "1",
+        "LEASE_S": "8",
     }
 
 
-def order(chance: random.Random, kills: int, jobs: int) -> Iterator[tuple[str, int]]:
+def schedule_kills(chance: random.Random, kills: int, jobs: int) -> Iterator[tuple[str, int]]:
     """(victim, after how many ended jobs of the run), every victim once before any comes again."""
-    names: list[str] = []
-    while len(names) < kills:
-        names += chance.sample(list(VICTIMS), len(VICTIMS))
-    moments = sorted(chance.sample(range(1, jobs * 9 // 10), kills))
-    yield from zip(names, moments, strict=False)
+    victims: list[str] = []
+    while len(victims) < kills:
+        victims += chance.sample(list(VICTIMS), len(VICTIMS))
+    job_counts = sorted(chance.sample(range(1, jobs * 9 // 10), kills))
+    yield from zip(victims, job_counts, strict=False)
 
 
 def kill(site: LocalSite, victim: str) -> int:
@@ -121,28 +123,26 @@ def kill(site: LocalSite, victim: str) -> int:
             except psutil.Error:
                 continue
         time.sleep(0.02)
-    raise AssertionError(f"no {victim} ran within {FIND_S:.0f} s; processes: " + processes(site))
+    processes = describe_processes(site)
+    raise AssertionError(f"no {victim} ran within {FIND_S:.0f} s; processes: {processes}")
 
 
 def is_victim(process: psutil.Process, victim: str) -> bool:
     """Whether it is the first process of its kind; of a job process, the one below."""
-    if (
-        VICTIMS[victim] not in " ".join(process.cmdline())
-        or process.status() == psutil.STATUS_ZOMBIE
-    ):
+    pattern = VICTIMS[victim]
+    if pattern not in " ".join(process.cmdline()) or process.status() == psutil.STATUS_ZOMBIE:
         return False
     parent = process.parent()
-    is_child = parent is not None and VICTIMS[victim] in " ".join(parent.cmdline())
+    is_child = parent is not None and pattern in " ".join(parent.cmdline())
     return is_child == (victim == "job process")
 
 
-def processes(site: LocalSite) -> str:
-    return "; ".join(
-        " ".join(each.cmdline()[:6]) for each in psutil.Process(site.pid).children(recursive=True)
-    )
+def describe_processes(site: LocalSite) -> str:
+    children = psutil.Process(site.pid).children(recursive=True)
+    return "; ".join(" ".join(child.cmdline()[:6]) for child in children)
 
 
-def ledger(folder: Path) -> list[str]:
+def read_ledger(folder: Path) -> list[str]:
     """Every attempt that the suite has measured, as "job attempt"."""
     return (folder / "ledger").read_text().splitlines()
 

@@ -1,6 +1,4 @@
-"""What the chaos test does on the running system: ask for jobs, wait whatever dies meanwhile, count
-what is there.
-"""
+"""What the chaos test does on the running system: request jobs, wait, count what is there."""
 
 import time
 import urllib.error
@@ -52,9 +50,7 @@ NAMED_FAILURES = (JobState.FAILED, JobState.TIMED_OUT, JobState.LOST)
 
 
 class ChaosSite:
-    """The machine, track and worker that `make up` made, with two channels that are told of
-    everything.
-    """
+    """The machine, track and worker that `make up` made, with channels that get every message."""
 
     def __init__(self, *channels: str) -> None:
         for run in Run.objects.all():
@@ -62,9 +58,8 @@ class ChaosSite:
         self.track = Track.objects.select_related("build").get(key="local")
         self.machine = Machine.objects.get()
         rule = Rule.objects.create(name="Chaos", states=AlertState.values)
-        rule.channels.set(
-            [Channel.objects.create(name=f"chaos {n}", url=url) for n, url in enumerate(channels)]
-        )
+        for number, url in enumerate(channels):
+            rule.channels.add(Channel.objects.create(name=f"chaos {number}", url=url))
 
     @property
     def base(self) -> TorchBuild:
@@ -72,17 +67,14 @@ class ChaosSite:
         return self.track.build
 
     def measure_before(self) -> None:
-        """Rounds of the cases that will change, on the plain build, so that the change can be
-        seen.
-        """
-        spoiled = list(
-            Benchmark.objects.filter(model=SPOILED, size="smoke").values_list("name", flat=True)
-        )
+        """Measure the cases that will change on the plain build, so that the change can be seen."""
+        benchmarks = Benchmark.objects.filter(model=SPOILED, size="smoke")
+        spoiled = list(benchmarks.values_list("name", flat=True))
         for _ in range(ROUNDS):
             self._wait_for(self._is_over, self._measure(self.base, spoiled))
 
     def trigger(self, jobs: int) -> Run:
-        """The run of so many jobs in whose middle things die."""
+        """The run of so many jobs during which processes are killed."""
         smoke = Benchmark.objects.filter(size="smoke", retired=False)
         names = [*smoke.filter(model=SPOILED).values_list("name", flat=True)]
         names += smoke.exclude(model=SPOILED).values_list("name", flat=True)
@@ -110,23 +102,20 @@ class ChaosSite:
     def wait_for_jobs(self, run: Run, count: int) -> int:
         """Wait until so many jobs of the run have ended; how many have."""
         self._wait_for(lambda: self._ended(run) >= count)
-        return asked(lambda: self._ended(run))
+        return query(lambda: self._ended(run))
 
     def _ended(self, run: Run) -> int:
         return run.jobs.exclude(state__in=ACTIVE).count()
 
     def wait_until_settled(self) -> None:
-        """Until every job has ended, everything is judged, measured again and told, and the site
-        says it is ready.
-        """
+        """Wait for the ends of jobs, detection, confirmations, deliveries, and a ready site."""
         self._wait_for(lambda: not Job.objects.filter(state__in=ACTIVE).exists())
         self._wait_for(lambda: not DetectorState.objects.filter(due=True).exists())
         self._wait_for(lambda: not AlertGroup.objects.filter(state__in=UNSETTLED).exists())
         self._wait_for(lambda: not Job.objects.filter(state__in=ACTIVE).exists())
         self._wait_for(lambda: not AlertEvent.objects.filter(considered_at=None).exists())
-        self._wait_for(
-            lambda: not Delivery.objects.filter(state__in=("waiting", "sending")).exists()
-        )
+        unsent = ("waiting", "sending")
+        self._wait_for(lambda: not Delivery.objects.filter(state__in=unsent).exists())
         self._wait_for(is_ready)
 
     def _is_over(self, run: Run) -> bool:
@@ -134,62 +123,57 @@ class ChaosSite:
 
     def _wait_for(self, condition: Callable[..., bool], *arguments: object) -> None:
         deadline = time.monotonic() + PATIENCE_S
-        while not asked(lambda: condition(*arguments)):
+        while not query(lambda: condition(*arguments)):
             if time.monotonic() > deadline:
-                raise AssertionError(
-                    f"not healed within {PATIENCE_S} s; jobs: {states(Job.objects.all())}"
-                )
+                jobs = states(Job.objects.all())
+                raise AssertionError(f"not healed within {PATIENCE_S} s; jobs: {jobs}")
             time.sleep(0.2)
 
     def count(self, run: Run, measured: Sequence[str], mails: Mailbox, hooks: Receiver) -> int:
         """Print what is there; 1 where something was lost or doubled."""
         jobs = Job.objects.exclude(run__state=RunState.CANCELLED)
-        wrong = {**losses(jobs), **doubles(mails, hooks)}
-        results, groups = Result.objects.count(), AlertGroup.objects.count()
-        print(
-            f"jobs: {jobs.count()} of {Run.objects.exclude(state=RunState.CANCELLED).count()} "
-            f"runs, {states(jobs)}"
-        )
+        runs = Run.objects.exclude(state=RunState.CANCELLED)
+        groups = AlertGroup.objects.all()
+        problems = {**losses(jobs), **doubles(mails, hooks)}
+        print(f"jobs: {jobs.count()} of {runs.count()} runs, {states(jobs)}")
         print(f"the run of {run.jobs.count()}: {states(run.jobs.all())}; failures: {failures(run)}")
         print(
-            f"results {results}, data {Datum.objects.count()}, arms of samples "
-            f"{Samples.objects.count()}"
+            f"results {Result.objects.count()}, data {Datum.objects.count()}, "
+            f"arms of samples {Samples.objects.count()}"
         )
         again = len(measured) - len({line.split()[0] for line in measured})
         print(f"attempts measured {len(measured)}, of jobs that had been measured before: {again}")
-        print(
-            f"alert groups {groups} ({states(AlertGroup.objects.all())}), alerts "
-            f"{Alert.objects.count()}"
-        )
+        print(f"alert groups {groups.count()} ({states(groups)}), alerts {Alert.objects.count()}")
         arrived = f"{len(mails.mails)} mails, {len(hooks.requests)} webhook calls"
         print(f"messages {states(Delivery.objects.all())}; arrived: {arrived}")
-        for name, found in wrong.items():
-            print(f"{name}: {found}")
-        return int(any(wrong.values()) or not groups)
+        for name, count in problems.items():
+            print(f"{name}: {count}")
+        return int(any(problems.values()) or not groups.exists())
 
 
 def losses(jobs: "QuerySet[Job]") -> dict[str, int]:
-    """Jobs without an end, ended without a result or a named failure, and results whose data are
-    not all there.
-    """
+    """Jobs without an end, without a result or a named failure, and results with data missing."""
     done, failed = jobs.filter(state=JobState.DONE), jobs.filter(state__in=NAMED_FAILURES)
-    landed = Datum.objects.values("job").annotate(n=Count("*")).values_list("job", "n")
-    per_job = dict(landed)
-    documents = Result.objects.filter(job__in=done).values_list("job", "document")
-    short = [key for key, document in documents if per_job.get(key, 0) < len(document["metrics"])]
+    stored = Datum.objects.values("job").annotate(n=Count("*")).values_list("job", "n")
+    data_per_job = dict(stored)
+    incomplete = 0
+    for job, document in Result.objects.filter(job__in=done).values_list("job", "document"):
+        if data_per_job.get(job, 0) < len(document["metrics"]):
+            incomplete += 1
+    without_name = failed.filter(status="").count() + failed.filter(message="").count()
     return {
         "lost: jobs that never ended": jobs.filter(state__in=ACTIVE).count(),
         "lost: done without a result": done.filter(result=None).count(),
-        "lost: failures without a name": failed.filter(status="").count()
-        + failed.filter(message="").count(),
-        "lost: results with data missing": len(short),
+        "lost: failures without a name": without_name,
+        "lost: results with data missing": incomplete,
     }
 
 
 def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
-    """What is there twice."""
-    delivered = [headers["X-Compilewatch-Delivery"] for headers, _ in hooks.requests]
+    """What exists twice."""
+    deliveries = [headers["X-Compilewatch-Delivery"] for headers, _ in hooks.requests]
     sent = Delivery.objects.exclude(state="waiting")
+    sent_mails = sent.filter(channel__url=mails.url).count()
     return {
         "doubled: data": twice(Datum.objects.values("job", "series")),
         "doubled: samples": twice(Samples.objects.values("job", "arm")),
@@ -198,8 +182,8 @@ def doubles(mails: Mailbox, hooks: Receiver) -> dict[str, int]:
             AlertGroup.objects.values("machine", "track", "new", "kind", "title")
         ),
         "doubled: messages": twice(Delivery.objects.values("channel", "event", "digest")),
-        "doubled: webhook calls": len(delivered) - len(set(delivered)),
-        "doubled: mails": max(len(mails.mails) - sent.filter(channel__url=mails.url).count(), 0),
+        "doubled: webhook calls": len(deliveries) - len(set(deliveries)),
+        "doubled: mails": max(len(mails.mails) - sent_mails, 0),
     }
 
 
@@ -208,19 +192,20 @@ def twice(rows: "QuerySet[Any, Any]") -> int:
 
 
 def states(rows: "QuerySet[Any]") -> str:
-    return ", ".join(
-        f"{count} {state}"
-        for state, count in Counter(rows.values_list("state", flat=True)).most_common()
-    )
+    return describe_counts(Counter(rows.values_list("state", flat=True)))
 
 
 def failures(run: Run) -> str:
-    found = Counter(run.jobs.filter(state__in=NAMED_FAILURES).values_list("status", flat=True))
-    return ", ".join(f"{count} {status}" for status, count in found.most_common()) or "none"
+    failed = run.jobs.filter(state__in=NAMED_FAILURES)
+    return describe_counts(Counter(failed.values_list("status", flat=True))) or "none"
 
 
-def asked(question: Callable[[], Answer]) -> Answer:
-    """Its answer, asked again while the database is down."""
+def describe_counts(counts: "Counter[str]") -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common())
+
+
+def query(question: Callable[[], Answer]) -> Answer:
+    """Its answer, queried again while the database is down."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Alert, AlertGroup, AlertState
 from tests.builders import pages
-from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.chromium import accessibility_violations, drawn, phone_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -45,11 +45,11 @@ def addresses() -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
-    assert "".join(faults(page, address) for address in addresses()) == ""
+    assert "".join(accessibility_violations(page, address) for address in addresses()) == ""
 
 
 def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
-    assert misfits(page, addresses()) == []
+    assert phone_problems(page, addresses()) == []
 
 
 def test_an_alert_is_found_looked_at_and_triaged(page: Page) -> None:

@@ -1,6 +1,4 @@
-"""Postgres is stopped and started under a site that goes on running: it says so, and comes back by
-itself.
-"""
+"""Postgres is stopped and started under a running site: the site reports it, and recovers alone."""
 
 from collections.abc import Iterator
 
@@ -42,14 +40,14 @@ def without_database(postgres: EmbeddedPostgres, site: WebProcess) -> Iterator[W
 def test_while_postgres_is_down_a_page_is_503_and_says_so(
     without_database: WebProcess, address: str
 ) -> None:
-    answer = without_database.ask.get(address)
+    answer = without_database.client.get(address)
     assert (answer.status_code, answer.headers.get("Retry-After")) == (503, "5")
     assert "<h1>The database does not answer</h1>" in answer.text
     assert "Traceback" not in answer.text
 
 
 def test_while_postgres_is_down_programs_are_told_in_json(without_database: WebProcess) -> None:
-    answer = without_database.ask.post(
+    answer = without_database.client.post(
         "/api/v1/worker/alive", headers={"Authorization": "Bearer x"}, json={}
     )
     assert (answer.status_code, answer.json()["detail"][:29]) == (
@@ -61,8 +59,8 @@ def test_while_postgres_is_down_programs_are_told_in_json(without_database: WebP
 def test_while_postgres_is_down_the_process_is_healthy_and_not_ready(
     without_database: WebProcess,
 ) -> None:
-    assert without_database.ask.get("/healthz").status_code == 200
-    answer = without_database.ask.get("/readyz")
+    assert without_database.client.get("/healthz").status_code == 200
+    answer = without_database.client.get("/readyz")
     assert (answer.status_code, answer.json()["database"][:17]) == (503, "cannot be reached")
 
 
@@ -72,6 +70,6 @@ def test_when_postgres_is_back_the_same_process_serves_again(
     without_database.wait_until("/", 503)
     postgres.start()
     # Every thread of it: no dead connection is left
-    answers = [without_database.ask.get("/") for _ in range(20)]
+    answers = [without_database.client.get("/") for _ in range(20)]
     assert {answer.status_code for answer in answers} == {200}
     assert without_database.is_running()

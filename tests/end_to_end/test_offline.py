@@ -1,7 +1,7 @@
-"""The main job on a "machine" that has torch and reaches no package index: packed, unpacked,
-measured, imported.
+"""The main job on a "machine" that has torch and reaches no package index.
 
-Minutes: all wheels of the site, from the package index that pip is configured with.
+Packages are packed and unpacked, a list is measured, its results are imported. It takes minutes:
+all wheels of the site, from the package index that pip is configured with.
 """
 
 import importlib.metadata
@@ -41,37 +41,34 @@ def place() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def needed(name: str, known: set[str]) -> set[str]:
-    """A distribution that is installed here, and all that it needs."""
-    if name in known:
-        return known
-    known.add(name)
+def add_with_dependencies(name: str, names: set[str]) -> None:
+    """Add a distribution that is installed here, and everything that it needs, to `names`."""
+    if name in names:
+        return
+    names.add(name)
     for text in importlib.metadata.requires(name) or ():
-        wanted = Requirement(text)
-        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
-            needed(wanted.name, known)
-    return known
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            add_with_dependencies(requirement.name, names)
 
 
 def a_machine(folder: Path) -> str:
     """An interpreter that has torch and what torch needs, and nothing else."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    here, there = (
-        Path(sysconfig.get_path("purelib")),
-        folder / "lib" / f"python{HERE}" / "site-packages",
-    )
-    for name in needed("torch", set()):
-        for entry in {file.parts[0] for file in importlib.metadata.files(name) or ()} - {
-            "..",
-            "__pycache__",
-        }:
-            if not (there / entry).exists():
-                (there / entry).symlink_to(here / entry)
+    installed = Path(sysconfig.get_path("purelib"))
+    site = folder / "lib" / f"python{HERE}" / "site-packages"
+    names: set[str] = set()
+    add_with_dependencies("torch", names)
+    for name in names:
+        entries = {file.parts[0] for file in importlib.metadata.files(name) or ()}
+        for entry in entries - {"..", "__pycache__"}:
+            if not (site / entry).exists():
+                (site / entry).symlink_to(installed / entry)
     return str(folder / "bin" / "python")
 
 
 def a_checkout(folder: Path) -> Path:
-    """What git knows of this one, without any environment."""
+    """The files of this checkout that git tracks, without any environment."""
     for name in subprocess.check_output(["git", "ls-files"], cwd=ROOT, text=True).splitlines():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -79,7 +76,7 @@ def a_checkout(folder: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_a_list_is_measured_where_no_index_is_reached(
+def test_list_is_measured_without_a_package_index(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(portable, "PRESET", 0)
@@ -92,20 +89,14 @@ def test_a_list_is_measured_where_no_index_is_reached(
         "PORT": str(free_port()),
         "WORKER_LOCK_DIR": str(place),
     }
-    offline = [
-        a_machine(place / "machine"),
-        "-m",
-        "dashboard.local",
-        "offline",
-        "../pieces",
-        "../list.jsonl",
-        "../out",
-    ]
+    offline = ["-m", "dashboard.local", "offline", "../pieces", "../list.jsonl", "../out"]
     subprocess.run(
-        offline, cwd=a_checkout(place / "checkout"), env={**inherited, **variables}, check=True
+        [a_machine(place / "machine"), *offline],
+        cwd=a_checkout(place / "checkout"),
+        env={**inherited, **variables},
+        check=True,
     )
-    statuses = [
-        json.loads(path.read_text())["status"] for path in sorted((place / "out").glob("*.json"))
-    ]
+    results = sorted((place / "out").glob("*.json"))
+    statuses = [json.loads(path.read_text())["status"] for path in results]
     assert statuses == ["pass", "pass"]
     assert import_results(sources=sources_in(place / "out")).added == 2

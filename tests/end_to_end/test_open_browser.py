@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from dashboard.ui.pages.feed_keys import key_of
 from tests.builders import alerting, site
-from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.chromium import accessibility_violations, drawn, phone_problems
 from tests.builders.http_servers import Quiet, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -27,11 +27,11 @@ def page(context: BrowserContext) -> Page:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
-    assert "".join(faults(page, address) for address in (API, EMBED)) == ""
+    assert "".join(accessibility_violations(page, address) for address in (API, EMBED)) == ""
 
 
 def test_the_security_policy_holds_and_a_phone_is_wide_enough(page: Page) -> None:
-    assert misfits(page, [API, EMBED]) == []
+    assert phone_problems(page, [API, EMBED]) == []
 
 
 def test_a_call_is_tried_with_the_rights_of_who_is_signed_in(page: Page) -> None:

@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from dashboard.models import Job, JobState, Run, Status
 from dashboard.runs.services.run_state import refresh_runs
 from tests.builders import pages
-from tests.builders.chromium import drawn, faults, misfits
+from tests.builders.chromium import accessibility_violations, drawn, phone_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -66,23 +66,26 @@ def series(page: Page, query: str = "") -> Page:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault_on_any_page(page: Page, run: Run, theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
-    assert "".join(faults(page, address) for address in addresses(run)) == ""
+    assert "".join(accessibility_violations(page, address) for address in addresses(run)) == ""
 
 
 def test_axe_finds_no_fault_on_the_pages_of_strangers(
     browser: Browser, live_server: LiveServer
 ) -> None:
     page = browser.new_page(base_url=live_server.url)
-    assert "".join(faults(page, address) for address in ("/sign-in/", "/nothing/")) == ""
+    assert (
+        "".join(accessibility_violations(page, address) for address in ("/sign-in/", "/nothing/"))
+        == ""
+    )
     page.close()
 
 
 def test_axe_finds_no_fault_on_the_first_page_of_the_admin(page: Page) -> None:
-    assert faults(page, "/admin/") == ""
+    assert accessibility_violations(page, "/admin/") == ""
 
 
 def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(page: Page, run: Run) -> None:
-    assert misfits(page, addresses(run)) == []
+    assert phone_problems(page, addresses(run)) == []
 
 
 def test_a_chosen_theme_is_remembered(page: Page) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, ViewportSize, exp
 from dashboard.demo.services.generated import KEY
 from dashboard.models import Annotation, Datum, Job
 from tests.builders import pages
-from tests.builders.chromium import PHONE, drawn, faults, misfits
+from tests.builders.chromium import PHONE, accessibility_violations, drawn, phone_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LINES = (
@@ -88,11 +88,11 @@ def addresses() -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault(page: Page, theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
-    assert "".join(faults(page, address) for address in addresses()) == ""
+    assert "".join(accessibility_violations(page, address) for address in addresses()) == ""
 
 
 def test_the_pages_keep_to_the_security_policy_and_fit_a_phone(page: Page) -> None:
-    assert misfits(page, addresses()) == []
+    assert phone_problems(page, addresses()) == []
 
 
 def test_a_dragged_stretch_is_asked_for_again_and_back_undoes_it(page: Page) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from dashboard.models import Comparison
 from tests.builders import releases
-from tests.builders.chromium import DESK, PHONE, drawn, faults, misfits
+from tests.builders.chromium import DESK, PHONE, accessibility_violations, drawn, phone_problems
 from tests.builders.comparisons import comparison_jobs, land, started_bisection, started_comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -46,13 +46,13 @@ def addresses(comparison: Comparison) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_fault_on_any_page(page: Page, addresses: list[str], theme: Any) -> None:
     page.emulate_media(color_scheme=theme)
-    assert "".join(faults(page, address) for address in addresses) == ""
+    assert "".join(accessibility_violations(page, address) for address in addresses) == ""
 
 
 def test_every_page_keeps_to_the_security_policy_and_fits_a_phone(
     page: Page, addresses: list[str]
 ) -> None:
-    assert misfits(page, addresses) == []
+    assert phone_problems(page, addresses) == []
 
 
 def test_only_what_is_significant_is_in_the_address_and_back_undoes_it(page: Page) -> None:

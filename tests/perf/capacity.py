@@ -1,9 +1,8 @@
-"""What one result, one datum, one heartbeat and one message cost: python tests/perf/capacity.py
-[RESULTS]
+"""What one result, datum, heartbeat and message cost: python tests/perf/capacity.py [RESULTS]
 
-The figures from which docs/operations.md works out how large a fleet may get. It starts a Postgres
-and a broker of its own. CPU seconds of this process and of Postgres are told beside wall-clock
-seconds: a busy machine stretches the latter alone.
+The figures from which docs/operations.md works out how large a fleet may get. It starts its own
+Postgres and broker. CPU time of this process and of Postgres is reported next to wall-clock time,
+which alone is longer on a busy machine.
 """
 
 import logging
@@ -27,9 +26,9 @@ import redis
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.local.embedded_postgres import EmbeddedPostgres
 
-METRICS_OF_A_RESULT = 40
-SAMPLES_OF_AN_ARM = 200
-QUEUE = 10_000
+METRICS_PER_RESULT = 40
+SAMPLES_PER_ARM = 200
+LONG_QUEUE = 10_000
 TABLES = ("job", "result", "datum", "samples", "series")
 
 
@@ -63,12 +62,12 @@ def sizes() -> dict[str, int]:
 
     total = """SELECT coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size(%s))
                FROM pg_partition_tree(%s)"""
+    sizes = {}
     with connection.cursor() as cursor:
-        found = {}
         for table in TABLES:
             cursor.execute(total, [f"dashboard_{table}"] * 2)
-            (found[table],) = cursor.fetchone()
-    return {name: int(size or 0) for name, size in found.items()}
+            sizes[table] = int(cursor.fetchone()[0] or 0)
+    return sizes
 
 
 def processor_s() -> tuple[float, float]:
@@ -81,73 +80,78 @@ def processor_s() -> tuple[float, float]:
 
 
 def measure(name: str, count: int, work: Callable[[int], Any]) -> None:
-    """Do `work` `count` times and print what each one costs."""
+    """Call `work` `count` times, after once to warm up, and print what a call costs."""
     work(0)
-    began, (python, postgres) = time.perf_counter(), processor_s()
+    began, (python_began, postgres_began) = time.perf_counter(), processor_s()
     for number in range(1, count + 1):
         work(number)
-    wall, (python_end, postgres_end) = time.perf_counter() - began, processor_s()
-    own, theirs = 1000 * (python_end - python) / count, 1000 * (postgres_end - postgres) / count
+    wall_s = time.perf_counter() - began
+    python_ended, postgres_ended = processor_s()
+    python_ms = 1000 * (python_ended - python_began) / count
+    postgres_ms = 1000 * (postgres_ended - postgres_began) / count
     print(
-        f"{name:22} {1000 * wall / count:7.2f} ms wall  {own:6.2f} ms CPU here  {theirs:6.2f} "
-        "ms CPU in Postgres"
+        f"{name:22} {1000 * wall_s / count:7.2f} ms wall  {python_ms:6.2f} ms CPU here  "
+        f"{postgres_ms:6.2f} ms CPU in Postgres"
     )
 
 
-def deliveries(name: str, count: int) -> tuple[Any, list[tuple[Any, bytes]]]:
-    """A worker of this name, and its running jobs with what it will deliver for each."""
+def random_values() -> dict[str, float]:
+    """A value of each metric of a result."""
     from dashboard.language.metrics import METRICS
-    from dashboard.models import Job, JobState
+
+    metrics = [metric for metric in METRICS if metric != "status"][:METRICS_PER_RESULT]
+    return {metric: random.gauss(2.0, 0.02) for metric in metrics}
+
+
+def random_samples() -> dict[str, Any]:
+    """Raw samples of both arms, as the suite writes them."""
+    samples = {}
+    for arm in ("eager", "compiled"):
+        values = [random.gauss(2.0, 0.02) for _ in range(SAMPLES_PER_ARM)]
+        samples[arm] = {"unit": "ms", "inner": 10, "values": values}
+    return samples
+
+
+def random_delivery(job: Any) -> bytes:
+    """What a worker posts at the end of this job, with every metric and sample."""
     from tests.builders import site
 
-    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
-    worker, made = site.worker(name), []
-    for _ in range(count):
+    return site.delivery(job, site.result(job, random_values(), samples=random_samples()))
+
+
+def ingest_results(name: str, count: int) -> list[bytes]:
+    """Ingest results of one case on one build; their bodies, compressed."""
+    from dashboard.models import Job, JobState
+    from dashboard.results.services.ingest import ingest
+    from tests.builders import site
+
+    worker = site.worker(name)
+    jobs, bodies = [], []
+    for _ in range(count + 1):
         job = site.run(site.MLP, purpose="scheduled").jobs.get()
         Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
         job = site.claim(job, worker)
-        samples = {arm: arm_samples() for arm in ("eager", "compiled")}
-        values = {key: random.gauss(2.0, 0.02) for key in keys}
-        result = site.result(job, values, samples=samples)
-        made.append((job, site.delivery(job, result)))
-    return worker, made
-
-
-def arm_samples() -> dict[str, Any]:
-    """Raw samples of one arm, as the suite writes them."""
-    return {
-        "unit": "ms",
-        "inner": 10,
-        "values": [random.gauss(2.0, 0.02) for _ in range(SAMPLES_OF_AN_ARM)],
-    }
-
-
-def take_in(name: str, count: int) -> list[bytes]:
-    """Take in results of one case on one build; they as they travel."""
-    from dashboard.results.services.ingest import ingest
-
-    worker, waiting = deliveries(name, count + 1)
+        jobs.append(job)
+        bodies.append(random_delivery(job))
     measure(
         name,
         count,
-        lambda number: ingest(job_id=waiting[number][0].pk, worker=worker, body=waiting[number][1]),
+        lambda number: ingest(job_id=jobs[number].pk, worker=worker, body=bodies[number]),
     )
-    return [body for _, body in waiting]
+    return bodies
 
 
-def past(count: int) -> None:
-    """Bring so many older results of the case, a pinned build's, one each 17 hours."""
+def import_history(count: int) -> None:
+    """Import so many older results of the case, of a pinned build, one each 17 hours."""
     from django.utils import timezone
 
-    from dashboard.language.metrics import METRICS
     from dashboard.results.services.imports import ImportSource, import_results
     from tests.builders import site
 
     job, now = site.run(site.MLP, purpose="scheduled").jobs.get(), timezone.now()
-    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
     sources = []
     for number in range(count):
-        document = site.result(job, {key: random.gauss(2.0, 0.02) for key in keys})
+        document = site.result(job, random_values())
         planned_at = (now - timedelta(hours=17 * number)).isoformat()
         document["job"] |= {"job_id": f"past-{number}", "planned_at": planned_at}
         sources.append(ImportSource(str(number), site.pack(document)))
@@ -155,28 +159,24 @@ def past(count: int) -> None:
 
 
 def results(count: int) -> None:
-    """Take in results, and say what they take on the disk; then some on top of two years of the
-    same build.
-    """
+    """Ingest results, and print their size on disk; then some after two years of the same build."""
     from dashboard.models import Datum
 
     before = sizes()
-    bodies = take_in("a result", count)
-    after, data = sizes(), Datum.objects.count()
-    packed = sum(map(len, bodies)) / len(bodies)
-    print(f"{data / (count + 1):.0f} data in a result, {packed / 1000:.1f} kB packed as it travels")
+    bodies = ingest_results("a result", count)
+    after, data, jobs = sizes(), Datum.objects.count(), count + 1
+    body_kb = sum(map(len, bodies)) / len(bodies) / 1000
+    print(f"{data / jobs:.0f} data in a result, whose body has {body_kb:.1f} kB, compressed")
     print(f"datum {(after['datum'] - before['datum']) / data:.0f} bytes with its indexes")
     for table in ("result", "samples"):
-        print(
-            f"{table} {(after[table] - before[table]) / (count + 1) / 1000:.2f} kB for each result"
-        )
-    print(f"job {after['job'] / (count + 1) / 1000:.2f} kB each")
-    past(1000)
-    take_in("a result, 1,000 before", count)
+        print(f"{table} {(after[table] - before[table]) / jobs / 1000:.2f} kB for each result")
+    print(f"job {after['job'] / jobs / 1000:.2f} kB each")
+    import_history(1000)
+    ingest_results("a result, 1,000 before", count)
 
 
 def heartbeats(count: int) -> None:
-    """The idle worker's call, through the whole of Django."""
+    """An idle worker's request, through all of Django."""
     from django.test import Client
 
     from dashboard.runs.services.fleet import renew_token
@@ -184,29 +184,28 @@ def heartbeats(count: int) -> None:
 
     token = renew_token(worker=site.worker("idle"))
     client = Client(headers={"Authorization": f"Bearer {token}", "host": "localhost"})
-    address, body = "/api/v1/worker/alive", {"boot_id": site.BOOT}
-    assert client.post(address, body, content_type="application/json").status_code == 200
-    measure(
-        "a heartbeat", count, lambda _: client.post(address, body, content_type="application/json")
-    )
+
+    def post(_: int) -> None:
+        body = {"boot_id": site.BOOT}
+        response = client.post("/api/v1/worker/alive", body, content_type="application/json")
+        assert response.status_code == 200
+
+    measure("a heartbeat", count, post)
 
 
 def claims(count: int) -> None:
-    """Claim jobs out of a short and a long queue of two runs: each claim has the next message
-    sent.
-    """
+    """Claim jobs from a short and a long queue of two runs; each claim sends the next message."""
     from dashboard.models import Job, JobState
     from dashboard.runs.services.dispatch import dispatch
     from dashboard.runs.services.leases import claim
     from tests.builders import site
 
-    def line(length: int) -> None:
-        for like in (site.run(site.MLP, purpose="scheduled").jobs.get() for _ in range(2)):
-            case = {
-                key: getattr(like, key)
-                for key in ("run", "benchmark", "config", "spec", "planned_at")
-            }
-            Job.objects.bulk_create(Job(**case, turn=turn) for turn in range(1, length // 2))
+    def enqueue(length: int) -> None:
+        for _ in range(2):
+            first = site.run(site.MLP, purpose="scheduled").jobs.get()
+            fields = ("run", "benchmark", "config", "spec", "planned_at")
+            same = {field: getattr(first, field) for field in fields}
+            Job.objects.bulk_create(Job(**same, turn=turn) for turn in range(1, length // 2))
         dispatch()
 
     def claim_next(_: int) -> None:
@@ -214,8 +213,8 @@ def claims(count: int) -> None:
         claim(job_id=job.pk, attempt=1, worker=worker, boot_id=site.BOOT)
 
     worker = site.worker("claiming")
-    for length in (count + 10, QUEUE):
-        line(length)
+    for length in (count + 10, LONG_QUEUE):
+        enqueue(length)
         measure(f"a claim, {length:,} wait", count, claim_next)
 
 
@@ -230,9 +229,8 @@ def messages(broker: EmbeddedBroker, count: int) -> None:
         count,
         lambda n: app.send_task("runner.run_job", args=["0" * 36, n], queue="machine.cpu-2c"),
     )
-    print(
-        f"message {(server.info('memory')['used_memory'] - before) / count:.0f} bytes in the broker"
-    )
+    after = server.info("memory")["used_memory"]
+    print(f"message {(after - before) / count:.0f} bytes in the broker")
 
 
 def main() -> None:

@@ -1,14 +1,12 @@
-"""How fast results are taken in, beside COPY of the same rows: python tests/perf/ingest.py
-[RESULTS]
+"""How fast results are ingested, next to COPY: python tests/perf/ingest.py [RESULTS]
 
 1,000 results with 40 metrics and twice 200 raw samples are imported into an empty database; then
-the very rows that this made are copied from Python, which is the floor: nothing is unpacked or
-checked, and no series, no rollup and no job is looked up. Once into tables with the same columns
-and indexes, and once into such that have the foreign keys too.
+the resulting rows are copied from Python, which is the floor: nothing is unpacked or checked, and
+no series, rollup or job is looked up. Once into tables with the same columns and indexes, and once
+into tables that have the foreign keys too.
 """
 
 import logging
-import random
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,92 +17,96 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import psutil
 
-from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples, processor_s, servers
+from tests.perf.capacity import processor_s, random_samples, random_values, servers
 
 TABLES = ("job", "result", "samples", "datum")
-CASES = 100  # series are found for most results and made for a few, as in a fleet
+CASES = 100  # most results belong to existing series and a few to new ones, as in a fleet
 
 
 def sources(count: int) -> list[Any]:
-    """Result documents of different jobs, as files bring them."""
+    """Result documents of different jobs, as in files."""
     from django.utils import timezone
 
-    from dashboard.language.metrics import METRICS
-    from dashboard.results.services.imports import ImportSource
+    from dashboard.results.services.imports import ImportSource as Source
     from tests.builders import site
 
     job = site.run(site.MLP, purpose="scheduled").jobs.get()
-    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
-    made = []
+    sources = []
     for number in range(count):
-        values = {key: random.gauss(2.0, 0.02) for key in keys}
-        document = site.result(
-            job, values, samples={arm: arm_samples() for arm in ("eager", "compiled")}
-        )
-        name = site.MLP.replace("b64", f"b{1 + number % CASES}")
-        document["benchmark"] |= {"name": name, "batch_size": 1 + number % CASES}
+        document = site.result(job, random_values(), samples=random_samples())
+        batch_size = 1 + number % CASES
+        benchmark = site.MLP.replace("b64", f"b{batch_size}")
+        document["benchmark"] |= {"name": benchmark, "batch_size": batch_size}
         document["job"] = {
             **document["job"],
             "job_id": f"perf-{number}",
-            "benchmark": name,
+            "benchmark": benchmark,
             "planned_at": timezone.now().isoformat(),
         }
-        made.append(ImportSource(str(number), site.pack(document)))
-    return made
+        sources.append(Source(str(number), site.pack(document)))
+    return sources
 
 
 class Cost(NamedTuple):
-    """Seconds of the clock; and of CPU, of this process and its Postgres process: others cannot
-    stretch these.
-    """
+    """Wall-clock time, and CPU time of this process and its Postgres process."""
 
     wall_s: float
     cpu_s: float
 
 
+class Floor(NamedTuple):
+    """What COPY of the rows of one table costs, commit included."""
+
+    rows: int
+    with_indexes: Cost
+    with_foreign_keys: Cost
+
+
 def cost(work: Callable[[], object]) -> Cost:
-    began, used = time.perf_counter(), sum(processor_s())
+    began, cpu_began = time.perf_counter(), sum(processor_s())
     work()
-    return Cost(time.perf_counter() - began, sum(processor_s()) - used)
+    return Cost(time.perf_counter() - began, sum(processor_s()) - cpu_began)
 
 
-def copied(table: str) -> tuple[int, Cost, Cost]:
-    """Copy all rows of a table, as Python has them, into an empty one with the same indexes, and
-    then into one that has the same foreign keys as well: how many rows, and what either costs, its
-    commit included.
-    """
+def copy_table(table: str) -> Floor:
+    """Copy all rows of a table into empty ones like it, without and with its foreign keys."""
     from django.db import connection
+
+    from dashboard.results.services.copying import copy_rows
 
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM dashboard_{table}")
-        names, rows = [column.name for column in cursor.description], cursor.fetchall()
-    bare, keyed = (
-        copied_into(twin(table, foreign_keys), names, rows) for foreign_keys in (False, True)
+        columns, rows = [column.name for column in cursor.description], cursor.fetchall()
+    indexed, keyed = f"indexed_{table}", f"keyed_{table}"
+    create_like(table, indexed)
+    create_like(table, keyed)
+    add_foreign_keys(table, keyed)
+    return Floor(
+        len(rows),
+        cost(lambda: copy_rows(indexed, columns, rows)),
+        cost(lambda: copy_rows(keyed, columns, rows)),
     )
-    return len(rows), bare, keyed
 
 
-def twin(table: str, foreign_keys: bool) -> str:
-    """An empty table like this one; its name."""
+def create_like(table: str, name: str) -> None:
+    """An empty table with the same columns and indexes."""
     from django.db import connection
 
-    name = f"{'keyed' if foreign_keys else 'bare'}_{table}"
-    of_table = (
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE {name} (LIKE dashboard_{table} INCLUDING ALL)")
+
+
+def add_foreign_keys(table: str, name: str) -> None:
+    from django.db import connection
+
+    definitions = (
         "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE contype = 'f' AND "
         "conrelid = %s::regclass"
     )
     with connection.cursor() as cursor:
-        cursor.execute(f"CREATE TABLE {name} (LIKE dashboard_{table} INCLUDING ALL)")
-        cursor.execute(of_table, [f"dashboard_{table}"])
-        for (definition,) in cursor.fetchall() if foreign_keys else ():
+        cursor.execute(definitions, [f"dashboard_{table}"])
+        for (definition,) in cursor.fetchall():
             cursor.execute(f"ALTER TABLE {name} ADD {definition}")
-    return name
-
-
-def copied_into(table: str, names: Sequence[str], rows: Sequence[Any]) -> Cost:
-    from dashboard.results.services.copying import copy_rows
-
-    return cost(lambda: copy_rows(table, names, rows))
 
 
 def main() -> None:
@@ -113,29 +115,35 @@ def main() -> None:
     with servers():
         from dashboard.results.services.imports import import_results
 
-        waiting = sources(count)
-        import_results(sources=waiting[:CASES])  # makes the series, and warms everything up
-        ingest = cost(lambda: import_results(sources=waiting[CASES:]))
-        floors = {table: copied(table) for table in TABLES}
+        documents = sources(count)
+        import_results(sources=documents[:CASES])  # creates the series, and warms everything up
+        ingest = cost(lambda: import_results(sources=documents[CASES:]))
+        floors = {table: copy_table(table) for table in TABLES}
     load = psutil.getloadavg()[0]
     print(
-        f"{count - CASES} results in {ingest.wall_s:.1f} s, {ingest.cpu_s:.1f} s of CPU; load "
-        f"{load:.1f}"
+        f"{count - CASES} results in {ingest.wall_s:.1f} s, {ingest.cpu_s:.1f} s of CPU; "
+        f"load {load:.1f}"
     )
-    for table, (rows, *spent) in floors.items():
-        told = (f"{1000 * one.wall_s:7.0f} ms, {1000 * one.cpu_s:5.0f} ms of CPU" for one in spent)
-        print(f"COPY of {rows:6} rows of {table:8}", *told, sep="  ")
-    # Of the copied rows, those that were taken in while it was measured
+    for table, floor in floors.items():
+        costs = (shown(floor.with_indexes), shown(floor.with_foreign_keys))
+        print(f"COPY of {floor.rows:6} rows of {table:8}", *costs, sep="  ")
+    # Of the copied rows, those that were ingested while it was measured
     share = (count - CASES) / count
-    for at, what in enumerate(
-        ("with the same indexes", "with the same indexes and foreign keys"), 1
-    ):
-        floor = [
-            share * sum(column)
-            for column in zip(*(found[at] for found in floors.values()), strict=True)
-        ]
-        times = (f"{ours / theirs:.1f}" for ours, theirs in zip(ingest, floor, strict=True))
-        print(f"COPY into tables {what} reaches {' and by CPU '.join(times)} times the rate")
+    indexed = [floor.with_indexes for floor in floors.values()]
+    keyed = [floor.with_foreign_keys for floor in floors.values()]
+    compare("with the same indexes", ingest, share, indexed)
+    compare("with the same indexes and foreign keys", ingest, share, keyed)
+
+
+def shown(cost: Cost) -> str:
+    return f"{1000 * cost.wall_s:7.0f} ms, {1000 * cost.cpu_s:5.0f} ms of CPU"
+
+
+def compare(tables: str, ingest: Cost, share: float, floors: Sequence[Cost]) -> None:
+    """Print how many times the rate of ingestion COPY reaches."""
+    wall = ingest.wall_s / (share * sum(floor.wall_s for floor in floors))
+    cpu = ingest.cpu_s / (share * sum(floor.cpu_s for floor in floors))
+    print(f"COPY into tables {tables} reaches {wall:.1f} and by CPU {cpu:.1f} times the rate")
 
 
 if __name__ == "__main__":

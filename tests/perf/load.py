@@ -1,12 +1,12 @@
 """The whole system under load: python tests/perf/load.py [--jobs N] [--rate R] [--readers N]
 
 1. The system as `make up` starts it, in a folder of its own, with a generated history.
-2. People, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else
+2. Readers, each of whom opens a page every PAUSE_S seconds: how long pages take while nothing else
    happens.
-3. The same while a worker of this process claims N jobs, beats, and posts results of 40 metrics, R
-   a second, over HTTP.
-4. What each process of the system holds in memory after a fifth of the jobs and after all of them,
-   and its CPU time.
+3. The same while a worker of this process claims N jobs, sends heartbeats and posts results of 40
+   metrics, R a second, over HTTP.
+4. The memory of each process of the system after a fifth of the jobs and after all of them, and its
+   CPU time.
 """
 
 import argparse
@@ -32,13 +32,13 @@ import psutil
 
 from tests.builders.local_site import LocalSite, local_site
 from tests.end_to_end.drill import connect
-from tests.perf.capacity import METRICS_OF_A_RESULT, arm_samples
+from tests.perf.capacity import random_delivery
 
 PAUSE_S = 5.0
-LANES = 16  # workers that report at the same time
+THREADS = 16  # workers that report at the same time
 PAGES = ("/", "/benchmarks/", "/alerts/", "/runs/", "/fleet/", "/versions/")
 MIB = 2**20
-KINDS = {  # part of a command line -> what that process is
+KINDS = {  # part of a command line -> the kind of the process
     "gunicorn": "web",
     "-Q dashboard": "dashboard worker",
     " beat ": "scheduler",
@@ -49,27 +49,26 @@ KINDS = {  # part of a command line -> what that process is
 
 
 class Readers:
-    """People who open pages until `stop`; `seconds` and `errors` since the last `begin`."""
+    """Visitors who open pages until `stop`; `seconds` and `errors` since the last `begin`."""
 
     def __init__(self, url: str, count: int) -> None:
         self.seconds: list[float] = []
         self.errors: Counter[str] = Counter()
-        self._url, self._over = url, threading.Event()
+        self._url, self._stopped = url, threading.Event()
         for number in range(count):
             threading.Thread(target=self._read, args=(number,), daemon=True).start()
 
     def _read(self, number: int) -> None:
-        chance = random.Random(number)
-        self._over.wait(chance.uniform(0, PAUSE_S))
-        # As browsers do it a connection that the server has just closed is not an error: take a new
-        # one each time.
-        with httpx.Client(
-            base_url=self._url, timeout=60, headers={"Connection": "close"}
-        ) as client:
-            while not self._over.wait(chance.uniform(0.5, 1.5) * PAUSE_S):
+        rng = random.Random(number)
+        self._stopped.wait(rng.uniform(0, PAUSE_S))
+        # A new connection each time: for browsers, too, one that the server has just closed is not
+        # an error.
+        headers = {"Connection": "close"}
+        with httpx.Client(base_url=self._url, timeout=60, headers=headers) as client:
+            while not self._stopped.wait(rng.uniform(0.5, 1.5) * PAUSE_S):
                 began = time.perf_counter()
                 try:
-                    status = str(client.get(chance.choice(PAGES)).status_code)
+                    status = str(client.get(rng.choice(PAGES)).status_code)
                 except httpx.HTTPError as error:
                     status = type(error).__name__
                 self.seconds.append(time.perf_counter() - began)
@@ -79,44 +78,46 @@ class Readers:
     def begin(self) -> None:
         self.seconds, self.errors = [], Counter()
 
-    def tell(self, when: str) -> float:
-        """Print how long pages took, and return the 95th percentile in seconds; NaN where nobody
-        read.
-        """
+    def report(self, when: str) -> float:
+        """Print how long pages took; the 95th percentile in seconds, NaN without a page."""
         if len(self.seconds) < 2:
             return math.nan
-        p95 = statistics.quantiles(self.seconds, n=20)[-1]
-        median, errors = statistics.median(self.seconds), dict(self.errors) or "none"
+        median, p95 = statistics.median(self.seconds), statistics.quantiles(self.seconds, n=20)[-1]
+        errors = dict(self.errors) or "none"
         print(f"{when}: {len(self.seconds)} pages, errors {errors}")
         print(f"{when}: median {1000 * median:.0f} ms, p95 {1000 * p95:.0f} ms", flush=True)
         return p95
 
     def stop(self) -> None:
-        self._over.set()
+        self._stopped.set()
 
 
-class Used(NamedTuple):
-    """MiB of memory (resident, what is shared counted once), and CPU seconds so far with those of
-    ended children.
+class Usage(NamedTuple):
+    """What processes use.
+
+    memory_mib: resident, with shared memory counted once (PSS)
+    cpu_s: so far, with that of ended children
     """
 
     memory_mib: float = 0.0
     cpu_s: float = 0.0
 
 
-def processes(site: LocalSite) -> dict[str, Used]:
+def usage_by_kind(site: LocalSite) -> dict[str, Usage]:
     """What each kind of process uses, those of one kind together."""
-    found: dict[str, Used] = defaultdict(Used)
-    for process in [psutil.Process(site.pid), *psutil.Process(site.pid).children(recursive=True)]:
+    usage: dict[str, Usage] = defaultdict(Usage)
+    supervisor = psutil.Process(site.pid)
+    for process in [supervisor, *supervisor.children(recursive=True)]:
         try:
-            command, size = " ".join(process.cmdline()), process.memory_full_info().pss / MIB
+            command, memory = " ".join(process.cmdline()), process.memory_full_info().pss / MIB
             cpu_s = sum(process.cpu_times()[:4])
         except psutil.Error:
             continue
         kind = next((kind for part, kind in KINDS.items() if part in command), "supervisor")
-        found[kind] = Used(found[kind].memory_mib + size, found[kind].cpu_s + cpu_s)
-    found["this script"] = Used(psutil.Process().memory_full_info().pss / MIB, time.process_time())
-    return dict(found)
+        usage[kind] = Usage(usage[kind].memory_mib + memory, usage[kind].cpu_s + cpu_s)
+    own_memory = psutil.Process().memory_full_info().pss / MIB
+    usage["this script"] = Usage(own_memory, time.process_time())
+    return dict(usage)
 
 
 def prepare() -> str:
@@ -128,7 +129,7 @@ def prepare() -> str:
     from dashboard.runs.services.runs import cancel_run
 
     for run in Run.objects.filter(purpose=Purpose.MANUAL):
-        cancel_run(run=run)  # the first run that `make up` triggers would measure beside the load
+        cancel_run(run=run)  # `make up` triggers a run, which would measure during the load
     call_command("generate_history", series=2000, points=60, verbosity=0)
     machine = Machine.objects.create(
         key="load", label="Load", device_kind="cpu", default_size="smoke"
@@ -137,24 +138,20 @@ def prepare() -> str:
 
 
 def plan() -> list[Any]:
-    """The jobs of one run of all smoke benchmarks under ten configs, as if their messages had
-    come.
-    """
+    """Queued jobs of one run of all smoke benchmarks under ten configs."""
     from dashboard.models import Benchmark, Config, Job, JobState, Track
     from dashboard.runs.services.runs import trigger_run
 
     track = Track.objects.select_related("build").get(key="local")
     assert track.build
-    configs = list(Config.objects.filter(retired=False).values_list("name", flat=True))[:10]
-    names = list(
-        Benchmark.objects.filter(retired=False, size="smoke").values_list("name", flat=True)
-    )
+    configs = Config.objects.filter(retired=False).values_list("name", flat=True)[:10]
+    benchmarks = Benchmark.objects.filter(retired=False, size="smoke")
     run = trigger_run(
         build=track.build.label,
         machine="load",
         track="local",
-        benchmarks=names,
-        configs=configs,
+        benchmarks=list(benchmarks.values_list("name", flat=True)),
+        configs=list(configs),
         purpose="scheduled",
         label="load",
     )
@@ -164,62 +161,56 @@ def plan() -> list[Any]:
 
 def measure(client: httpx.Client, job: Any) -> None:
     """One job of the worker that this process is: claim, heartbeat, result."""
-    from dashboard.language.metrics import METRICS
     from tests.builders import site
 
     base = f"/api/v1/worker/jobs/{job.pk}"
     client.post(f"{base}/claim", json={"attempt": 1, "boot_id": site.BOOT}).raise_for_status()
     client.post(f"{base}/heartbeat", json={"attempt": 1, "phase": "sampling"}).raise_for_status()
-    keys = [key for key in METRICS if key != "status"][:METRICS_OF_A_RESULT]
-    values = {key: random.gauss(2.0, 0.02) for key in keys}
-    samples = {arm: arm_samples() for arm in ("eager", "compiled")}
-    body = site.delivery(job, site.result(job, values, samples=samples))
-    client.post(
-        f"{base}/result", content=body, headers={"Content-Encoding": "gzip"}
-    ).raise_for_status()
+    result = client.post(
+        f"{base}/result", content=random_delivery(job), headers={"Content-Encoding": "gzip"}
+    )
+    result.raise_for_status()
 
 
-def drive(site: LocalSite, token: str, jobs: int, rate: float) -> None:
-    """Measure so many jobs, `rate` a second where the system can, and print memory after a fifth
-    and after all.
+def drive(site: LocalSite, token: str, count: int, rate: float) -> None:
+    """Measure `count` jobs, `rate` a second where the system can, and print what that took.
 
-    LANES at once, as a fleet does: over one connection the answer's time would be the limit.
+    THREADS at once, as a fleet does: over one connection the response time would be the limit.
     """
-    from tests.builders import site as builder
-
-    waiting = itertools.chain.from_iterable(plan() for _ in itertools.count())
-    began, before, early = time.perf_counter(), processes(site), {}
-    with httpx.Client(
-        base_url=site.url, headers={"Authorization": f"Bearer {token}"}, timeout=60
-    ) as client:
-        hello = {
-            "boot_id": builder.BOOT,
-            "device": "cpu",
-            "catalog": {"benchmarks": [], "configs": []},
-        }
-        client.post("/api/v1/worker/hello", json=hello).raise_for_status()
-        with ThreadPoolExecutor(LANES) as lanes:
-            done: deque[Future[None]] = deque()
-            for number, job in enumerate(itertools.islice(waiting, jobs), 1):
-                done.append(lanes.submit(measure, client, job))
-                time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
-                if len(done) > LANES:
-                    done.popleft().result()
-                if number == jobs // 5:
-                    early = processes(site)
-        for last in done:
-            last.result()
+    jobs = itertools.chain.from_iterable(plan() for _ in itertools.count())
+    headers = {"Authorization": f"Bearer {token}"}
+    began, before, early = time.perf_counter(), usage_by_kind(site), {}
+    pending: deque[Future[None]] = deque()
+    with (
+        httpx.Client(base_url=site.url, headers=headers, timeout=60) as client,
+        ThreadPoolExecutor(THREADS) as threads,
+    ):
+        hello(client)
+        for number, job in enumerate(itertools.islice(jobs, count), 1):
+            pending.append(threads.submit(measure, client, job))
+            time.sleep(max(0.0, number / rate - (time.perf_counter() - began)))
+            if len(pending) > THREADS:
+                pending.popleft().result()
+            if number == count // 5:
+                early = usage_by_kind(site)
+        for job_done in pending:
+            job_done.result()
     seconds = time.perf_counter() - began
-    print(f"{jobs} results in {seconds:.0f} s: {jobs / seconds:.1f} a second, asked for {rate:.0f}")
-    for kind, used in sorted(processes(site).items()):
-        first, cpu_s = (
-            early.get(kind, Used()).memory_mib,
-            used.cpu_s - before.get(kind, Used()).cpu_s,
-        )
-        sizes = f"{first:5.0f} MiB after {jobs // 5} jobs, {used.memory_mib:5.0f} MiB after {jobs}"
+    print(f"{count} results in {seconds:.0f} s: {count / seconds:.1f} a second, of {rate:.0f}")
+    for kind, usage in sorted(usage_by_kind(site).items()):
+        early_mib = early.get(kind, Usage()).memory_mib
+        cpu_s = usage.cpu_s - before.get(kind, Usage()).cpu_s
         print(
-            f"{kind:18} {sizes}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / jobs:.0f} ms a result"
+            f"{kind:18} {early_mib:5.0f} MiB after {count // 5} jobs, {usage.memory_mib:5.0f} MiB "
+            f"after {count}; {cpu_s / seconds:.2f} cores, {1000 * cpu_s / count:.0f} ms a result"
         )
+
+
+def hello(client: httpx.Client) -> None:
+    from tests.builders import site
+
+    body = {"boot_id": site.BOOT, "device": "cpu", "catalog": {"benchmarks": [], "configs": []}}
+    client.post("/api/v1/worker/hello", json=body).raise_for_status()
 
 
 def main() -> None:
@@ -241,10 +232,10 @@ def main() -> None:
         time.sleep(10)
         readers.begin()
         time.sleep(30)
-        idle = readers.tell("idle")
+        idle = readers.report("idle")
         readers.begin()
         drive(site, token, options.jobs, options.rate)
-        print(f"p95 under load: {readers.tell('under load') / idle:.1f} times the idle one")
+        print(f"p95 under load: {readers.report('under load') / idle:.1f} times the idle one")
         readers.stop()
 
 

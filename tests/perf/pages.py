@@ -1,15 +1,14 @@
-"""How long the pages take on a big history, beside the floor for the same work in the same run.
+"""How long the pages take on a big history, next to the floor for the same work in the same run.
 
     manage.py generate_history --series 20000 --points 500        makes the history
-    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database, static
-    files collected
+    python tests/perf/pages.py [--json FILE] [--beside FILE]      on the site's database
 
-Server time by Django's test client, warm, signed in, every middleware and the compression of the
-answer included. The floor of the data endpoint is the bare SQL of the same series through psycopg,
-plus the JSON encoding of its rows. CPU time, of this process and its Postgres process together, is
-what counts where the machine has other work. Series of 5,000 and of 100,000 points are written for
-this alone, in a transaction that is rolled back. `--json` keeps the times, and `--beside` compares
-them with kept ones, of a smaller history for example.
+Static files have to be collected. The times are of Django's test client, warm and signed in, with
+every middleware and the compression of the response. The floor of the data endpoint is the bare SQL
+of the same series through psycopg, plus the JSON encoding of its rows. CPU time, of this process
+and its Postgres process together, is what counts where the machine has other work. Series of 5,000
+and of 100,000 points are written for this alone, in a transaction that is rolled back. `--json`
+saves the times, and `--beside` compares them with saved ones, of a smaller history for example.
 """
 
 import argparse
@@ -29,7 +28,8 @@ from urllib.parse import quote
 sys.path.insert(0, str(Path(__file__).parents[2]))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 
-from dashboard import wsgi  # noqa: F401 - as the web server: Django, and what it asks of the garbage collector
+# As the web server: sets up Django and the garbage collector
+from dashboard import wsgi  # noqa: F401
 
 # isort: split
 import orjson
@@ -52,15 +52,17 @@ BOUNDS_MS = {
     "/compare/": 150.0,
     "series page": 30.0,
 }
-SAME = 1.2  # times the CPU on another history: what is "the same"
+SAME = 1.2  # up to so many times the CPU of another history counts as "the same"
 TIMES_THE_FLOOR = 2.0
-MOST_QUERIES = 10
-LARGE_TABLE = 5_000  # rows, from which on a query without an index counts
+MAX_QUERIES = 10
+LARGE_TABLE = 5_000  # rows; in smaller tables a query without an index is fine
 
 
 class Timing(NamedTuple):
-    """median, worst: wall clock, ms. cpu: mean CPU time of this process and of its Postgres
-    process, ms.
+    """Milliseconds.
+
+    median, worst: wall-clock time
+    cpu: mean CPU time of this process and its Postgres process
     """
 
     median: float
@@ -72,136 +74,134 @@ class Timing(NamedTuple):
 
 
 def timed(work: Callable[[], Any]) -> Timing:
-    """Some repeats, after two to warm up."""
+    """REPEATS calls, after two to warm up."""
     work()
     work()
-    times, begin = [], cpu_s()
+    times_ms, cpu_began = [], cpu_s()
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        began = time.perf_counter()
         work()
-        times.append(1000 * (time.perf_counter() - start))
-    return Timing(statistics.median(times), max(times), 1000 * (cpu_s() - begin) / REPEATS)
+        times_ms.append(1000 * (time.perf_counter() - began))
+    cpu_ms = 1000 * (cpu_s() - cpu_began) / REPEATS
+    return Timing(statistics.median(times_ms), max(times_ms), cpu_ms)
 
 
 def cpu_s() -> float:
-    """CPU seconds of this process and of the Postgres process that serves it, where that runs on
-    this machine.
-    """
+    """CPU seconds of this process and, if on this machine, the Postgres process that serves it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (backend,) = cursor.fetchone()
-    used = [
-        psutil.Process(pid).cpu_times() for pid in (os.getpid(), backend) if psutil.pid_exists(pid)
-    ]
-    return sum(one.user + one.system for one in used)
+    seconds = 0.0
+    for pid in filter(psutil.pid_exists, (os.getpid(), backend)):
+        times = psutil.Process(pid).cpu_times()
+        seconds += times.user + times.system
+    return seconds
 
 
 def reader() -> Client:
-    """Signed in, and taking compressed answers as browsers do."""
+    """A client that is signed in, and accepts compressed responses as browsers do."""
     client = Client(headers={"host": "localhost", "accept-encoding": "gzip"})
-    client.force_login(User.objects.get_or_create(username="perf-reader")[0])
+    user, _ = User.objects.get_or_create(username="perf-reader")
+    client.force_login(user)
     return client
 
 
-# --- What is measured
-# ---------------------------------------------------------------------------------------
 class Report:
     """Prints a line for everything that is measured, and keeps the times."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.took: dict[str, Timing] = {}
-        self.over: list[str] = []
+        self.timings: dict[str, Timing] = {}
+        self.exceeded: list[str] = []
         print(f"{'ms':38} median    worst      CPU  queries  compressed")
 
     def floor(self, name: str, series: Series) -> Timing:
         """The rows of one series as psycopg gives them, as JSON: nothing can answer faster."""
-        given = {"series": [series.pk], "failures": [], "newest": None, "start": None, "end": None}
+        parameters = {
+            "series": [series.pk],
+            "failures": [],
+            "newest": None,
+            "start": None,
+            "end": None,
+        }
 
-        def bare() -> bytes:
+        def query_and_encode() -> bytes:
             with connection.cursor() as cursor:
-                cursor.execute(trend._DATA, given)
+                cursor.execute(trend._DATA, parameters)
                 return orjson.dumps(list(zip(*cursor.fetchall(), strict=True)))
 
-        took = timed(bare)
-        print(f"{name:38}{took}")
-        return took
+        timing = timed(query_and_encode)
+        print(f"{name:38}{timing}")
+        return timing
 
     def page(self, name: str, address: str, floor: Timing | None = None) -> None:
-        answer = self.client.get(address)
-        assert answer.status_code == 200, f"{address} answered {answer.status_code}"
-        took = timed(lambda: self.client.get(address))
-        with CaptureQueriesContext(connection) as captured:
+        response = self.client.get(address)
+        assert response.status_code == 200, f"{address} answered {response.status_code}"
+        timing = self.timings[name] = timed(lambda: self.client.get(address))
+        with CaptureQueriesContext(connection) as queries:
             self.client.get(address)
-        scanned = scans(captured)
-        self.took[name] = took
-        told = (
-            [f"{took.median / floor.median:.1f} × the floor, {took.cpu / floor.cpu:.1f} × its CPU"]
-            if floor
-            else []
-        )
-        told += self._judge(name, took.median, len(captured), floor.median if floor else None)
-        told += [f"without an index: {', '.join(sorted(scanned))}"] if scanned else []
-        print(f"{name:38}{took} {len(captured):8} {size(answer):8.1f} kB  {'; '.join(told)}")
-
-    def _judge(self, name: str, median: float, queries: int, floor: float | None) -> list[str]:
-        bound = TIMES_THE_FLOOR * floor if floor else BOUNDS_MS.get(name)
-        over = [f"over {bound:.0f} ms"] if bound and median > bound else []
-        over += [f"more than {MOST_QUERIES} queries"] if queries > MOST_QUERIES else []
-        self.over += [f"{name}: {one}" for one in over]
-        return over
-
-
-def size(answer: Any) -> float:
-    """kB that travel."""
-    return (
-        len(
-            answer.content
-            if answer.headers.get("Content-Encoding")
-            else gzip.compress(answer.content)
-        )
-        / 1000
-    )
+        remarks = []
+        bound_ms = BOUNDS_MS.get(name)
+        if floor:
+            bound_ms = TIMES_THE_FLOOR * floor.median
+            times, cpu_times = timing.median / floor.median, timing.cpu / floor.cpu
+            remarks.append(f"{times:.1f} × the floor, {cpu_times:.1f} × its CPU")
+        exceeded = []
+        if bound_ms and timing.median > bound_ms:
+            exceeded.append(f"over {bound_ms:.0f} ms")
+        if len(queries) > MAX_QUERIES:
+            exceeded.append(f"more than {MAX_QUERIES} queries")
+        self.exceeded += [f"{name}: {bound}" for bound in exceeded]
+        remarks += exceeded
+        scanned = large_scans(queries)
+        if scanned:
+            remarks.append(f"without an index: {', '.join(sorted(scanned))}")
+        sent = f"{len(queries):8} {compressed_kb(response):8.1f} kB"
+        print(f"{name:38}{timing} {sent}  {'; '.join(remarks)}")
 
 
-def scans(captured: CaptureQueriesContext) -> set[str]:
-    """Large tables that a query reads without an index, as EXPLAIN tells."""
-    found: set[str] = set()
+def compressed_kb(response: Any) -> float:
+    body = response.content
+    if not response.headers.get("Content-Encoding"):
+        body = gzip.compress(body)
+    return len(body) / 1000
+
+
+def large_scans(queries: CaptureQueriesContext) -> set[str]:
+    """Large tables that a query reads without an index, according to EXPLAIN."""
+    scanned: set[str] = set()
     with connection.cursor() as cursor:
         cursor.execute("SELECT relname, reltuples FROM pg_class WHERE relkind IN ('r', 'p')")
         rows = dict(cursor.fetchall())
-        for query in captured.captured_queries:
+        for query in queries.captured_queries:
             if query["sql"].lstrip(" (\n").upper().startswith(("SELECT", "WITH")):
                 cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}".replace("%", "%%"), [])
                 plan = cursor.fetchone()[0]
-                found |= {
-                    one for one in _scanned(plan[0]["Plan"]) if rows.get(one, 0) > LARGE_TABLE
-                }
-    return found
+                scanned.update(_scanned(plan[0]["Plan"]))
+    return {table for table in scanned if rows.get(table, 0) > LARGE_TABLE}
 
 
 def _scanned(node: dict[str, Any]) -> Iterator[str]:
+    """The tables that a node of a query plan, or one below it, reads without an index."""
     if node["Node Type"] == "Seq Scan":
         yield node["Relation Name"]
     for child in node.get("Plans", ()):
         yield from _scanned(child)
 
 
-# --- The whole
-# ----------------------------------------------------------------------------------------------
 def measure_long(report: Report) -> None:
+    """The data endpoint on long series."""
     for points, apart in LONG:
         with transaction.atomic():
             series = write_series(points, apart)
             floor = report.floor(f"floor: SQL and JSON of {points:,} points", series)
-            address = f"/series/{series.benchmark}/data.json?machine={series.machine.key}&track={series.track.key}"
+            selection = f"machine={series.machine.key}&track={series.track.key}"
+            address = f"/series/{series.benchmark}/data.json?{selection}"
             report.page(f"data endpoint, {points:,} points", address, floor)
             figure = json.loads(gzip.decompress(report.client.get(address).content))
             line = next(trace for trace in figure["data"] if trace["meta"]["role"] == "line")
-            print(
-                f"{'':38}{len(line['x']):,} points sent, the one spike "
-                f"{'kept' if SPIKE in line['y'] else 'LOST'}"
-            )
+            spike = "kept" if SPIKE in line["y"] else "LOST"
+            print(f"{'':38}{len(line['x']):,} points sent, the one spike {spike}")
             transaction.set_rollback(True)
 
 
@@ -213,12 +213,12 @@ def measure_pages(report: Report) -> None:
     )
     base = TorchBuild.objects.filter(runs__machine=series.machine).distinct().order_by("-pk")[1]
     job = Job.objects.filter(run__machine=series.machine).latest("planned_at")
-    place = f"machine={series.machine.key}&track={series.track.key}"
-    report.page("/", f"/?{place}")
-    report.page("/benchmarks/", f"/benchmarks/?{place}")
-    report.page("matrix against a base", f"/benchmarks/?{place}&base={quote(base.label)}")
-    report.page("series page", f"/series/{series.benchmark}/?{place}")
-    for name in (
+    selection = f"machine={series.machine.key}&track={series.track.key}"
+    report.page("/", f"/?{selection}")
+    report.page("/benchmarks/", f"/benchmarks/?{selection}")
+    report.page("matrix against a base", f"/benchmarks/?{selection}&base={quote(base.label)}")
+    report.page("series page", f"/series/{series.benchmark}/?{selection}")
+    for address in (
         "/compare/",
         "/versions/",
         "/runs/",
@@ -227,32 +227,31 @@ def measure_pages(report: Report) -> None:
         f"/runs/{job.run_id}/",
         f"/jobs/{job.pk}/",
     ):
-        report.page(name[:38], name)
+        report.page(address[:38], address)
 
 
-def first_visit(client: Client) -> float:
+def first_visit_kb(client: Client) -> float:
     """kB of everything that a first visit to a page with a chart loads, as whitenoise sends it."""
     series = Series.objects.filter(metric="latency_ms").select_related("benchmark")[0]
-    answer = client.get(f"/series/{series.benchmark}/")
-    page = gzip.decompress(answer.content).decode()
-    files = {
-        Path(settings.STATIC_ROOT) / one
-        for one in re.findall(r'(?:src|href)="/static/([^"]+)"', page)
-    }
-    smallest = [
-        min(one.stat().st_size for one in file.parent.glob(f"{file.name}*")) for file in files
-    ]
-    return size(answer) + sum(smallest) / 1000
+    response = client.get(f"/series/{series.benchmark}/")
+    page = gzip.decompress(response.content).decode()
+    total_kb = compressed_kb(response)
+    for name in set(re.findall(r'(?:src|href)="/static/([^"]+)"', page)):
+        file = Path(settings.STATIC_ROOT) / name
+        variants = file.parent.glob(f"{file.name}*")  # as it is, and compressed
+        total_kb += min(variant.stat().st_size for variant in variants) / 1000
+    return total_kb
 
 
-def hold_beside(took: dict[str, Timing], before: dict[str, list[float]]) -> None:
-    """Print how many times as long each took as on another history, and whether that is the same
-    within 20 %.
-    """
-    for name in (one for one in took if one in before):
-        wall, cpu = took[name].median / before[name][0], took[name].cpu / before[name][2]
-        said = "the same within 20 %" if cpu <= SAME else "MORE than 20 % longer"
-        print(f"{name:38}{wall:6.2f} × as long as beside, {cpu:.2f} × the CPU: {said}")
+def compare(timings: dict[str, Timing], saved: dict[str, list[float]]) -> None:
+    """Print how many times as long each took as on another history."""
+    for name, timing in timings.items():
+        if name not in saved:
+            continue
+        other = Timing(*saved[name])
+        times, cpu_times = timing.median / other.median, timing.cpu / other.cpu
+        verdict = "the same within 20 %" if cpu_times <= SAME else "MORE than 20 % longer"
+        print(f"{name:38}{times:6.2f} × as long as there, {cpu_times:.2f} × the CPU: {verdict}")
 
 
 def main() -> int:
@@ -262,18 +261,18 @@ def main() -> int:
     )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--beside", type=Path)
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     print(f"{Series.objects.count():,} series, {Datum.objects.count():,} data")
     report = Report(reader())
     measure_pages(report)
     measure_long(report)
-    print(f"A first visit to a page with a chart loads {first_visit(report.client):,.0f} kB")
-    print(f"Over their bounds: {'; '.join(report.over) or 'none'}")
-    if chosen.json:
-        chosen.json.write_text(json.dumps(report.took, indent=1))
-    if chosen.beside:
-        hold_beside(report.took, json.loads(chosen.beside.read_text()))
-    return 1 if report.over else 0
+    print(f"A first visit to a page with a chart loads {first_visit_kb(report.client):,.0f} kB")
+    print(f"Over their bounds: {'; '.join(report.exceeded) or 'none'}")
+    if options.json:
+        options.json.write_text(json.dumps(report.timings, indent=1))
+    if options.beside:
+        compare(report.timings, json.loads(options.beside.read_text()))
+    return 1 if report.exceeded else 0
 
 
 if __name__ == "__main__":

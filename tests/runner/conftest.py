@@ -1,5 +1,6 @@
-"""A worker with a fake suite and a site of its own; nothing is mocked: real processes, real HTTP,
-real files.
+"""A worker with a fake suite and a site of its own.
+
+Nothing is mocked: real processes, real HTTP, real files.
 """
 
 import os
@@ -12,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
-from runner.environments import Environment
-from runner.gpu import Device
+from runner.device import WorkerDevice
+from runner.environments import SuiteEnvironment
 from runner.outbox import Outbox
-from runner.settings import Settings
-from runner.shared import Flag
+from runner.settings import WorkerSettings
+from runner.shared_memory import SharedFlag
 from runner.site import Site
 from runner.worker import Worker
 from tests.builders import worker_suite
-from tests.builders.worker import TOKEN, SiteServer
+from tests.builders.site_server import TOKEN, SiteServer
 from tests.builders.worker_process import WorkerProcess
 
 
@@ -32,33 +33,32 @@ def site() -> Iterator[SiteServer]:
 
 
 @pytest.fixture
+def client(site: SiteServer) -> Site:
+    return Site(site.url, TOKEN, SharedFlag())
+
+
+@pytest.fixture
 def worker(site: SiteServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Worker:
     """A worker of the CPU that the site knows, whose suite is tests/builders/worker_suite.py."""
     monkeypatch.setenv("HOME", str(tmp_path))  # where the fake suite notes the pids of its children
-    settings = Settings(
+    settings = WorkerSettings(
         site_url=site.url,
         token=TOKEN,
         broker_url="redis://nowhere",
         worker_dir=tmp_path / "worker",
         lock_dir=tmp_path,
-        device=Device("cpu"),
+        device=WorkerDevice("cpu"),
         suite_python=sys.executable,
         log_format="text",
         environments_dir=tmp_path / "environments",
     )
-    environment = Environment(
-        (sys.executable, worker_suite.__file__), worker_suite.BUILD, worker_suite.CATALOG
-    )
-    stopping = Flag()
-    made = Worker(
-        settings,
-        environment,
-        Site(site.url, TOKEN, stopping),
-        Outbox(settings.worker_dir),
-        stopping,
-    )
-    made.greet()
-    return made
+    command = (sys.executable, worker_suite.__file__)
+    environment = SuiteEnvironment(command, worker_suite.BUILD, worker_suite.CATALOG)
+    stopping = SharedFlag()
+    outbox = Outbox(settings.worker_dir)
+    worker = Worker(settings, environment, Site(site.url, TOKEN, stopping), outbox, stopping)
+    worker.greet()
+    return worker
 
 
 @pytest.fixture(scope="session")
@@ -84,10 +84,8 @@ def worker_process(
 
 @pytest.fixture
 def running(worker_process: WorkerProcess) -> WorkerProcess:
-    """A whole worker, started unless it runs already, with an empty queue: starting one takes
-    seconds.
-    """
-    if not worker_process.runs():
+    """A whole worker with an empty queue; it may run already: starting one takes seconds."""
+    if not worker_process.is_running():
         worker_process.start()
     os.truncate(worker_process.log, 0)
     worker_process.site.jobs.clear()

@@ -1,6 +1,4 @@
-"""kill -9 while an environment is installed: nothing half-built is used, and the job is measured
-again.
-"""
+"""kill -9 while an environment is installed: the half-built one is not used, the job runs again."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,26 +7,25 @@ import psutil
 import pytest
 
 from dashboard.local.embedded_broker import EmbeddedBroker
-from tests.builders.environments import wanted
+from tests.builders.environments import requested_environment
 from tests.builders.package_index import PackageIndex
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 
 @pytest.fixture
 def index(tmp_path: Path) -> Iterator[PackageIndex]:
-    served = PackageIndex(tmp_path / "index")
-    served.add_torch("0.0.1")
-    served.delay_s = 60
-    yield served
-    served.stop()
+    package_index = PackageIndex(tmp_path / "index")
+    package_index.add_torch("0.0.1")
+    package_index.delay_s = 60
+    yield package_index
+    package_index.stop()
 
 
 @pytest.fixture
 def broker_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker for each test: from a shared one the worker that other files leave running could
-    take the job.
-    """
+    """A broker for each test: the worker of other files could take a job from a shared one."""
     broker = EmbeddedBroker(tmp_path_factory.mktemp("broker"))
     yield broker.start()
     broker.stop()
@@ -42,7 +39,7 @@ def installing(
     worker = WorkerProcess(tmp_path, site, broker_url)
     try:
         worker.start(PACKAGE_INDEX_URL=index.url)
-        site.add("job", environment=wanted())
+        site.add("job", environment=requested_environment())
         worker.send("job")
         wait_for(lambda: half_built(worker) and index.calls[-1].endswith(".whl"))
         yield worker
@@ -51,7 +48,8 @@ def installing(
 
 
 def half_built(worker: WorkerProcess) -> list[str]:
-    return [path.name for path in (worker.home / "worker" / "environments").glob(".new-*")]
+    environments = worker.home / "worker" / "environments"
+    return [path.name for path in environments.glob(".new-*")]
 
 
 def installers(worker: WorkerProcess) -> list[psutil.Process]:
@@ -59,7 +57,7 @@ def installers(worker: WorkerProcess) -> list[psutil.Process]:
 
 
 def finish(worker: WorkerProcess, index: PackageIndex) -> None:
-    """The second attempt is let through, and ends with a whole environment."""
+    """Let the second attempt pass: it ends with a complete environment."""
     index.delay_s = 0
     worker.send("job", attempt=2)
     wait_for(lambda: worker.site.jobs["job"].bodies)
@@ -67,7 +65,7 @@ def finish(worker: WorkerProcess, index: PackageIndex) -> None:
     assert half_built(worker) == []
 
 
-def test_a_worker_killed_while_it_installs_begins_anew(
+def test_worker_killed_while_it_installs_starts_again(
     installing: WorkerProcess, index: PackageIndex
 ) -> None:
     installing.kill()
@@ -77,7 +75,7 @@ def test_a_worker_killed_while_it_installs_begins_anew(
     finish(installing, index)
 
 
-def test_a_job_process_killed_while_it_installs_is_replaced(
+def test_job_process_killed_while_it_installs_is_replaced(
     installing: WorkerProcess, index: PackageIndex
 ) -> None:
     installing.job_process().kill()
@@ -86,7 +84,7 @@ def test_a_job_process_killed_while_it_installs_is_replaced(
     finish(installing, index)
 
 
-def test_an_installer_that_is_killed_is_a_named_failure(
+def test_killed_installer_is_a_named_failure(
     installing: WorkerProcess, index: PackageIndex
 ) -> None:
     index.stop()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from runner.outbox import Outbox, sendable
-from runner.outcome import Outcome, body
-from runner.shared import Flag
+from runner.outbox import Outbox, sendable_artifacts
+from runner.outcome import JobOutcome, result_body
+from runner.shared_memory import SharedFlag
 from runner.site import Site
 from tests.builders.full_disk import full_disk
-from tests.builders.worker import TOKEN, SiteServer
+from tests.builders.site_server import SiteServer
 
 DOCUMENT = {"schema": "result.v1", "status": "pass"}
 
@@ -22,20 +22,16 @@ def outbox(tmp_path: Path) -> Outbox:
     return Outbox(tmp_path)
 
 
-@pytest.fixture
-def client(site: SiteServer) -> Site:
-    return Site(site.url, TOKEN, Flag())
-
-
 def put(
     outbox: Outbox, site: SiteServer, job_id: str = "job", artifacts: tuple[Path, ...] = ()
 ) -> None:
-    """A running job's outcome."""
+    """Put a running job's outcome."""
     site.add(job_id).state = "running"
-    outbox.put(job_id, 1, body(1, Outcome("pass"), DOCUMENT), artifacts)
+    body = result_body(1, JobOutcome("pass"), DOCUMENT)
+    outbox.put(job_id, 1, body, artifacts)
 
 
-def test_what_was_put_is_delivered_by_another_process(
+def test_entry_is_delivered_by_another_process(
     outbox: Outbox, site: SiteServer, client: Site
 ) -> None:
     put(outbox, site)
@@ -44,7 +40,7 @@ def test_what_was_put_is_delivered_by_another_process(
     assert outbox.waiting() == []
 
 
-def test_what_the_site_cannot_take_now_stays_and_does_not_hold_up_others(
+def test_entry_that_fails_now_stays_and_does_not_hold_up_others(
     outbox: Outbox, site: SiteServer, client: Site
 ) -> None:
     site.refuse["jobs/first/result"] = (500, "a bug")
@@ -55,7 +51,7 @@ def test_what_the_site_cannot_take_now_stays_and_does_not_hold_up_others(
     assert site.jobs["second"].state == "done"
 
 
-def test_a_result_of_another_attempt_is_dropped(
+def test_result_of_another_attempt_is_dropped(
     outbox: Outbox, site: SiteServer, client: Site
 ) -> None:
     put(outbox, site)
@@ -66,36 +62,38 @@ def test_a_result_of_another_attempt_is_dropped(
 
 
 @pytest.mark.parametrize("status", [413, 422])
-def test_a_refused_result_is_kept_with_the_reason(
+def test_refused_result_is_kept_with_the_reason(
     outbox: Outbox, site: SiteServer, client: Site, status: int
 ) -> None:
     put(outbox, site)
     site.refuse["result"] = (status, "metrics.latency_ms: value is missing")
     outbox.deliver(client)
     kept = outbox.refused / "job.1"
+    body = json.loads(gzip.decompress((kept / "body.json.gz").read_bytes()))
     assert "value is missing" in (kept / "reason.txt").read_text()
-    assert json.loads(gzip.decompress((kept / "body.json.gz").read_bytes()))["result"] == DOCUMENT
+    assert body["result"] == DOCUMENT
 
 
-def test_the_site_is_told_how_the_job_of_a_refused_result_ended(
+def test_site_learns_how_the_job_of_a_refused_result_ended(
     outbox: Outbox, site: SiteServer, client: Site
 ) -> None:
     put(outbox, site)
-    site.refuse_results = "status is no status word"
+    site.refuse_results = "status is not a status word"
     outbox.deliver(client)
-    told = site.jobs["job"]
-    assert (told.state, told.outcome["status"]) == ("failed", "crashed")
-    assert "status is no status word" in told.outcome["message"]
+    job = site.jobs["job"]
+    assert job.state == "failed"
+    assert job.outcome["status"] == "crashed"
+    assert "status is not a status word" in job.outcome["message"]
     assert outbox.waiting() == []
 
 
-def test_a_wrong_token_keeps_everything(outbox: Outbox, site: SiteServer) -> None:
+def test_wrong_token_keeps_everything(outbox: Outbox, site: SiteServer) -> None:
     put(outbox, site)
-    assert "Set WORKER_TOKEN" in outbox.deliver(Site(site.url, "wrong", Flag()))
+    assert "Set WORKER_TOKEN" in outbox.deliver(Site(site.url, "wrong", SharedFlag()))
     assert len(outbox.waiting()) == 1
 
 
-def test_an_artifact_that_the_site_refuses_is_kept_and_the_result_stands(
+def test_refused_artifact_is_kept_and_the_result_stands(
     outbox: Outbox, site: SiteServer, client: Site, tmp_path: Path
 ) -> None:
     (tmp_path / "code.py").write_text("generated")
@@ -107,13 +105,13 @@ def test_an_artifact_that_the_site_refuses_is_kept_and_the_result_stands(
     assert outbox.waiting() == []
 
 
-def test_a_half_written_entry_is_not_sent(outbox: Outbox, site: SiteServer, client: Site) -> None:
+def test_half_written_entry_is_not_sent(outbox: Outbox, site: SiteServer, client: Site) -> None:
     (outbox.folder / ".new-job.1").mkdir()
     assert outbox.deliver(client) == ""
     assert site.calls == []
 
 
-def test_what_a_full_disk_does_not_take_is_told_and_nothing_of_it_stays(
+def test_full_disk_is_an_error_and_leaves_no_partial_entry(
     outbox: Outbox, site: SiteServer, client: Site
 ) -> None:
     put(outbox, site, "before")
@@ -122,11 +120,12 @@ def test_what_a_full_disk_does_not_take_is_told_and_nothing_of_it_stays(
     assert [path.name for path in outbox.folder.iterdir()] == ["before.1"]
     put(outbox, site)
     assert outbox.deliver(client) == ""
-    assert [site.jobs[name].state for name in ("before", "job")] == ["done", "done"]
+    assert site.jobs["before"].state == "done"
+    assert site.jobs["job"].state == "done"
 
 
-def test_links_and_folders_are_no_artifacts(tmp_path: Path) -> None:
+def test_links_and_folders_are_not_artifacts(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "file").touch()
-    assert sendable(tmp_path.iterdir()) == [tmp_path / "file"]
+    assert sendable_artifacts(tmp_path.iterdir()) == [tmp_path / "file"]

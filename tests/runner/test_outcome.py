@@ -4,9 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from runner.evidence import full_disk, oom_kills, risen
-from runner.outcome import RESULT_LIMIT_BYTES, Outcome, ResultFile, Scene, judge, read_result
-from runner.process import Ended
+from runner.outcome import (
+    RESULT_LIMIT_BYTES,
+    JobOutcome,
+    ProcessContext,
+    ResultFile,
+    classify_outcome,
+    read_result,
+)
+from runner.process import ProcessExit
+from runner.resource_exhaustion import describe_full_disk, describe_increase, oom_kill_counts
 
 NO_FILE = ResultFile(problem="it wrote no result file")
 
@@ -17,34 +24,33 @@ def outcome(
     signal: int | None = None,
     stopped_for: str = "",
     result: ResultFile = NO_FILE,
-    words: str = "",
+    last_words: str = "",
     oom: str = "",
     disk: str = "",
-) -> Outcome:
-    ended = Ended(exit_code, signal, wall_s=3.0, peak_memory_gb=7.5, stopped_for=stopped_for)
-    return judge(ended, result, Scene(60, words, "compile", oom, disk), "the tail")
+) -> JobOutcome:
+    end = ProcessExit(exit_code, signal, wall_s=3.0, peak_memory_gb=7.5, stopped_for=stopped_for)
+    context = ProcessContext(60, last_words, "compile", oom, disk)
+    return classify_outcome(end, result, context, "the tail")
 
 
-def test_a_kernel_kill_for_memory_is_oom_with_its_evidence() -> None:
-    killed = outcome(signal=9, oom="oom_kill in /proc/vmstat rose by 1")
+def test_kernel_kill_for_memory_is_oom_with_its_evidence() -> None:
+    evidence = "oom_kill in /proc/vmstat rose by 1"
+    killed = outcome(signal=9, oom=evidence)
     assert killed.status == "oom"
-    assert (
-        "oom_kill in /proc/vmstat rose by 1; its peak resident memory was 7.50 GiB"
-        in killed.message
-    )
+    assert f"{evidence}; its peak resident memory was 7.50 GiB" in killed.message
     assert "smaller batch" in killed.message
 
 
-def test_a_complete_result_counts_though_its_process_died_afterwards() -> None:
+def test_complete_result_counts_though_its_process_died_afterwards() -> None:
     died = outcome(signal=11, result=ResultFile({"schema": "result.v1"}))
     assert died.status == "pass"
     assert "SIGSEGV" in died.message
 
 
-def test_a_cancelled_job_is_cancelled_even_with_a_result() -> None:
+def test_cancelled_job_is_cancelled_even_with_a_result() -> None:
     cancelled = outcome(signal=15, stopped_for="cancelled", result=ResultFile({}))
-    # By whom the site knows
-    assert (cancelled.status, cancelled.message) == ("cancelled", "Cancelled while it ran.")
+    assert cancelled.status == "cancelled"
+    assert cancelled.message == "Cancelled while it ran."  # by whom, the site knows
 
 
 def test_exit_code_0_without_a_result_is_a_crash() -> None:
@@ -53,13 +59,12 @@ def test_exit_code_0_without_a_result_is_a_crash() -> None:
     assert "exit code 0 in the phase compile, and it wrote no result file" in ended.message
 
 
-def test_a_full_disk_is_told_first() -> None:
-    assert outcome(exit_code=1, disk="The disk is full. ").message.startswith(
-        "The disk is full. It ended"
-    )
+def test_full_disk_is_named_first() -> None:
+    message = outcome(exit_code=1, disk="The disk is full. ").message
+    assert message.startswith("The disk is full. It ended")
 
 
-def test_a_signal_without_a_name_is_told_by_its_number() -> None:
+def test_signal_without_a_name_is_named_by_its_number() -> None:
     assert "signal 42" in outcome(signal=42).message
 
 
@@ -67,26 +72,24 @@ def test_a_signal_without_a_name_is_told_by_its_number() -> None:
     ("content", "problem"),
     [
         ("[]", "holds a JSON list, not an object"),
-        ('{"value": 1e999}', "1e999 is no finite number"),
+        ('{"value": 1e999}', "1e999 is not a finite number"),
         ("", "cannot be read"),
         ("[" * 100_000, "cannot be read"),
     ],
 )
-def test_what_is_wrong_with_a_result_file_is_told(
-    tmp_path: Path, content: str, problem: str
-) -> None:
+def test_problem_with_a_result_file_is_named(tmp_path: Path, content: str, problem: str) -> None:
     (tmp_path / "result.json").write_text(content)
     assert problem in read_result(tmp_path / "result.json").problem
 
 
-def test_an_oversized_result_is_not_read(tmp_path: Path) -> None:
+def test_oversized_result_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "result.json").open("wb") as file:
         file.truncate(RESULT_LIMIT_BYTES + 1)
     assert "32 are allowed" in read_result(tmp_path / "result.json").problem
 
 
 def test_kernel_kills_are_counted_on_this_computer() -> None:
-    assert oom_kills()["/proc/vmstat"] >= 0
+    assert oom_kill_counts()["/proc/vmstat"] >= 0
 
 
 @pytest.mark.parametrize(
@@ -99,16 +102,20 @@ def test_kernel_kills_are_counted_on_this_computer() -> None:
     ],
 )
 def test_kills_in_our_memory_cgroup_are_counted(tmp_path: Path, cgroup: str, file: str) -> None:
-    for name, text in (("proc/self/cgroup", cgroup), (file, "low 0\noom_kill 2\n")):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert oom_kills(tmp_path) == {f"/{file}": 2}
+    write(tmp_path / "proc/self/cgroup", cgroup)
+    write(tmp_path / file, "low 0\noom_kill 2\n")
+    assert oom_kill_counts(tmp_path) == {f"/{file}": 2}
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
 
 
 def test_only_a_count_that_rose_is_evidence() -> None:
-    assert risen({"/a": 1, "/b": 2}, {"/a": 1, "/b": 3}) == "oom_kill in /b rose by 1"
-    assert risen({"/a": 1}, {"/a": 1}) == ""
+    assert describe_increase({"/a": 1, "/b": 2}, {"/a": 1, "/b": 3}) == "oom_kill in /b rose by 1"
+    assert describe_increase({"/a": 1}, {"/a": 1}) == ""
 
 
-def test_a_disk_with_room_is_not_mentioned(tmp_path: Path) -> None:
-    assert full_disk(tmp_path) == ""
+def test_disk_with_room_is_not_mentioned(tmp_path: Path) -> None:
+    assert describe_full_disk(tmp_path) == ""

@@ -11,14 +11,33 @@ from pathlib import Path
 import psutil
 import pytest
 
-from runner.joblog import JobLog
-from runner.process import MARK, Suite, end_leftover, environment, living
-from tests.builders.worker import wait_for
+from runner.job_log import JobLog
+from runner.process import (
+    MARKER_VARIABLE,
+    SuiteProcess,
+    end_leftover_processes,
+    living_processes,
+    process_variables,
+)
+from tests.builders.waiting import wait_for
+
+PARENT_THAT_IS_KILLED = """
+import os
+from pathlib import Path
+from runner.job_log import JobLog
+from runner.process import MARKER_VARIABLE, SuiteProcess
+
+folder = Path({folder!r})
+variables = {{MARKER_VARIABLE: f"of {{folder}}"}}
+log = JobLog(folder / "log")
+SuiteProcess(["/bin/sleep", "600"], folder=folder, log=log, variables=variables)
+os.kill(os.getpid(), 9)
+"""
 
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    """A process in a group of its own, without our mark."""
+    """A process in a group of its own, without our marker."""
     process = subprocess.Popen(["sleep", "600"], start_new_session=True, env={})
     yield process
     process.kill()
@@ -30,28 +49,32 @@ def record(folder: Path, process: subprocess.Popen[bytes], *, off_by_s: float = 
     (folder / "process.json").write_text(json.dumps({"group": process.pid, "started": started}))
 
 
-def test_a_leftover_is_found_by_its_recorded_group(
+def test_leftover_is_found_by_its_recorded_group(
     tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     record(tmp_path, sleeper)
-    assert end_leftover(tmp_path)
+    assert end_leftover_processes(tmp_path)
     assert sleeper.wait(5) == -9
 
 
-def test_a_process_that_was_given_the_recorded_number_anew_is_left_alone(
+def test_later_process_with_the_recorded_number_is_left_alone(
     tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
     record(tmp_path, sleeper, off_by_s=-100)
-    assert end_leftover(tmp_path)
+    assert end_leftover_processes(tmp_path)
     assert sleeper.poll() is None
 
 
-def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> None:
+def test_leftover_that_left_its_group_is_found_by_its_marker(tmp_path: Path) -> None:
     folder = tmp_path / "job.1"
-    stray = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: str(folder)})
-    other = subprocess.Popen(["sleep", "600"], start_new_session=True, env={MARK: f"{folder}0"})
+    stray = subprocess.Popen(
+        ["sleep", "600"], start_new_session=True, env={MARKER_VARIABLE: str(folder)}
+    )
+    other = subprocess.Popen(
+        ["sleep", "600"], start_new_session=True, env={MARKER_VARIABLE: f"{folder}0"}
+    )
     try:
-        assert end_leftover(folder)
+        assert end_leftover_processes(folder)
         assert stray.wait(5) == -9
         assert other.poll() is None
     finally:
@@ -59,60 +82,56 @@ def test_a_leftover_that_left_its_group_is_found_by_its_mark(tmp_path: Path) -> 
         other.wait()
 
 
-def test_the_suite_dies_when_whoever_started_it_is_killed(tmp_path: Path) -> None:
-    code = (
-        "import os; from pathlib import Path; from runner.joblog import JobLog; from "
-        "runner.process import *\n"
-        f"folder = Path({str(tmp_path)!r})\n"
-        "Suite(['/bin/sleep', '600'], folder=folder, log=JobLog(folder / 'log'), "
-        "variables={MARK: f'of {folder}'})\n"
-        "os.kill(os.getpid(), 9)"
-    )
+def test_suite_dies_when_its_parent_is_killed(tmp_path: Path) -> None:
+    code = PARENT_THAT_IS_KILLED.format(folder=str(tmp_path))
     subprocess.run([sys.executable, "-c", code], check=False)
-    wait_for(lambda: list(living(f"of {tmp_path}", None)) == [], seconds=10)
+    wait_for(lambda: list(living_processes(f"of {tmp_path}", None)) == [], seconds=10)
 
 
-def test_the_suite_is_the_first_that_the_kernel_kills_for_memory_and_dumps_no_core(
+def test_suite_is_the_first_to_be_killed_for_memory_and_dumps_no_core(
     tmp_path: Path,
 ) -> None:
-    say = "cat /proc/self/oom_score_adj; ulimit -c"
     log = JobLog(tmp_path / "log")
-    suite = Suite(
-        ["/bin/sh", "-c", say], folder=tmp_path, log=log, variables={MARK: f"of {tmp_path}"}
+    suite = SuiteProcess(
+        ["/bin/sh", "-c", "cat /proc/self/oom_score_adj; ulimit -c"],
+        folder=tmp_path,
+        log=log,
+        variables={MARKER_VARIABLE: f"of {tmp_path}"},
     )
     suite.watch(90, lambda: "")
     assert log.tail() == "1000\n0\n"
 
 
-def test_a_suite_that_ends_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_of_a_suite_is_seen_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.process.WATCH_S", 60)
-    suite = Suite(
+    suite = SuiteProcess(
         ["/bin/true"],
         folder=tmp_path,
         log=JobLog(tmp_path / "log"),
-        variables={MARK: f"of {tmp_path}"},
+        variables={MARKER_VARIABLE: f"of {tmp_path}"},
     )
     started = time.monotonic()
-    ended = suite.watch(90, lambda: "")
-    assert (ended.exit_code, ended.signal, ended.stopped_for) == (0, None, "")
+    end = suite.watch(90, lambda: "")
+    assert end.exit_code == 0
+    assert end.signal is None
+    assert end.stopped_for == ""
     assert time.monotonic() - started < 30
 
 
 def test_only_allow_listed_variables_are_inherited() -> None:
-    variables = environment(
-        {"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}, "job.1", {"A": "b"}
-    )
-    assert {"PATH", MARK, "A"} <= set(variables)
-    assert not {"WORKER_TOKEN", "MY_PASSWORD"} & set(variables)
+    inherited = {"PATH": "/bin", "WORKER_TOKEN": "secret", "MY_PASSWORD": "x"}
+    variables = process_variables(inherited, "job.1", {"A": "b"})
+    assert variables.keys() >= {"PATH", MARKER_VARIABLE, "A"}
+    assert variables.keys().isdisjoint({"WORKER_TOKEN", "MY_PASSWORD"})
 
 
-def test_the_tail_of_a_log_is_at_most_16_kb_of_text(tmp_path: Path) -> None:
+def test_tail_of_a_log_is_at_most_16_kb_of_text(tmp_path: Path) -> None:
     log = JobLog(tmp_path / "log")
     log.path.write_bytes(b"\xff" * 20_000)
     assert len(log.tail().encode()) <= 16_000
 
 
-def test_the_phase_stays_known_when_later_lines_push_it_out_of_the_tail(tmp_path: Path) -> None:
+def test_phase_is_remembered_when_later_lines_push_it_out_of_the_tail(tmp_path: Path) -> None:
     log = JobLog(tmp_path / "log")
     log.path.write_text("phase: compile\n")
     assert log.phase() == "compile"
@@ -120,7 +139,7 @@ def test_the_phase_stays_known_when_later_lines_push_it_out_of_the_tail(tmp_path
     assert log.phase() == "compile"
 
 
-def test_a_long_log_keeps_its_end_while_its_process_goes_on_writing(tmp_path: Path) -> None:
+def test_trimmed_log_keeps_its_end_while_its_process_writes(tmp_path: Path) -> None:
     log = JobLog(tmp_path / "log")
     descriptor = log.open()
     for _ in range(17):

@@ -1,6 +1,4 @@
-"""A whole worker over a real RabbitMQ, with an account that may use its own machine's queue alone
-(marked slow).
-"""
+"""A whole worker over a real RabbitMQ, with an account for its machine's queue (marked slow)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,8 @@ from celery import Celery
 from kombu import Connection
 
 from tests.builders.rabbit import EVERYTHING, Rabbit, of_machine, rabbit
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 pytestmark = pytest.mark.slow
@@ -33,15 +32,19 @@ def worker(server: Rabbit, site: SiteServer, tmp_path: Path) -> Iterator[WorkerP
     process.clean_up()
 
 
-def test_a_job_far_beyond_the_consumer_timeout_runs_once(
+def test_job_far_beyond_the_consumer_timeout_runs_once(
     worker: WorkerProcess, server: Rabbit
 ) -> None:
-    long, next_one = worker.site.add("long", config="long"), worker.site.add("next")
+    long_job = worker.site.add("long", config="long")
+    next_job = worker.site.add("next")
     worker.send("long")
     worker.send("next")
-    wait_for(lambda: next_one.state == "done", seconds=120)
-    assert (len(long.bodies), long.attempt, len(next_one.bodies)) == (1, 1, 1)
-    assert server.says("delivery acknowledgement")  # its words when it took the message back
+    wait_for(lambda: next_job.state == "done", seconds=120)
+    assert len(long_job.bodies) == 1
+    assert long_job.attempt == 1
+    assert len(next_job.bodies) == 1
+    # What the server logs when it takes a message back
+    assert server.has_logged("delivery acknowledgement")
 
 
 def test_remote_control_shows_what_the_worker_does(worker: WorkerProcess, server: Rabbit) -> None:
@@ -49,11 +52,13 @@ def test_remote_control_shows_what_the_worker_does(worker: WorkerProcess, server
     worker.send("shown")
     wait_for(lambda: worker.site.jobs["shown"].state == "running")
     with Celery("site", broker=server.url("site")) as app:
-        told = app.control.inspect(timeout=10, limit=1).active()
-    assert [task["args"] for tasks in told.values() for task in tasks] == [["shown", 1]]
+        active = app.control.inspect(timeout=10, limit=1).active()
+    [tasks] = active.values()
+    [task] = tasks
+    assert task["args"] == ["shown", 1]
 
 
-def test_a_workers_account_cannot_take_another_machines_jobs(server: Rabbit) -> None:
+def test_account_of_a_worker_cannot_take_jobs_of_another_machine(server: Rabbit) -> None:
     with Connection(server.url("site")) as site:
         site.SimpleQueue("machine.h200").put("a job")
     with Connection(server.url("worker")) as worker, pytest.raises(AccessRefused):

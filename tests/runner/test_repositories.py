@@ -1,6 +1,4 @@
-"""Git repositories of own models: a real git, real repositories on this disk, a real suite that
-reads them.
-"""
+"""Git repositories of own models: a real git, real repositories on this disk, the real suite."""
 
 import subprocess
 import sys
@@ -11,21 +9,21 @@ from typing import Any
 import pytest
 
 from runner import job
-from runner.environments import Environment, import_path
-from runner.environments.steps import Steps
-from runner.joblog import JobLog
+from runner.commands import CommandRunner
+from runner.environments import SuiteEnvironment, import_path
+from runner.job_log import JobLog
 from runner.repositories import NotFetched, Repositories, export
 from runner.worker import Worker
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 
 MODEL = "def benchmark_mine(): ...\n"
 
 
 def git(folder: Path, *words: str) -> str:
-    name = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    return subprocess.run(
-        ["git", "-C", str(folder), *name, *words], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(folder), *author, *words]
+    return subprocess.check_output(command, text=True).strip()
 
 
 def commit(folder: Path, **files: str) -> dict[str, Any]:
@@ -42,126 +40,122 @@ def commit(folder: Path, **files: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def steps(tmp_path: Path) -> Steps:
-    (tmp_path / "tmp").mkdir()
-    return Steps(
-        tmp_path / "steps", tmp_path / "tmp", JobLog(tmp_path / "log.txt"), "a-job", lambda: ""
-    )
+def commands(tmp_path: Path) -> CommandRunner:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    log = JobLog(tmp_path / "log.txt")
+    return CommandRunner(tmp_path / "steps", temporary, log, "a-job", why_stop=str)
 
 
-def test_the_files_of_the_pinned_commit_are_there_and_no_later_ones(
-    tmp_path: Path, steps: Steps
+def test_export_has_the_files_of_the_pinned_commit_and_no_later_ones(
+    tmp_path: Path, commands: CommandRunner
 ) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
     commit(tmp_path / "origin", model="later", other="later")
-    export(pinned, tmp_path / "cache", tmp_path / "models", steps)
+    export(pinned, tmp_path / "cache", tmp_path / "models", commands)
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["model.py"]
     assert (tmp_path / "models" / "model.py").read_text() == MODEL
 
 
-def test_a_commit_that_was_fetched_needs_its_server_no_more(tmp_path: Path, steps: Steps) -> None:
+def test_fetched_commit_does_not_need_its_server_again(
+    tmp_path: Path, commands: CommandRunner
+) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
-    export(pinned, tmp_path / "cache", tmp_path / "first", steps)
+    export(pinned, tmp_path / "cache", tmp_path / "first", commands)
     (tmp_path / "origin").rename(tmp_path / "gone")
-    export(pinned, tmp_path / "cache", tmp_path / "second", steps)
+    export(pinned, tmp_path / "cache", tmp_path / "second", commands)
     assert (tmp_path / "second" / "model.py").exists()
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"commit": "0" * 40}, "Commit 000000000000 of file://"),
         ({"url": "file:///nowhere"}, "does not appear to be a git repository"),
         ({"url": "ext::sh -c touch% /tmp/harm"}, "not allowed"),
     ],
 )
-def test_what_cannot_be_fetched_is_told_in_gits_words(
-    tmp_path: Path, steps: Steps, change: Any, says: str
+def test_failed_fetch_is_an_error_in_the_words_of_git(
+    tmp_path: Path, commands: CommandRunner, change: dict[str, str], message: str
 ) -> None:
     pinned = commit(tmp_path / "origin", model=MODEL)
-    with pytest.raises(NotFetched, match=says):
-        export({**pinned, **change}, tmp_path / "cache", tmp_path / "models", steps)
+    with pytest.raises(NotFetched, match=message):
+        export({**pinned, **change}, tmp_path / "cache", tmp_path / "models", commands)
 
 
-def test_a_link_out_of_the_folder_is_refused(tmp_path: Path, steps: Steps) -> None:
+def test_link_out_of_the_folder_is_refused(tmp_path: Path, commands: CommandRunner) -> None:
     (tmp_path / "origin").mkdir()
     (tmp_path / "origin" / "link.py").symlink_to("/etc/passwd")
     with pytest.raises(NotFetched, match="absolute path"):
-        export(commit(tmp_path / "origin"), tmp_path / "cache", tmp_path / "models", steps)
+        export(commit(tmp_path / "origin"), tmp_path / "cache", tmp_path / "models", commands)
 
 
-def test_a_job_gets_the_commit_as_its_source(
+def test_job_gets_the_commit_as_its_source(
     worker: Worker, site: SiteServer, tmp_path: Path
 ) -> None:
-    pinned = commit(tmp_path / "origin", model=MODEL)
-    added = site.add(
-        "job", config="own_models", repository={k: pinned[k] for k in ("url", "commit", "revision")}
-    )
+    repository = commit(tmp_path / "origin", model=MODEL)
+    del repository["key"]
+    added = site.add("job", config="own_models", repository=repository)
     job.run(worker, "job", 1)
     assert added.outcome["status"] == "pass", added.outcome
-    assert added.bodies[0]["result"]["files"] == {"model.py": MODEL}
+    assert added.result["files"] == {"model.py": MODEL}
 
 
-def test_a_job_whose_commit_is_not_there_fails_with_the_reason(
+def test_job_whose_commit_does_not_exist_fails_with_the_reason(
     worker: Worker, site: SiteServer
 ) -> None:
-    added = site.add(
-        "job", repository={"url": "file:///nowhere", "commit": "0" * 40, "revision": 1}
-    )
+    repository = {"url": "file:///nowhere", "commit": "0" * 40, "revision": 1}
+    added = site.add("job", repository=repository)
     job.run(worker, "job", 1)
     assert added.outcome["status"] == "fail_to_run"
     assert "Commit 000000000000 of file:///nowhere could not be fetched" in added.outcome["message"]
 
 
-def test_the_workers_own_files_go_with_every_job(
+def test_every_job_gets_the_own_files_of_the_worker(
     worker: Worker, site: SiteServer, tmp_path: Path
 ) -> None:
     (tmp_path / "model.py").write_text(MODEL)
     worker.settings = replace(worker.settings, models=(str(tmp_path / "model.py"),))
     added = site.add("job", config="own_models")
     job.run(worker, "job", 1)
-    assert added.bodies[0]["result"]["files"] == {"model.py": MODEL}
+    assert added.result["files"] == {"model.py": MODEL}
 
 
-def told(worker: Worker, site: SiteServer, pinned: dict[str, Any]) -> dict[str, Any]:
-    """What the worker tells of a repository, by the real suite."""
-    real = (sys.executable, "-m", "benchmarks_suite")
-    worker.environment = Environment(real, worker.environment.build, {}, import_path())
-    Repositories(worker).look([pinned])
+def report_on(worker: Worker, site: SiteServer, pinned: dict[str, Any]) -> dict[str, Any]:
+    """What the worker reports of a repository, by the real suite."""
+    command = (sys.executable, "-m", "benchmarks_suite")
+    build = worker.environment.build
+    worker.environment = SuiteEnvironment(command, build, {}, import_path())
+    Repositories(worker).report_new([pinned])
     wait_for(lambda: site.own_models)
     return site.own_models[0]
 
 
-def test_the_site_is_told_what_a_repository_offers(
+def test_benchmarks_of_a_repository_are_reported(
     worker: Worker, site: SiteServer, tmp_path: Path
 ) -> None:
-    found = told(
-        worker,
-        site,
-        commit(tmp_path / "origin", model=MODEL, broken="1 +\ndef benchmark_no(): ..."),
-    )
-    assert [each["name"] for each in found["benchmarks"]] == [
-        "mine.own.inference.float32.static.b1"
-    ]
-    assert (found["key"], found["revision"], found["problem"]) == (
-        "ours",
-        1,
-        "broken.py: line 1: invalid syntax",
-    )
+    pinned = commit(tmp_path / "origin", model=MODEL, broken="1 +\ndef benchmark_no(): ...")
+    report = report_on(worker, site, pinned)
+    assert report["key"] == "ours"
+    assert report["revision"] == 1
+    [benchmark] = report["benchmarks"]
+    assert benchmark["name"] == "mine.own.inference.float32.static.b1"
+    assert report["problem"] == "broken.py: line 1: invalid syntax"
 
 
-def test_the_site_is_told_that_a_repository_cannot_be_fetched(
+def test_repository_that_cannot_be_fetched_is_reported(
     worker: Worker, site: SiteServer, tmp_path: Path
 ) -> None:
-    found = told(worker, site, {**commit(tmp_path / "origin", model=MODEL), "commit": "1" * 40})
-    assert found["benchmarks"] == []
-    assert found["problem"].startswith("Commit 111111111111 of file://")
+    pinned = {**commit(tmp_path / "origin", model=MODEL), "commit": "1" * 40}
+    report = report_on(worker, site, pinned)
+    assert report["benchmarks"] == []
+    assert report["problem"].startswith("Commit 111111111111 of file://")
 
 
-def test_each_revision_is_told_once(worker: Worker, site: SiteServer) -> None:
+def test_each_revision_is_reported_once(worker: Worker, site: SiteServer) -> None:
     repositories = Repositories(worker)
     pinned = {"key": "ours", "url": "file:///nowhere", "commit": "2" * 40, "revision": 1}
     for _ in range(20):
-        repositories.look([pinned])
+        repositories.report_new([pinned])
         wait_for(lambda: site.own_models)
     assert len(site.own_models) == 1

@@ -4,39 +4,33 @@ import time
 
 import pytest
 
-from runner.shared import Flag
-from runner.site import NotAllowed, Refused, Site, SiteError, Stale, Unreachable
-from tests.builders.worker import TOKEN, SiteServer
-
-
-@pytest.fixture
-def client(site: SiteServer) -> Site:
-    return Site(site.url, TOKEN, Flag())
+from runner.shared_memory import SharedFlag
+from runner.site import NotAllowed, RequestRefused, Site, SiteError, StaleAttempt, Unreachable
+from tests.builders.site_server import TOKEN, SiteServer
 
 
 @pytest.mark.parametrize(
     ("status", "meaning"),
     [
-        (409, Stale),
-        (413, Refused),
-        (422, Refused),
-        (404, Refused),
+        (409, StaleAttempt),
+        (413, RequestRefused),
+        (422, RequestRefused),
+        (404, RequestRefused),
         (401, NotAllowed),
         (302, NotAllowed),
     ],
 )
-def test_a_refusal_is_told_apart_and_not_tried_again(
+def test_refusal_has_its_own_error_and_is_not_tried_again(
     site: SiteServer, client: Site, status: int, meaning: type[SiteError]
 ) -> None:
     site.refuse["alive"] = (status, "why not")
-    with pytest.raises(
-        meaning, match=r"POST http://127.0.0.1:\d+/api/v1/worker/alive answered \d+"
-    ):
+    call = r"POST http://127.0.0.1:\d+/api/v1/worker/alive"
+    with pytest.raises(meaning, match=rf"{call} answered \d+"):
         client.alive("boot")
     assert len(site.calls) == 1
 
 
-def test_a_server_error_is_tried_again_until_it_passes(site: SiteServer, client: Site) -> None:
+def test_server_error_is_tried_again_until_it_passes(site: SiteServer, client: Site) -> None:
     site.add("job")
     site.refuse["claim"] = (503, "restarting")
     site.forgive_after = 3
@@ -53,8 +47,8 @@ def test_patience_ends(site: SiteServer, client: Site) -> None:
     site.start()
 
 
-def test_a_worker_that_stops_does_not_wait(site: SiteServer) -> None:
-    stopping = Flag()
+def test_worker_that_stops_does_not_wait(site: SiteServer) -> None:
+    stopping = SharedFlag()
     stopping.set()
     site.refuse["claim"] = (503, "restarting")
     with pytest.raises(Unreachable):
@@ -62,7 +56,7 @@ def test_a_worker_that_stops_does_not_wait(site: SiteServer) -> None:
     assert len(site.calls) == 1
 
 
-def test_an_answer_that_is_not_as_agreed_is_told(site: SiteServer, client: Site) -> None:
+def test_answer_of_another_program_is_an_error(site: SiteServer, client: Site) -> None:
     site.refuse["hello"] = (200, "another program")
     with pytest.raises(SiteError, match="are worker and site of one version"):
         client.hello({"boot_id": "boot"})

@@ -1,14 +1,15 @@
-"""The whole worker: what it says, takes and leaves alone."""
+"""The whole worker: what it reports, which jobs it takes and which it does not."""
 
 import json
 import time
 from pathlib import Path
 
-from tests.builders.worker import SiteServer, wait_for
+from tests.builders.site_server import SiteServer
+from tests.builders.waiting import wait_for
 from tests.builders.worker_process import WorkerProcess
 
 
-def test_hello_tells_device_facts_catalog_and_builds(running: WorkerProcess) -> None:
+def test_hello_reports_device_facts_catalog_and_builds(running: WorkerProcess) -> None:
     hello = running.site.hellos[0]
     assert hello["device"] == "cpu"
     assert hello["facts"]["cores"] >= 1
@@ -19,17 +20,18 @@ def test_hello_tells_device_facts_catalog_and_builds(running: WorkerProcess) -> 
 
 
 def test_jobs_run_one_at_a_time(running: WorkerProcess) -> None:
-    jobs = [running.site.add(f"job{number}", config="nap") for number in range(2)]
-    for job in jobs:
-        running.send(job.spec["job_id"])
-    running_at_once = 0
-    while any(job.state != "done" for job in jobs):
+    first = running.site.add("first", config="nap")
+    second = running.site.add("second", config="nap")
+    running.send("first")
+    running.send("second")
+    states = ("queued", "queued")
+    while states != ("done", "done"):
         time.sleep(0.01)
-        running_at_once = max(running_at_once, sum(job.state == "running" for job in jobs))
-    assert running_at_once == 1
+        states = (first.state, second.state)
+        assert states != ("running", "running")
 
 
-def test_a_message_delivered_twice_runs_its_job_once(running: WorkerProcess) -> None:
+def test_message_delivered_twice_runs_its_job_once(running: WorkerProcess) -> None:
     job, last = running.site.add("job"), running.site.add("last")
     for job_id in ("job", "job", "last"):
         running.send(job_id)
@@ -37,21 +39,19 @@ def test_a_message_delivered_twice_runs_its_job_once(running: WorkerProcess) -> 
     assert len(job.bodies) == 1
 
 
-def test_a_paused_worker_leaves_its_queue_alone_until_resumed(running: WorkerProcess) -> None:
+def test_paused_worker_takes_no_job_until_resumed(running: WorkerProcess) -> None:
     running.site.paused = True
-    running.says("paused: takes no job")
+    running.wait_for_log("paused: takes no job")
     job = running.site.add("job")
     running.send("job")
-    beats = len(running.site.calls)
-    wait_for(lambda: len(running.site.calls) > beats + 5)
+    calls_before = len(running.site.calls)
+    wait_for(lambda: len(running.site.calls) > calls_before + 5)
     assert "POST jobs/job/claim" not in running.site.calls
     running.site.paused = False
     wait_for(lambda: job.state == "done")
 
 
-def test_a_message_that_names_no_job_is_dropped_and_the_queue_goes_on(
-    running: WorkerProcess,
-) -> None:
+def test_message_without_a_job_id_is_dropped(running: WorkerProcess) -> None:
     job = running.site.add("job")
     running.send("../../etc")
     running.send("job")
@@ -59,19 +59,21 @@ def test_a_message_that_names_no_job_is_dropped_and_the_queue_goes_on(
     assert "no such ids" in running.log.read_text()
 
 
-def test_every_log_line_of_a_job_carries_its_id(running: WorkerProcess) -> None:
-    job = running.site.add("told-job")
-    running.send("told-job")
+def test_every_log_line_of_a_job_has_its_id(running: WorkerProcess) -> None:
+    job = running.site.add("logged-job")
+    running.send("logged-job")
     wait_for(lambda: job.state == "done")
-    running.says('"result delivered"')
-    lines = [
-        json.loads(line) for line in running.log.read_text().splitlines() if line.startswith("{")
-    ]
-    told = {line["event"] for line in lines if line.get("job") == "told-job"}
-    assert told >= {"job claimed", "job ended", "result delivered"}
+    running.wait_for_log('"result delivered"')
+    events = set()
+    for text in running.log.read_text().splitlines():
+        if text.startswith("{"):
+            line = json.loads(text)
+            if line.get("job") == "logged-job":
+                events.add(line["event"])
+    assert events >= {"job claimed", "job ended", "result delivered"}
 
 
-def test_an_unset_variable_is_named_and_nothing_starts(site: SiteServer, tmp_path: Path) -> None:
+def test_unset_variable_is_named_and_nothing_starts(site: SiteServer, tmp_path: Path) -> None:
     worker = WorkerProcess(tmp_path, site, "redis://nowhere")
     worker.start(WORKER_TOKEN="", VAR_DIR=str(tmp_path))
     assert worker.process.returncode == 2

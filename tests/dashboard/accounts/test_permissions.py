@@ -170,6 +170,7 @@ ADMIN_PAGES = {
             "admin:dashboard_torchbuild_discover",
             "admin:dashboard_run_run_now",
             "admin:dashboard_run_import_results",
+            "import_results",
         ),
         OPERATORS,
     ),

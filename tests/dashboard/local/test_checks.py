@@ -6,6 +6,6 @@ from dashboard.local import checks
 
 
 @pytest.mark.parametrize("name", checks.COMMANDS)
-def test_the_code_passes(name: str) -> None:
-    done = checks.run(name)
-    assert done.returncode == 0, done.stdout
+def test_check_passes(name: str) -> None:
+    check = checks.run(name)
+    assert check.returncode == 0, check.stdout

@@ -6,8 +6,6 @@ from dashboard.local import commands
 
 
 @pytest.mark.parametrize("command", ["up", "demo"])
-def test_a_question_for_help_starts_no_site(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_option_starts_no_site(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert commands.main([command, "--help"]) == 2
     assert "takes no arguments, and was given --help; usage: python3 -m" in capsys.readouterr().out

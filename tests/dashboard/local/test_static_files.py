@@ -18,22 +18,22 @@ def collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(project, "ROOT", site.parent)
     monkeypatch.setattr(project, "REQUIREMENTS", tmp_path / "requirements.txt")
     (tmp_path / "static").mkdir()
-    static_files.note(tmp_path)
+    static_files.mark_collected(tmp_path)
     return tmp_path
 
 
-def test_nothing_changed_means_nothing_to_collect(collected: Path) -> None:
+def test_unchanged_sources_are_not_collected_again(collected: Path) -> None:
     assert not static_files.changed(collected)
 
 
 @pytest.mark.parametrize(
     "source", ["site/dashboard/static/style.css", "site/dashboard/settings.py", "requirements.txt"]
 )
-def test_a_changed_source_is_noticed(collected: Path, source: str) -> None:
+def test_changed_source_is_noticed(collected: Path, source: str) -> None:
     (collected / source).write_text("afterwards")
     assert static_files.changed(collected)
 
 
-def test_collected_files_that_were_removed_are_collected_again(collected: Path) -> None:
+def test_removed_files_are_collected_again(collected: Path) -> None:
     (collected / "static").rmdir()
     assert static_files.changed(collected)

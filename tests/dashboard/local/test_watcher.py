@@ -1,6 +1,4 @@
-"""The supervisor's watch over real child processes: restarts, clean stops, and nothing left after
-kill -9.
-"""
+"""The watcher with real child processes: restarts, clean stops, and nothing left after kill -9."""
 
 import os
 import signal
@@ -12,88 +10,89 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.local import local_env, processes, project, single
+from dashboard.local import instance_lock, local_env, processes, project
 from dashboard.local.embedded_broker import EmbeddedBroker
-from dashboard.local.program import Kept, Program
+from dashboard.local.supervised_program import Program, SupervisedProgram
 
-GENTLY = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+STOP_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 
 
-def kept(folder: Path, script: str) -> Kept:
-    program = Program("child", (sys.executable, "-u", "-c", script), {**os.environ}, GENTLY)
-    return Kept(program, folder, folder / "log")
+def supervised(folder: Path, script: str) -> SupervisedProgram:
+    program = Program("child", (sys.executable, "-u", "-c", script), {**os.environ}, STOP_STEPS)
+    return SupervisedProgram(program, folder, folder / "log")
 
 
 @pytest.fixture
-def forever(tmp_path: Path) -> Iterator[Kept]:
-    child = kept(tmp_path, "import time; print('here'); time.sleep(600)")
+def forever(tmp_path: Path) -> Iterator[SupervisedProgram]:
+    child = supervised(tmp_path, "import time; print('here'); time.sleep(600)")
     child.start()
     yield child
     child.stop()
 
 
-def tend_until(child: Kept, condition: Callable[[], bool]) -> None:
-    def tended() -> bool:
-        child.tend()
+def watch_until(child: SupervisedProgram, condition: Callable[[], bool]) -> None:
+    def poll() -> bool:
+        child.restart_if_ended()
         return condition()
 
-    assert processes.wait_until(tended, 20)
+    assert processes.wait_until(poll, 20)
 
 
-def pid_of(child: Kept) -> int:
+def pid_of(child: SupervisedProgram) -> int:
     assert child.process is not None
     return child.process.pid
 
 
-def test_what_a_program_prints_is_shown_with_its_name_and_kept_in_its_log(
-    forever: Kept, capsys: pytest.CaptureFixture[str]
+def logged(child: SupervisedProgram) -> str:
+    return child.log.read_text() if child.log.exists() else ""
+
+
+def test_output_is_shown_with_the_programs_name_and_kept_in_its_log(
+    forever: SupervisedProgram, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert processes.wait_until(
-        lambda: forever.log.exists() and "here" in forever.log.read_text(), 10
-    )
+    assert processes.wait_until(lambda: "here" in logged(forever), 10)
     assert "child        | here" in capsys.readouterr().out
 
 
-def test_a_program_that_is_killed_is_started_again_and_that_is_said(
-    forever: Kept, capsys: pytest.CaptureFixture[str]
+def test_killed_program_is_restarted_and_that_is_printed(
+    forever: SupervisedProgram, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first = pid_of(forever)
     os.kill(first, signal.SIGKILL)
-    tend_until(forever, lambda: not forever.ended() and pid_of(forever) != first)
+    watch_until(forever, lambda: not forever.ended() and pid_of(forever) != first)
     assert "child was killed by SIGKILL; starting it again in 1 s" in capsys.readouterr().out
 
 
-def test_a_program_that_keeps_failing_is_started_less_and_less_often(
+def test_program_that_keeps_failing_is_restarted_less_and_less_often(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    child = kept(tmp_path, "raise SystemExit(3)")
+    child = supervised(tmp_path, "raise SystemExit(3)")
     child.start()
-    tend_until(child, lambda: "starting it again in 2 s" in capsys.readouterr().out)
+    watch_until(child, lambda: "starting it again in 2 s" in capsys.readouterr().out)
 
 
 def test_stopping_a_program_ends_what_it_started(tmp_path: Path) -> None:
-    started = (
+    script = (
         "import subprocess; print(subprocess.Popen(['sleep', '600']).pid); import time; "
         "time.sleep(600)"
     )
-    child = kept(tmp_path, started)
+    child = supervised(tmp_path, script)
     child.start()
-    assert processes.wait_until(
-        lambda: child.log.exists() and child.log.read_text().strip().isdigit(), 10
-    )
+    assert processes.wait_until(lambda: logged(child).strip().isdigit(), 10)
     child.stop()
-    assert processes.wait_until(lambda: not processes.runs(int(child.log.read_text())), 5)
+    grandchild = int(logged(child))
+    assert processes.wait_until(lambda: not processes.is_running(grandchild), 5)
 
 
-def test_a_program_that_ignores_the_polite_signal_is_ended_by_force(tmp_path: Path) -> None:
-    deaf = (
+def test_program_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    script = (
         "import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); print('deaf'); time.sleep(600)"
     )
     steps = ((signal.SIGTERM, 0.2), (signal.SIGKILL, 5.0))
-    program = Program("stubborn", (sys.executable, "-u", "-c", deaf), {**os.environ}, steps)
-    child = Kept(program, tmp_path, tmp_path)
+    program = Program("stubborn", (sys.executable, "-u", "-c", script), {**os.environ}, steps)
+    child = SupervisedProgram(program, tmp_path, tmp_path)
     child.start()
-    assert processes.wait_until(lambda: child.log.exists() and "deaf" in child.log.read_text(), 10)
+    assert processes.wait_until(lambda: "deaf" in logged(child), 10)
     child.stop()
     assert child.ended()
 
@@ -104,15 +103,16 @@ WATCHER = """
 import sys, signal
 from pathlib import Path
 from dashboard.local.embedded_broker import EmbeddedBroker
-from dashboard.local.program import Kept, Program
+from dashboard.local.supervised_program import SupervisedProgram, Program
 from dashboard.local.watcher import Watcher
 folder, command = Path(sys.argv[1]), ("sleep", "600")
 watcher = Watcher()
 watcher.start_server(EmbeddedBroker(folder / "broker"))
 for name in ("first", "second"):
-    kept = Kept(Program(name, command, {}, ((signal.SIGTERM, 5.0),)), folder, folder)
-    watcher.start(kept)
-    print(kept.process.pid, flush=True)
+    program = Program(name, command, {}, ((signal.SIGTERM, 5.0),))
+    child = SupervisedProgram(program, folder, folder)
+    watcher.start(child)
+    print(child.process.pid, flush=True)
 try:
     print("watching", flush=True)
     watcher.watch()
@@ -132,21 +132,21 @@ def watcher(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 def children(watcher: subprocess.Popen[str]) -> list[int]:
     assert watcher.stdout is not None
-    lines = [line.strip() for line in iter(watcher.stdout.readline, "watching\n")]
-    return [int(line) for line in lines if line.isdigit()]
+    lines = iter(watcher.stdout.readline, "watching\n")
+    return [int(line) for line in lines if line.strip().isdigit()]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_stops_everything_within_seconds(
+def test_signal_stops_everything_within_seconds(
     watcher: subprocess.Popen[str], number: signal.Signals
 ) -> None:
     pids = children(watcher)
     began = time.monotonic()
     watcher.send_signal(number)
-    said, _ = watcher.communicate(timeout=30)
-    assert "stopped" in said
+    output, _ = watcher.communicate(timeout=30)
+    assert "stopped" in output
     assert time.monotonic() - began < 10
-    assert [pid for pid in pids if processes.runs(pid)] == []
+    assert [pid for pid in pids if processes.is_running(pid)] == []
 
 
 def test_kill_9_of_the_watcher_leaves_no_process_behind(
@@ -156,19 +156,20 @@ def test_kill_9_of_the_watcher_leaves_no_process_behind(
     broker = EmbeddedBroker(tmp_path / "broker")
     assert broker.running()
     watcher.kill()
-    assert processes.wait_until(
-        lambda: not any(map(processes.runs, pids)) and not broker.running(), 10
-    )
+    assert processes.wait_until(lambda: not any(map(processes.is_running, pids)), 10)
+    assert processes.wait_until(lambda: not broker.running(), 10)
 
 
-def test_a_second_start_learns_where_the_first_one_is(tmp_path: Path) -> None:
-    with single.hold(tmp_path, "http://127.0.0.1:8123") or pytest.fail("nobody held it"):
-        assert single.hold(tmp_path, "http://127.0.0.1:9999") is None
-        assert "http://127.0.0.1:8123" in single.describe(tmp_path)
-    assert single.running_at(tmp_path) is None
+def test_second_start_reports_where_the_first_runs(tmp_path: Path) -> None:
+    lock = instance_lock.acquire(tmp_path, "http://127.0.0.1:8123")
+    assert lock is not None
+    with lock:
+        assert instance_lock.acquire(tmp_path, "http://127.0.0.1:9999") is None
+        assert "http://127.0.0.1:8123" in instance_lock.describe_holder(tmp_path)
+    assert instance_lock.holder(tmp_path) is None
 
 
-def test_the_settings_file_is_closed_to_others_and_read_back_as_written(tmp_path: Path) -> None:
+def test_settings_file_is_private_and_read_back_as_written(tmp_path: Path) -> None:
     values = {"DATABASE_URL": "postgresql://a:b'c d@host/x?y=1&z=$2", "SECRET_KEY": "k"}
     local_env.write(tmp_path, values)
     assert (tmp_path / "local.env").stat().st_mode & 0o077 == 0

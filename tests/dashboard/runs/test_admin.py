@@ -25,7 +25,7 @@ from dashboard.models import (
 from dashboard.runs.services import fleet
 from dashboard.runs.services.schedules import TRIGGER, ensure_nightly
 from tests.builders import site
-from tests.builders.admin_pages import RUNS, WORKERS, asked
+from tests.builders.admin_pages import RUNS, WORKERS, run_now_form
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ def page_text(response: Any) -> str:
 def test_run_now_triggers_a_run_and_shows_it(admin_client: Client) -> None:
     site.worker()
     response = admin_client.post(
-        reverse("admin:dashboard_run_add"), asked(families=["toy"], label="mine")
+        reverse("admin:dashboard_run_add"), run_now_form(families=["toy"], label="mine")
     )
     run = Run.objects.get()
     assert response.headers["Location"] == reverse("run", args=[run.pk])
@@ -68,7 +68,7 @@ def test_single_benchmarks_and_configs_can_be_chosen(admin_client: Client) -> No
         "benchmarks": [Benchmark.objects.get(name=site.UNET).pk],
         "configs": [Config.objects.get(name="eager").pk],
     }
-    admin_client.post(reverse("admin:dashboard_run_add"), asked(**chosen))
+    admin_client.post(reverse("admin:dashboard_run_add"), run_now_form(**chosen))
     assert [str(job) for job in Job.objects.all()] == [f"{site.UNET} eager"]
 
 
@@ -88,13 +88,13 @@ def test_bad_input_to_run_now_gets_a_sentence(
     admin_client: Client, wrong: dict[str, Any], told: str
 ) -> None:
     site.worker()
-    response = admin_client.post(reverse("admin:dashboard_run_add"), asked(**wrong))
+    response = admin_client.post(reverse("admin:dashboard_run_add"), run_now_form(**wrong))
     assert (response.status_code, told in page_text(response)) == (200, True)
     assert not Run.objects.exists()
 
 
 def test_run_now_says_when_there_is_nothing_to_measure(admin_client: Client) -> None:
-    response = admin_client.post(reverse("admin:dashboard_run_add"), asked())
+    response = admin_client.post(reverse("admin:dashboard_run_add"), run_now_form())
     assert "Nothing is known yet: start a worker" in page_text(response)
 
 
@@ -152,7 +152,7 @@ def test_a_worker_is_locked_out_after_a_question(admin_client: Client) -> None:
 def schedule_form(**other: Any) -> dict[str, Any]:
     crontab, _ = CrontabSchedule.objects.get_or_create(hour="4", minute="0")
     return {
-        **asked(),
+        **run_now_form(),
         "name": "Mornings",
         "enabled": "on",
         "crontab": crontab.pk,

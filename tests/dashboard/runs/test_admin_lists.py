@@ -15,7 +15,7 @@ from django.urls import reverse
 from dashboard.models import Job, Run, Worker
 from dashboard.site import admin_look
 from tests.builders import site
-from tests.builders.admin_pages import RUNS, WORKERS, asked
+from tests.builders.admin_pages import RUNS, WORKERS, run_now_form
 from tests.builders.alerting import stepped
 from tests.builders.pages import REAL_RESULT
 
@@ -60,7 +60,8 @@ def test_pausing_a_worker_asks_first(admin_client: Client) -> None:
 def test_the_starts_that_are_ticked_are_asked_of_each_job(admin_client: Client) -> None:
     site.worker()
     admin_client.post(
-        reverse("admin:dashboard_run_add"), asked(families=["toy"], starts=["cold", "restored"])
+        reverse("admin:dashboard_run_add"),
+        run_now_form(families=["toy"], starts=["cold", "restored"]),
     )
     assert {tuple(job.spec["measure"]["starts"]) for job in Job.objects.all()} == {
         ("cold", "restored")
@@ -96,8 +97,9 @@ def test_an_archive_that_cannot_be_read_is_told_at_the_field(admin_client: Clien
     assert "cannot be read" in send(admin_client, "results.tar.gz", b"garbage")
 
 
-def test_the_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
-    assert UPLOAD in told(admin_client, RUNS)
+def test_list_of_runs_leads_to_the_upload(admin_client: Client) -> None:
+    assert f"{RUNS}import-results/" in told(admin_client, RUNS)
+    assert admin_client.get(f"{RUNS}import-results/").headers["Location"] == UPLOAD
     assert "Take them in" in told(admin_client, UPLOAD)
 
 

@@ -1,0 +1,90 @@
+"""Runs commands such as an installer's as the job's own processes: in its log, ended with it."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from runner.job_log import JobLog
+from runner.process import SuiteProcess, process_variables
+
+LIMIT_S = 3600.0  # of one command: gigabytes over a slow line
+OUTPUT_CHARACTERS = 2500
+# Beginnings of the names of variables with settings of installers and of the network
+PASSED_ON = (
+    "UV_",
+    "PIP_",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "SSL_CERT",
+    "REQUESTS_CA",
+    "NETRC",
+)
+
+
+class CommandFailed(Exception):
+    """A command failed. The text is its own."""
+
+
+class JobStopped(Exception):
+    """The job was cancelled, is no longer ours, or the worker stops. The text is that one word."""
+
+
+@dataclass
+class CommandRunner:
+    """Runs commands one after the other.
+
+    folder: for what they leave behind; temporary: their TMPDIR; marker: the job's, in each
+    process's environment; why_stop: asked twice a second; keep_open: descriptors of locks that the
+    commands hold even when the worker is killed.
+    """
+
+    folder: Path
+    temporary: Path
+    log: JobLog
+    marker: str
+    why_stop: Callable[[], str]
+    keep_open: Sequence[int] = field(default=())
+
+    def run(self, command: Sequence[str], limit_s: float = LIMIT_S) -> None:
+        """Raises CommandFailed, JobStopped, OSError."""
+        number = len(list(self.folder.glob("*")))
+        folder = self.folder / str(number)
+        folder.mkdir(parents=True)
+        log_start = self.log.path.stat().st_size if self.log.path.exists() else 0
+        process = SuiteProcess(
+            command,
+            folder=folder,
+            variables=self._variables(),
+            log=self.log,
+            keep_open=self.keep_open,
+        )
+        end = process.watch(limit_s, self.why_stop)
+        if end.stopped_for == "timeout":
+            raise CommandFailed(
+                f"{Path(command[0]).name} did not end within {limit_s:g} s. "
+                f"{self._output(log_start)}"
+            )
+        if end.stopped_for:
+            raise JobStopped(end.stopped_for)
+        if end.exit_code != 0:
+            silent = f"exit code {end.exit_code}, signal {end.signal}, and no output"
+            raise CommandFailed(self._output(log_start) or silent)
+
+    def _variables(self) -> dict[str, str]:
+        """What any process of a job may know, and the settings of installers and the network."""
+        extra = {
+            name: value for name, value in os.environ.items() if name.upper().startswith(PASSED_ON)
+        }
+        extra |= {"PYTHONPATH": "", "TMPDIR": str(self.temporary)}
+        return process_variables(os.environ, self.marker, extra)
+
+    def _output(self, log_start: int) -> str:
+        """The end of what was written to the log since it had `log_start` bytes."""
+        output = self.log.path.read_bytes()[log_start:]
+        text = output.decode(errors="replace").replace("\0", "").strip()
+        if len(text) <= OUTPUT_CHARACTERS:
+            return text
+        return f"… {text[-OUTPUT_CHARACTERS:]}"

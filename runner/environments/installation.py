@@ -1,0 +1,135 @@
+"""Installs one environment: resolve, install, verify. uv does it; where it cannot, pip is tried.
+
+uv does not see what pip is configured with in ways for which uv has no option, and a machine may
+lack uv. Where uv has found that the requirements contradict each other, pip would find that too,
+slowly, and is not tried.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from runner.commands import CommandFailed, CommandRunner
+from runner.environments.adopted import FACTS_SCRIPT
+from runner.environments.package_managers import PackageManager
+from runner.environments.package_sources import PackageSources
+from runner.environments.target_platform import without_unused_packages
+
+IMPORT_LIMIT_S = 600.0  # the first import of torch from a cold disk
+CONTRADICTION = "No solution found"
+UNSEEN_PACKAGE = (
+    "there is no version of",
+    "was not found in the package registry",
+    "there are no versions of",
+)
+# They are imported where they are installed
+VERIFIED_LIBRARIES = ("numpy", "transformers", "diffusers", "timm", "torchvision", "torchao")
+Answer = TypeVar("Answer")
+
+
+class InstallationFailed(Exception):
+    """The environment cannot be installed. The text is the installers' own."""
+
+
+class EnvironmentInstaller:
+    """Installs environments for one job. scratch: an empty folder for intermediate files."""
+
+    def __init__(
+        self,
+        managers: Sequence[PackageManager],
+        sources: PackageSources,
+        device_kind: str,
+        commands: CommandRunner,
+        scratch: Path,
+    ) -> None:
+        self._managers = managers
+        self._sources = sources
+        self._device_kind = device_kind
+        self._commands = commands
+        self._scratch = scratch
+        scratch.mkdir(parents=True, exist_ok=True)
+
+    def resolve(self, packages: Sequence[str]) -> str:
+        """The pinned set for these top-level requirements, one `name==version` a line.
+
+        Raises InstallationFailed.
+        """
+        listed = self._scratch / "packages.txt"
+        listed.write_text("\n".join(packages) + "\n")
+        venv = self._scratch / "venv"
+
+        def resolve_with(manager: PackageManager) -> str:
+            answer = self._scratch / f"{manager.name}-answer"
+            if manager.name == "pip":
+                self._commands.run(manager.create_venv(venv))
+            self._commands.run(manager.resolve(listed, answer, venv, self._sources))
+            return without_unused_packages(manager.read_resolved(answer), self._device_kind)
+
+        return self._with_first_able(resolve_with)
+
+    def install(self, requirements: str, folder: Path) -> None:
+        """Make `folder` a virtual environment of exactly these packages.
+
+        Raises InstallationFailed.
+        """
+        pinned = self._scratch / "pinned.txt"
+        pinned.write_text(requirements)
+
+        def install_with(manager: PackageManager) -> None:
+            self._commands.run(manager.create_venv(folder))
+            self._commands.run(manager.install(pinned, folder, self._sources))
+
+        self._with_first_able(install_with)
+
+    def verify(self, requirements: str, folder: Path) -> dict[str, Any]:
+        """What the interpreter in `folder` says of its torch, after importing the libraries.
+
+        Raises InstallationFailed.
+        """
+        names = {line.partition("==")[0] for line in requirements.splitlines()}
+        modules = [name for name in VERIFIED_LIBRARIES if name in names]
+        python = str(folder / "bin" / "python")
+        answer = self._scratch / "facts.json"
+        command = [python, "-I", "-c", FACTS_SCRIPT, str(answer), *modules]
+        try:
+            self._commands.run(command, IMPORT_LIMIT_S)
+            facts: dict[str, Any] = json.loads(answer.read_text())
+        except (CommandFailed, ValueError) as error:
+            raise InstallationFailed(f"it was installed, but cannot be imported: {error}") from None
+        return facts
+
+    def _with_first_able(self, action: Callable[[PackageManager], Answer]) -> Answer:
+        """What the first package manager that can do it returns.
+
+        Raises InstallationFailed with the messages of all that were tried.
+        """
+        messages = []
+        for manager in self._managers:
+            try:
+                return action(manager)
+            except CommandFailed as failure:
+                output = str(failure)
+                messages.append(f"{manager.name}: {error_message(output)}")
+                if is_contradiction(output):
+                    break
+        if not messages:
+            raise InstallationFailed(
+                "neither uv nor pip is installed next to the worker: install one of them"
+            )
+        raise InstallationFailed("\n".join(messages))
+
+
+def error_message(output: str) -> str:
+    """An installer's output from its first line that begins with "error:"; else all of it."""
+    match = re.search(r"^error:", output, re.MULTILINE | re.IGNORECASE)
+    return output[match.start() :] if match else output
+
+
+def is_contradiction(output: str) -> bool:
+    """Whether an installer saw every requested package, and found that they contradict."""
+    if CONTRADICTION not in output:
+        return False
+    unwrapped = " ".join(output.split())
+    return not any(words in unwrapped for words in UNSEEN_PACKAGE)

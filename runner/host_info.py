@@ -1,0 +1,38 @@
+"""What this computer is: sent with hello, shown on the fleet page."""
+
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+
+def describe_host() -> dict[str, Any]:
+    """cores: those that this process may use; memory_gb: GiB."""
+    return {
+        "host": platform.node(),
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gb": round(psutil.virtual_memory().total / 1024**3, 2),
+        "system": platform.platform(),
+        "runner_python": platform.python_version(),
+    }
+
+
+def disk_space(folder: Path) -> dict[str, float]:
+    """disk_gb and disk_free_gb (10⁹ bytes) of the disk of a folder, which need not exist yet."""
+    candidates = (folder, *folder.absolute().parents)
+    existing = next(path for path in candidates if path.exists())
+    usage = psutil.disk_usage(str(existing))
+    return {"disk_gb": round(usage.total / 1e9, 1), "disk_free_gb": round(usage.free / 1e9, 1)}
+
+
+def _cpu_model() -> str:
+    """As the kernel names it. ARM kernels name none: there it is the architecture."""
+    cpu_info = Path("/proc/cpuinfo").read_text()
+    match = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
+    if match is None:
+        return platform.machine()
+    return match[1].strip()

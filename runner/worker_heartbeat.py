@@ -1,0 +1,70 @@
+"""The main process's thread: reports that the worker is alive, and does what the site answers."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from runner.repositories import Repositories
+from runner.site import SiteError, StaleAttempt
+from runner.worker import Worker
+
+logger = structlog.get_logger(__name__)
+
+
+class WorkerHeartbeat(threading.Thread):
+    """Beats every `interval_s` seconds, also while a job runs.
+
+    Each beat reports that the worker is alive, pauses or resumes it, reads newly pinned
+    repositories, and delivers what waits in the outbox.
+
+    consume(True | False): start or stop taking messages; whether that was done.
+    """
+
+    def __init__(self, worker: Worker, interval_s: float, consume: Callable[[bool], bool]) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self._worker = worker
+        self._interval_s = interval_s
+        self._consume = consume
+        self._repositories = Repositories(worker)
+        self.paused = False
+        self._problem = ""
+
+    def run(self) -> None:
+        while not self._worker.stopping.wait(self._interval_s):
+            self.beat()
+
+    def beat(self) -> None:
+        """One round. What fails is logged once, and tried again in the next."""
+        problem = ""
+        try:
+            if alive_file := self._worker.settings.alive_file:
+                alive_file.touch()
+            paused, repositories = self._report_alive()
+            self._pause_or_resume(paused)
+            self._repositories.report_new(repositories)
+            problem = self._worker.outbox.deliver(self._worker.site)
+        except (SiteError, OSError) as error:
+            problem = str(error)
+        if problem and problem != self._problem:
+            logger.warning("not all is well with the site; trying again", why=problem)
+        elif self._problem and not problem:
+            logger.info("all is well with the site again")
+        self._problem = problem
+
+    def _report_alive(self) -> tuple[bool, list[dict[str, Any]]]:
+        """Whether we are paused, and the repositories of own models.
+
+        A site that does not know our boot id (its database was restored) gets a hello.
+        """
+        try:
+            return self._worker.site.alive(str(self._worker.boot_id))
+        except StaleAttempt:
+            return self._worker.greet().paused, []
+
+    def _pause_or_resume(self, paused: bool) -> None:
+        if paused == self.paused or not self._consume(not paused):
+            return
+        self.paused = paused
+        logger.info("paused: takes no job until a person resumes it" if paused else "resumed")
