@@ -26,7 +26,6 @@ def caller() -> Caller:
 
 
 # --- Runs
-# -------------------------------------------------------------------------------------------------------------
 def test_a_run_is_triggered_by_whom_the_token_belongs_to(caller: Caller) -> None:
     site.worker()
     site.track()
@@ -75,7 +74,6 @@ def test_runs_are_filtered_as_on_their_page(caller: Caller) -> None:
 
 
 # --- Comparisons
-# ------------------------------------------------------------------------------------------------------
 def test_a_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
     site.worker()
     site.build(comparisons.BASE)
@@ -137,7 +135,6 @@ def test_more_is_measured_and_cancelled(caller: Caller) -> None:
 
 
 # --- Bisections
-# -------------------------------------------------------------------------------------------------------
 SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
 
 
@@ -168,7 +165,6 @@ def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> 
 
 
 # --- Schedules
-# --------------------------------------------------------------------------------------------------------
 def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     [found] = caller.all("schedules")
@@ -185,7 +181,6 @@ def test_a_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
 
 
 # --- Results
-# ----------------------------------------------------------------------------------------------------------
 def posted(caller: Caller, body: bytes, query: str = "", kind: str = "application/json") -> Any:
     return caller.client.post(f"{API}results{query}", body, content_type=kind)
 

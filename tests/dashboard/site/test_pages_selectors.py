@@ -26,7 +26,6 @@ LATENCY = METRICS["latency_ms"]
 
 
 # --- Geomeans and movers
-# ------------------------------------------------------------------------------------------
 def test_the_geomean_leaves_failures_out_and_counts_them() -> None:
     found = [
         case({"speedup": newest(2.0)}),
@@ -70,7 +69,6 @@ def test_what_is_no_movement(unmoved: Newest) -> None:
 
 
 # --- A trend in words
-# -------------------------------------------------------------------------------------------------
 def test_a_change_within_the_spread_has_no_tone() -> None:
     values = list(10 + np.random.default_rng(1).normal(0, 0.5, 40))
     told = trend.summary(line(values), LATENCY).since_first
@@ -103,7 +101,6 @@ def test_the_newest_value_is_that_of_the_last_job_that_brought_one() -> None:
 
 
 # --- Time left
-# -------------------------------------------------------------------------------------------------------
 def job(state: str, minutes: float = 0, took_s: float | None = None, benchmark_id: int = 1) -> Job:
     """A job that was claimed so long ago, and took so long."""
     claimed = NOW - timedelta(minutes=minutes) if minutes else None
@@ -141,7 +138,6 @@ def test_time_left_is_unknown(expected: dict[tuple[int, int], float], workers: i
 
 
 # --- With the database
-# ------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
     worker = site.worker()

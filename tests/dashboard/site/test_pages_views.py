@@ -36,7 +36,6 @@ def full_job() -> Job:
 
 
 # --- An empty site
-# ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("url", PLAIN_PAGES)
 def test_a_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
     assert "Compilewatch" in text(reader, url)
@@ -59,7 +58,6 @@ def test_a_benchmark_that_was_not_measured_says_so(reader: Client) -> None:
 
 
 # --- Each page with data, in few queries
-# ------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "url", [*PLAIN_PAGES, "/benchmarks/?family=llm&status=failed", "/runs/?state=completed&page=2"]
 )
@@ -143,7 +141,6 @@ def test_an_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Clie
 
 
 # --- Series
-# -----------------------------------------------------------------------------------------------------------
 def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/series/{full_job().benchmark}/?config=eager&metric=latency_ms")
     assert "All 12, newest first" in shown
@@ -204,7 +201,6 @@ def test_an_unknown_benchmark_is_not_found(reader: Client) -> None:
 
 
 # --- Runs and jobs
-# ----------------------------------------------------------------------------------------------------
 def test_a_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> None:
     assert 'hx-trigger="every 3s"' in text(reader, f"/runs/{busy_site.pk}/")
 
@@ -278,7 +274,6 @@ def test_an_unknown_job_is_not_found(reader: Client) -> None:
 
 
 # --- What may be done, and by whom
-# ------------------------------------------------------------------------------------
 def test_an_operator_cancels_a_run(operator: Client) -> None:
     run = site.run()
     response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
@@ -321,7 +316,6 @@ def test_wrong_passwords_are_explained(client: Client) -> None:
 
 
 # --- Every page
-# -------------------------------------------------------------------------------------------------------
 def test_a_page_that_does_not_exist_leads_back(reader: Client) -> None:
     response = reader.get("/nothing/")
     assert response.status_code == 404
