@@ -1,14 +1,14 @@
-"""Alerts for the made-up history of services/generated.py: what the detector finds in it, in every
-state of triage.
+"""Alerts for the made-up history of generated.py, in every state of triage.
 
-The change points are real finds of dashboard/detection; states, causes, confirmations and remarks
-are made up.
+The change points are what dashboard/detection really finds in it; states, causes, confirmations and
+remarks are made up.
 """
 
+import math
 import uuid
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from typing import Any
@@ -78,16 +78,16 @@ CLOSED = {AlertState.FIXED, AlertState.INVALID, AlertState.NOT_REPRODUCED, Alert
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A change of one series, and what is needed to tell it."""
+class SeriesChange:
+    """A change of one series, and the line that it was found in."""
 
     series: Series
     line: ChartLine
-    change: ChangePoint
+    point: ChangePoint
 
     @property
     def at(self) -> datetime:
-        return datetime.fromtimestamp(self.line.at_ms[self.change.index] / 1000, UTC)
+        return datetime.fromtimestamp(self.line.at_ms[self.point.index] / 1000, UTC)
 
     @property
     def eager(self) -> bool:
@@ -95,59 +95,58 @@ class Found:
 
     @property
     def base(self) -> str:
-        return self.line.build[max(self.change.index - 1, 0)]
+        return self.line.build[max(self.point.index - 1, 0)]
 
     @property
     def new(self) -> str:
-        return self.line.build[self.change.index]
+        return self.line.build[self.point.index]
 
     @property
     def direction(self) -> Direction:
-        worse = (self.change.effect > 0) == METRICS[self.series.metric].lower_is_better
+        worse = (self.point.effect > 0) == METRICS[self.series.metric].lower_is_better
         return Direction.REGRESSION if worse else Direction.IMPROVEMENT
 
 
 def generate_alerts(*, machine: str) -> int:
-    """Judge the history of ``machine`` and write what is found as groups; how many.
+    """Run detection on the history of ``machine``, and write groups of alerts; how many.
 
-    1. the detector judges each series; 2. what changed at one build, in eager or in what is
-       compiled, makes one
-    group; 3. groups get a life, newest first.
+    1. The detector looks for changes in each series.
+    2. The changes at one build, in eager or in compiled configs, make one group.
+    3. Groups get a life, newest first.
     """
-    builds = {
-        build.label: build
-        for build in TorchBuild.objects.filter(runs__machine__key=machine).distinct()
-    }
-    grouped: dict[tuple[str, bool], list[Found]] = defaultdict(list)
-    for found in _judged(machine):
-        grouped[found.new, found.eager].append(found)
+    used = TorchBuild.objects.filter(runs__machine__key=machine).distinct()
+    builds = {build.label: build for build in used}
+    grouped: dict[tuple[str, bool], list[SeriesChange]] = defaultdict(list)
+    for change in _detect(machine):
+        grouped[change.new, change.eager].append(change)
     newest = sorted(grouped.values(), key=lambda changes: changes[0].at, reverse=True)[:MOST_GROUPS]
-    lives = {worse: cycle(LIVES) for worse in (False, True)}  # apart, so that both have every state
+    # Separate cycles, so that both directions have every state
+    lives = {worse: cycle(LIVES) for worse in (False, True)}
     for changes in newest:
-        worse = any(one.direction == Direction.REGRESSION for one in changes)
+        worse = any(change.direction == Direction.REGRESSION for change in changes)
         _write_group(changes, next(lives[worse]), builds)
     return len(newest)
 
 
-def _judged(machine: str) -> list[Found]:
-    """Every change that the detector finds at a new build; the generated outliers are left
-    aside.
-    """
+def _detect(machine: str) -> list[SeriesChange]:
+    """Every change that the detector finds at a new build; the generated outliers are left out."""
     chosen = Series.objects.filter(machine__key=machine, metric__in=JUDGED, count__gt=0)
-    found = []
-    for series in chosen.select_related("benchmark", "config", "machine", "track").order_by("pk")[
-        :MOST_SERIES
-    ]:
+    related = chosen.select_related("benchmark", "config", "machine", "track")
+    changes: list[SeriesChange] = []
+    for series in related.order_by("pk")[:MOST_SERIES]:
         for line in TrendSeries([series]).lines([series]):
-            good = np.flatnonzero(~np.isnan(line.value))
-            changes = find_change_points(
-                [_point(line, int(index)) for index in good], _settings(series.metric)
-            )
-            # Two that were refined to one point are one
-            by_index = {change.index: change for change in changes}
-            told = [Found(series, line, _placed(change, good)) for change in by_index.values()]
-            found += [one for one in told if one.base != one.new]
-    return found
+            changes += _changes_of(series, line)
+    return [change for change in changes if change.base != change.new]
+
+
+def _changes_of(series: Series, line: ChartLine) -> list[SeriesChange]:
+    passed = np.flatnonzero(~np.isnan(line.value))
+    points = [_point(line, int(index)) for index in passed]
+    # Two changes that were refined to the same point are one
+    by_index: dict[int, ChangePoint] = {}
+    for change in find_change_points(points, _settings(series.metric)):
+        by_index[change.index] = change
+    return [SeriesChange(series, line, _in_line(change, passed)) for change in by_index.values()]
 
 
 def _settings(metric: str) -> Settings:
@@ -155,82 +154,75 @@ def _settings(metric: str) -> Settings:
 
 
 def _point(line: ChartLine, index: int) -> Point:
-    low, high = (
-        None if np.isnan(end) else float(end) for end in (line.low[index], line.high[index])
-    )
-    return Point(float(line.value[index]), low, high, index)
+    value, low, high = (float(array[index]) for array in (line.value, line.low, line.high))
+    return Point(value, _or_none(low), _or_none(high), index)
 
 
-def _placed(change: ChangePoint, good: np.ndarray[Any, Any]) -> ChangePoint:
+def _or_none(number: float) -> float | None:
+    return None if math.isnan(number) else number
+
+
+def _in_line(change: ChangePoint, passed: np.ndarray[Any, Any]) -> ChangePoint:
     """The change with its indices counted among all data of the line, failures included."""
-    return ChangePoint(
-        **{**asdict(change), "index": int(good[change.index]), "seen_at": int(good[change.seen_at])}
-    )
+    index, seen_at = int(passed[change.index]), int(passed[change.seen_at])
+    return replace(change, index=index, seen_at=seen_at)
 
 
 def _write_group(
-    changes: Sequence[Found], life: Sequence[AlertState], builds: dict[str, TorchBuild]
+    changes: Sequence[SeriesChange], life: Sequence[AlertState], builds: dict[str, TorchBuild]
 ) -> None:
-    first = max(
-        changes, key=lambda one: (one.direction == Direction.REGRESSION, abs(one.change.effect))
-    )
+    main = max(changes, key=_weight)
+    is_confirmed = AlertState.CONFIRMED in life
+    cause = Cause.COMPILER if is_confirmed else Cause.UNKNOWN
     group = AlertGroup.objects.create(
         state=life[-1],
-        cause=Cause.EAGER
-        if first.eager
-        else Cause.COMPILER
-        if AlertState.CONFIRMED in life
-        else Cause.UNKNOWN,
-        evidence=_evidence(eager=first.eager, confirmed=AlertState.CONFIRMED in life),
-        machine=first.series.machine,
-        track=first.series.track,
-        base=builds[first.base],
-        new=builds[first.new],
+        cause=Cause.EAGER if main.eager else cause,
+        evidence=_evidence(eager=main.eager, confirmed=is_confirmed),
+        machine=main.series.machine,
+        track=main.series.track,
+        base=builds[main.base],
+        new=builds[main.new],
     )
-    told_at = first.at + timedelta(hours=2)
-    AlertGroup.objects.filter(pk=group.pk).update(
-        created_at=told_at, closed_at=told_at + timedelta(days=1) if life[-1] in CLOSED else None
-    )
-    alerts = Alert.objects.bulk_create(_alert(one, group) for one in changes)
+    opened_at = main.at + timedelta(hours=2)
+    closed_at = opened_at + timedelta(days=1) if life[-1] in CLOSED else None
+    AlertGroup.objects.filter(pk=group.pk).update(created_at=opened_at, closed_at=closed_at)
+    alerts = Alert.objects.bulk_create(_alert(change, group) for change in changes)
     describe(groups=[group])
-    _write_life(group, life, told_at)
+    _write_life(group, life, opened_at)
     if len(life) > 1:
-        _confirm(alerts[changes.index(first)], first, life[-1], builds)
+        _confirm(alerts[changes.index(main)], main, life[-1], builds)
+
+
+def _weight(change: SeriesChange) -> tuple[bool, float]:
+    """Regressions first, then the size."""
+    return change.direction == Direction.REGRESSION, abs(change.point.effect)
 
 
 def _evidence(*, eager: bool, confirmed: bool) -> list[dict[str, str]]:
     if eager:
-        return [
-            {
-                "fact": "eager control",
-                "says": "Eager moved as much as what is compiled.",
-                "supports": "eager",
-            }
-        ]
-    control = {
-        "fact": "eager control",
-        "says": "Eager, measured in the same processes, did not move.",
-    }
+        return [_fact("eager control", "Eager moved as much as what is compiled.", "eager")]
+    control = "Eager, measured in the same processes, did not move."
     if not confirmed:
-        return [control | {"supports": "unknown"}]
+        return [_fact("eager control", control, "unknown")]
     code = (
-        "The kernels differ between the two builds, in each of two cold compiles; the "
-        "wrapper is the same."
+        "The kernels differ between the two builds, in each of two cold compiles; "
+        "the wrapper is the same."
     )
+    environment = "Driver, Triton and the model libraries are the same."
     return [
-        {"fact": "generated code", "says": code, "supports": "compiler"},
-        control | {"supports": "compiler"},
-        {
-            "fact": "environment",
-            "says": "Driver, Triton and the model libraries are the same.",
-            "supports": "compiler",
-        },
+        _fact("generated code", code, "compiler"),
+        _fact("eager control", control, "compiler"),
+        _fact("environment", environment, "compiler"),
     ]
 
 
-def _alert(one: Found, group: AlertGroup) -> Alert:
-    change, line = one.change, one.line
-    metric = METRICS[one.series.metric]
+def _fact(fact: str, says: str, supports: str) -> dict[str, str]:
+    return {"fact": fact, "says": says, "supports": supports}
+
+
+def _alert(series_change: SeriesChange, group: AlertGroup) -> Alert:
+    change, line = series_change.point, series_change.line
+    metric = METRICS[series_change.series.metric]
     values = line.value[max(change.index - 40, 0) : change.seen_at + 1]
     decision = {
         "settings": asdict(_settings(metric.key)),
@@ -239,11 +231,11 @@ def _alert(one: Found, group: AlertGroup) -> Alert:
     }
     return Alert(
         group=group,
-        series=one.series,
+        series=series_change.series,
         kind=Kind.DRIFT if change.cause == "drift" else Kind.STEP,
-        direction=one.direction,
+        direction=series_change.direction,
         job_id=line.job[change.index],
-        planned_at=one.at,
+        planned_at=series_change.at,
         seen_at=datetime.fromtimestamp(line.at_ms[change.seen_at] / 1000, UTC),
         base=group.base,
         new=group.new,
@@ -259,42 +251,43 @@ def _alert(one: Found, group: AlertGroup) -> Alert:
 
 def _write_life(group: AlertGroup, life: Sequence[AlertState], at: datetime) -> None:
     events = AlertEvent.objects.bulk_create(
-        AlertEvent(
-            group=group, action="state" if number else "opened", state=state, text=REMARKS[state]
-        )
-        for number, state in enumerate(life)
+        AlertEvent(group=group, action="state", state=state, text=REMARKS[state]) for state in life
     )
+    events[0].action = "opened"
     for number, event in enumerate(events):
         event.at = at + timedelta(hours=3 * number)  # auto_now_add has set it to now
-        event.considered_at = event.at  # nobody is told of what is made up
-    AlertEvent.objects.bulk_update(events, ["at", "considered_at"])
+        event.considered_at = event.at  # nobody is notified of made-up alerts
+    AlertEvent.objects.bulk_update(events, ["action", "at", "considered_at"])
 
 
-def _confirm(alert: Alert, found: Found, state: AlertState, builds: dict[str, TorchBuild]) -> None:
-    """The confirmation with its runs and data: pairs around the two levels, or around one that did
-    not reproduce.
-    """
+def _confirm(
+    alert: Alert, change: SeriesChange, state: AlertState, builds: dict[str, TorchBuild]
+) -> None:
+    """The confirmation with its runs and data: pairs at both levels, or at one (not reproduced)."""
     running = state == AlertState.CONFIRMING
     done = {AlertState.NOT_REPRODUCED: "not_reproduced", AlertState.INCONCLUSIVE: "inconclusive"}
     alert.confirmation = "" if running else done.get(state, "confirmed")
     alert.save(update_fields=["confirmation"])
     rng = np.random.default_rng(alert.pk)
-    order = [arm for _ in range(PAIRS) for arm in rng.permutation(["base", "new"])]
+    order: list[str] = []
+    for _ in range(PAIRS):
+        order += rng.permutation(["base", "new"]).tolist()
     confirmation = Confirmation.objects.create(
         group=alert.group,
         order=order,
         state=Confirmation.State.RUNNING if running else Confirmation.State.DONE,
     )
     confirmation.alerts.add(alert)
-    share = 0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
-    before = found.line.value[: found.change.index]
+    before = change.line.value[: change.point.index]
     level = float(np.median(before[~np.isnan(before)]))
-    for number, arm in enumerate(order[: PAIRS if running else None]):
-        value = level * (1 + share * (arm == "new")) * float(np.exp(rng.normal(0, 0.006)))
-        at = found.at + timedelta(hours=3, minutes=3 * number)
-        _write_process(
-            confirmation, found.series, builds[found.new if arm == "new" else found.base], value, at
-        )
+    effect = 0.0 if state == AlertState.NOT_REPRODUCED else (alert.effect or 0) / 100
+    levels = {"base": level, "new": level * (1 + effect)}
+    arms = {"base": builds[change.base], "new": builds[change.new]}
+    measured = order[:PAIRS] if running else order
+    for number, arm in enumerate(measured):
+        value = levels[arm] * float(np.exp(rng.normal(0, 0.006)))
+        at = change.at + timedelta(hours=3, minutes=3 * number)
+        _write_process(confirmation, change.series, arms[arm], value, at)
 
 
 def _write_process(

@@ -1,4 +1,4 @@
-"""The first page: does anything need me, what changed, how does every family stand, who works."""
+"""The first page: what needs attention, what changed, how each family stands, who works."""
 
 from typing import Any
 
@@ -25,6 +25,7 @@ def show(request: HttpRequest) -> HttpResponse:
     locations = rollup.series_locations()
     place = parameters.place(request, locations)
     workers = overview.fleet(now)
+    waiting = {line.machine: line.waiting for line in workers}
     schedules = overview.schedules(now)
     alerts = overview.open_alerts()
     context = {
@@ -36,19 +37,17 @@ def show(request: HttpRequest) -> HttpResponse:
         "workers": workers,
         "alive": sum(line.state not in {"", "silent"} for line in workers),
         "signed_in": sum(bool(line.name) for line in workers),
-        "waiting": sum({line.machine: line.waiting for line in workers}.values()),
+        "waiting": sum(waiting.values()),
         "schedules": schedules,
         "channels_off": _channels_off(request),
     }
     if place is not None:
-        context |= _measured(request, place)
+        context |= _results(request, place)
     return render(request, "overview/overview.html", context)
 
 
 def _default_view(request: HttpRequest) -> str:
-    """Where somebody comes in who typed the site's address, or has it as a bookmark; empty for who
-    followed a link.
-    """
+    """The viewer's default view, for one who typed the address or uses a bookmark; else empty."""
     if request.GET or request.headers.get("Sec-Fetch-Site") != "none":
         return ""
     address = saved_views.default_address(request.user.pk)
@@ -56,11 +55,11 @@ def _default_view(request: HttpRequest) -> str:
 
 
 def active(request: HttpRequest) -> HttpResponse:
-    """The runs at work, as htmx asks for them every few seconds."""
+    """The active runs, which htmx loads every few seconds."""
     return render(request, "overview/_active_runs.html", {"active": runs.active()})
 
 
-def _measured(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
+def _results(request: HttpRequest, place: SeriesLocation) -> dict[str, Any]:
     configs = families.configs()
     config = parameters.one_of(request, "config", configs)
     return {

@@ -32,8 +32,8 @@ NEWEST_ALERTS = 6
 _NOTABLE = f"""
     WITH ended AS (
         SELECT DISTINCT ON (benchmark_id, config_id) id, last_status FROM dashboard_series
-        WHERE machine_id = %(machine)s AND track_id = %(track)s AND metric IN ('passed', 'latency_ms')
-              AND last_at IS NOT NULL
+        WHERE machine_id = %(machine)s AND track_id = %(track)s
+              AND metric IN ('passed', 'latency_ms') AND last_at IS NOT NULL
         ORDER BY benchmark_id, config_id, last_at DESC
     )
     SELECT {CASE_COLUMNS} {CASE_TABLES}
@@ -51,9 +51,7 @@ _NOTABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A series whose newest value left the interval that it should lie in, by more than the
-    metric's threshold.
-    """
+    """A series whose newest value left its expected interval by more than the metric's threshold."""
 
     case: CaseRollup
     metric: Metric
@@ -63,9 +61,7 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """What one looks at: movers, what got worse first, the largest change first; and cases whose
-    last job failed.
-    """
+    """Movers, worse ones and large changes first; and cases whose last job failed."""
 
     movers: list[Mover]
     failed: list[CaseRollup]
@@ -149,8 +145,9 @@ def open_alerts() -> OpenAlerts:
 
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """A worker and its machine, or a machine without a worker. state: a word of templatetags'
-    signs; waiting: jobs.
+    """A worker and its machine, or a machine without a worker.
+
+    state: a word of templatetags' signs. waiting: jobs.
     """
 
     machine: str
@@ -162,9 +159,7 @@ class WorkerLine:
 
 
 def fleet(now: datetime) -> list[WorkerLine]:
-    """Every worker that is not revoked, and every machine that has jobs waiting or none to do them.
-    One query.
-    """
+    """Every worker with its machine, and every machine without a worker. One query."""
     waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
     per_machine = waiting.order_by().values("run__machine").annotate(number=Count("pk"))
     busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
@@ -195,9 +190,7 @@ def _worker_state(
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """A schedule that is switched on. last: when its last run was triggered; due: when the next
-    is.
-    """
+    """An enabled schedule. last: when its last run was triggered; due: when the next one is."""
 
     schedule: Schedule
     last: datetime | None
