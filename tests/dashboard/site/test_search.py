@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from dashboard.models import AlertGroup, AlertState, Benchmark, Config, Run, Series
-from dashboard.site.selectors.search import Found, search
+from dashboard.site.selectors.search import SearchResults, search
 from tests.builders import site
 from tests.builders.reading import text
 
@@ -16,7 +16,7 @@ def run() -> Run:
     return site.run()
 
 
-def found(words: str) -> Found:
+def found(words: str) -> SearchResults:
     hits = search(words)
     assert hits
     return hits

@@ -198,7 +198,7 @@ def test_a_tasks_lines_carry_its_name_and_what_it_is_about() -> None:
 
 def test_without_a_file_in_the_settings_nothing_is_touched(settings: Any) -> None:
     settings.ALIVE_FILE = None
-    liveness.show()
+    liveness.touch_file()
 
 
 @pytest.mark.django_db(transaction=True)
