@@ -1,4 +1,4 @@
-"""Tables as files for other programs: CSV, safe from formulas in spreadsheets, and Markdown. Pure."""
+"""Tables for other programs: CSV, safe from formulas in spreadsheets, and Markdown. Pure."""
 
 import csv
 import io

@@ -58,7 +58,7 @@ class PackageFileFinder(BaseFinder):
 
 
 def package_file(package: str, file: str) -> Path:
-    """The path of an installed package's file, without importing it; ImproperlyConfigured if absent."""
+    """The path of an installed package's file; ImproperlyConfigured if absent. No import."""
     spec = importlib.util.find_spec(package)
     if spec is not None and spec.origin:
         path = Path(spec.origin).parent / file

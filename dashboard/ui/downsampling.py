@@ -37,7 +37,7 @@ def downsample(value: Floats, low: Floats, high: Floats, most: int) -> NDArray[n
 
 
 def _buckets(array: Floats, width: int, fill: float) -> Floats:
-    """The array in rows of ``width`` (buckets, width); NaN and the rest of the last row: ``fill``."""
+    """The array as (buckets, width); NaN and the rest of the last bucket are ``fill``."""
     missing = -len(array) % width
     filled = np.where(np.isnan(array), fill, array)
     return np.concatenate([filled, np.full(missing, fill)]).reshape(-1, width)

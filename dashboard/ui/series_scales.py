@@ -12,7 +12,7 @@ _FIRST = 5  # values whose median is the level that a relative trend begins at
 
 
 def relative(line: ChartLine) -> ChartLine:
-    """``line`` as percent of change from its first five values' median; unchanged where that is 0."""
+    """``line`` as percent of change from its first five values' median, if that is not 0."""
     passed = line.value[~np.isnan(line.value)]
     base = float(np.median(passed[:_FIRST])) if len(passed) else 0.0
     if not base:

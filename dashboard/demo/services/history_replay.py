@@ -166,7 +166,7 @@ class _Replay:
         return related.order_by("planned_at", "position").first()
 
     def _store(self, job: Job, recording: _Recorded) -> None:
-        """End the job with the recorded result; only the job's id and attempt are replaced in it."""
+        """End the job with the recorded result; only its job id and attempt are replaced."""
         job_fields = {**recording.document["job"], "job_id": str(job.pk), "attempt": job.attempt}
         document = {**recording.document, "job": job_fields}
         digest = hashlib.sha256(orjson.dumps(document)).hexdigest()

@@ -1,1 +1,1 @@
-"""Notifications: a finished message in, the channel's answer out; channels.py lists what there is."""
+"""A finished message in, the channel's answer out; channels.py lists the transports."""

@@ -36,7 +36,7 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is public; of an IPv6 one that contains an IPv4 one, whether that is."""
+    """Whether an IP address is public; an IPv4 address inside an IPv6 one decides for it."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         ip = _embedded_ipv4(ip) or ip

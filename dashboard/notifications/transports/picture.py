@@ -29,7 +29,7 @@ _HOUR_MS = 3_600_000.0
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where numbers lie on the picture: the ends of both axes. x: milliseconds; y: metric's unit."""
+    """The ends of both axes of the picture. x: milliseconds; y: the metric's unit."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -44,7 +44,7 @@ class Scale:
 
 
 def change_png(line: ChartLine, step: Step, title: str, unit: str) -> bytes:
-    """The points of a series, the levels before and after its change, and the new one's interval."""
+    """The points of a series, the levels before and after its change, and the interval."""
     image = Image.new("RGB", (WIDTH, HEIGHT), GROUND)
     draw = ImageDraw.Draw(image)
     levels = levels_of(line, step)

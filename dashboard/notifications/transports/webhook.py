@@ -67,7 +67,7 @@ def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict
 
 
 def signature(body: bytes, secret: str, timestamp: int) -> str:
-    """HMAC-SHA256 of "<timestamp>.<body>", hexadecimal: an old delivery cannot pass as a new one."""
+    """HMAC-SHA256 of "<timestamp>.<body>", in hex: an old delivery cannot pass as a new one."""
     return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 

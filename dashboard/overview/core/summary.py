@@ -29,7 +29,7 @@ class Day:
 class FamilyFigure:
     """One metric of one family and mode.
 
-    level: mean over ``cases`` of ln(value), for `passed` of the value itself; None: no case has one.
+    level: mean over ``cases`` of ln(value), for `passed` of the value; None: no case has one.
     days: the month that ended with the newest datum of the place, oldest first.
     build: the newest of the place; None where the month had no other build before it.
     """

@@ -34,7 +34,8 @@ _NOW = f"""
     JOIN dashboard_config AS config ON config.id = measured.config_id
     LEFT JOIN dashboard_series AS passed
          ON passed.machine_id = measured.machine_id AND passed.track_id = measured.track_id
-            AND passed.benchmark_id = measured.benchmark_id AND passed.config_id = measured.config_id
+            AND passed.benchmark_id = measured.benchmark_id
+            AND passed.config_id = measured.config_id
             AND passed.metric = 'passed'
     WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
           AND measured.metric = ANY(%(metrics)s)

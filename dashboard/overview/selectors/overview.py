@@ -51,7 +51,7 @@ _NOTABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A series whose newest value left its expected interval by more than the metric's threshold."""
+    """A series whose newest value left its interval by more than the metric's threshold."""
 
     case: CaseRollup
     metric: Metric

@@ -44,7 +44,7 @@ def open_jobs() -> list[OpenJobs]:
 
 
 def jobs_of_the_last_day(now: datetime) -> list[tuple[str, str, int]]:
-    """(machine, state, count) of the jobs planned within a day. One query, by their planned_at."""
+    """(machine, state, count) of the jobs planned within a day. One query."""
     jobs = Job.objects.filter(planned_at__gte=now - DAY).order_by()
     rows = jobs.values_list("run__machine__key", "state")
     return list(rows.annotate(Count("pk")))
@@ -60,7 +60,7 @@ def heartbeats(now: datetime) -> Iterator[tuple[str, str, bool, float | None]]:
 
 
 def ingest_lag_s(now: datetime) -> float | None:
-    """The longest time that a result of the last quarter of an hour took to arrive; None: none came.
+    """The longest time that a result of the last 15 minutes took to arrive; None: none came.
 
     Of jobs that were planned within two days.
     """

@@ -43,7 +43,7 @@ class ReadOnlyAdmin(ModelAdmin):
 def confirmed(
     admin: ModelAdmin, request: HttpRequest, chosen: QuerySet[Any], *, question: str, apply: Apply
 ) -> HttpResponse | None:
-    """Ask `question` on a page of its own; if the answer is yes, `apply` and show what it returns."""
+    """Ask `question` on a page of its own; on yes, `apply` and show what it returns."""
     if request.POST.get("confirmed"):
         messages.success(request, apply(chosen))
         return None
