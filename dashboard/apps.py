@@ -14,13 +14,11 @@ class DashboardConfig(AppConfig):
         from dashboard import checks  # noqa: F401 - registers the system checks
 
         configure_structlog()
-        post_migrate.connect(make_what_every_site_has, sender=self)
+        post_migrate.connect(ensure_defaults, sender=self)
 
 
-def make_what_every_site_has(**_: object) -> None:
-    """Every migrated site has the reaper and the partitions' task in its scheduler, and the four
-    roles.
-    """
+def ensure_defaults(**_: object) -> None:
+    """Give every migrated site its own tasks in the scheduler, and the four roles."""
     from dashboard.accounts.services.roles import ensure_roles
     from dashboard.runs.services.schedules import ensure_system_tasks
 

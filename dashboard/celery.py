@@ -1,6 +1,4 @@
-"""The Celery app of the dashboard worker and the scheduler. Benchmark workers have the runner's own
-app.
-"""
+"""The Celery app of the dashboard worker and the scheduler; benchmark workers have the runner's."""
 
 import os
 
@@ -12,8 +10,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 from django.conf import settings  # after the settings are named
 
 REDIS_OPTIONS = {
-    # What nobody acknowledged for this long is delivered again: harmless, by the lease in the
-    # database.
+    # A message that nobody acknowledged for this long is delivered again. That does no harm: the
+    # lease in the database decides.
     "visibility_timeout": 3600,
     "unacked_restore_interval": 5,
     "priority_steps": list(range(10)),  # kombu's own four would make two priorities of ours one
@@ -31,7 +29,7 @@ app.conf.update(
     accept_content=["json"],
     task_ignore_result=True,
     task_acks_late=True,
-    # RabbitMQ's queues have priorities only if they are made so; Redis's always have
+    # RabbitMQ's queues have priorities only when they are declared with them; Redis's always do
     task_queue_max_priority=9,
     task_default_queue="dashboard",
     timezone=settings.TIME_ZONE,
@@ -42,5 +40,5 @@ app.conf.update(
 
 
 @setup_logging.connect
-def keep_our_logging(**_: object) -> None:
+def keep_djangos_logging(**_: object) -> None:
     """A receiver of this signal keeps Celery from replacing the logging that Django has set up."""

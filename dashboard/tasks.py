@@ -1,4 +1,7 @@
-"""What the dashboard worker does in the background: ids in, a service called, no logic here."""
+"""What the dashboard worker does in the background: ids in, a service called, no logic here.
+
+A task's stored name never changes: the scheduler's table and messages on their way contain it.
+"""
 
 from datetime import UTC, datetime
 
@@ -16,7 +19,7 @@ from dashboard.runs.services import dispatch, leases, partitions, schedules
 
 @app.task
 def reap() -> None:
-    """Queue the jobs of silent workers again, and send what has no message out."""
+    """Requeue the jobs of silent workers, and dispatch queued jobs that have no message."""
     leases.reap()
     dispatch.reset_lost_dispatches()
     dispatch.dispatch()
@@ -24,33 +27,33 @@ def reap() -> None:
 
 @app.task
 def detect() -> None:
-    """Judge the series that have new data, and measure again what is suspected."""
+    """Run detection on series with new data, and have suspected changes measured again."""
     detection.detect_due()
     conclusions.advance_all(now=timezone.now())
     confirmations.start_due(now=timezone.now())
 
 
-@app.task
-def listen_for_silence() -> None:
-    """Tell what should have reported and did not."""
+@app.task(name="dashboard.tasks.listen_for_silence")
+def detect_missing_reports() -> None:
+    """Open alerts for series that should have reported and did not."""
     started = datetime.fromtimestamp(psutil.Process().create_time(), UTC)
     missing_reports.detect_missing_reports(now=timezone.now(), up_since=started)
 
 
 @app.task
 def advance_bisections() -> None:
-    """Decide, narrow and measure on, where a search's last round has ended."""
+    """Decide, narrow and continue each bisection whose last round has ended."""
     bisections.advance_all()
 
 
 @app.task
 def create_partitions() -> None:
-    """Create the data table's coming months."""
+    """Create the data table's partitions for the coming months."""
     partitions.ensure_coming_partitions(now=timezone.now())
 
 
-@app.task
-def forget_old() -> None:
+@app.task(name="dashboard.tasks.forget_old")
+def delete_old() -> None:
     """Delete raw samples and artifacts that have been kept long enough."""
     retention.delete_expired(now=timezone.now())
 
@@ -67,9 +70,9 @@ def trigger_schedule(schedule_id: int) -> None:
     schedules.run_schedule(schedule_id=schedule_id)
 
 
-@app.task
-def tell() -> None:
-    """Ask the rules for new events, make the digests that are due, and have what waits sent."""
+@app.task(name="dashboard.tasks.tell")
+def notify() -> None:
+    """Match new events against the rules, make the digests that are due, and send what waits."""
     now = timezone.now()
     deliveries.enqueue_deliveries(now=now)
     deliveries.make_digests(now=now)

@@ -84,7 +84,7 @@ def pytest_unconfigure() -> None:
 def embedded_postgres() -> Iterator[dict[str, Any]]:
     """Django's description of a server that lives as long as the session."""
     from dashboard.local.embedded_postgres import EmbeddedPostgres
-    from dashboard.settings import database
+    from dashboard.site.configuration import database
 
     server = EmbeddedPostgres(VAR / "postgres")
     try:

@@ -12,11 +12,11 @@ REPORTED_ERRORS = 5  # a broken writer makes hundreds of the same kind
 
 
 class Refused(ValueError):
-    """A delivery that cannot be taken in; the text says where and why."""
+    """A document that cannot be accepted; the text says where and why."""
 
 
 class TooLarge(Refused):
-    """A delivery beyond the size limit."""
+    """A document beyond the size limit."""
 
 
 def read_schema(name: str) -> Any:
@@ -26,16 +26,20 @@ def read_schema(name: str) -> Any:
 
 def check_schema(document: Any, validator: jsonschema_rs.Draft202012Validator, name: str) -> None:
     """Raise Refused with the path and text of the first few violations."""
-    if not validator.is_valid(document):  # several times faster than making a list of no errors
-        errors = list(validator.iter_errors(document))
-        messages = [
-            f"{_path(name, e.instance_path)}: {e.message[:300]}" for e in errors[:REPORTED_ERRORS]
-        ]
-        more = (
-            f" (and {len(errors) - REPORTED_ERRORS} more)" if len(errors) > REPORTED_ERRORS else ""
-        )
-        raise Refused("; ".join(messages) + more)
+    if validator.is_valid(document):  # several times faster than an empty list of errors
+        return
+    errors = list(validator.iter_errors(document))
+    messages: list[str] = []
+    for error in errors[:REPORTED_ERRORS]:
+        messages.append(f"{_path(name, error.instance_path)}: {error.message[:300]}")
+    text = "; ".join(messages)
+    if len(errors) > REPORTED_ERRORS:
+        text += f" (and {len(errors) - REPORTED_ERRORS} more)"
+    raise Refused(text)
 
 
 def _path(name: str, steps: Sequence[str | int]) -> str:
-    return name + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    path = name
+    for step in steps:
+        path += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return path

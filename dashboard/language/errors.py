@@ -1,5 +1,5 @@
-"""What a person asked for and cannot have."""
+"""The error for an action that a person asked for and that is not allowed."""
 
 
 class ActionNotAllowed(ValueError):
-    """What was asked for cannot be done; the text says why, to the person who asked."""
+    """The action is not possible; the text tells the person why."""

@@ -1,6 +1,4 @@
-"""The words of the site, each explained in a sentence: the glossary page and what hover and focus
-show. Pure.
-"""
+"""The words of the site, each explained in a sentence, for the glossary and for hover. Pure."""
 
 from dashboard.language.metrics import METRICS
 
@@ -81,14 +79,12 @@ WORDS: dict[str, str] = {
 
 
 def explain(term: str) -> str:
-    """The sentence that explains ``term``: a metric's key or a word. Empty when the glossary lacks
-    it.
-    """
+    """The sentence that explains ``term``, a metric's key or a word; empty for an unknown one."""
     if term in METRICS:
         return METRICS[term].about
     return WORDS.get(term, "")
 
 
 def anchor(term: str) -> str:
-    """Where on the glossary page ``term`` is explained: its id there."""
+    """The id of ``term`` on the glossary page."""
     return term.replace(" ", "-").replace("_", "-")

@@ -1,6 +1,4 @@
-"""Numbers and changes as people read them: units, sensible digits, and the direction in words.
-Pure.
-"""
+"""Numbers and changes as people read them: units, sensible digits, directions in words. Pure."""
 
 import math
 from dataclasses import dataclass, replace
@@ -15,10 +13,7 @@ _THIN_SPACE = "\u2009"
 _ABSENT = "–"
 _WHOLE = 100  # percent from here on have no decimals
 _LEAST = 0.05  # percent; less is rounded to none, and has no direction
-LEAST_SHORT = 0.1
-"""Ratios from here on are told in two decimals; of a smaller one these would leave a single
-digit.
-"""
+LEAST_SHORT = 0.1  # ratios from here on have two decimals; a smaller one would keep a single digit
 
 # unit of a metric -> (word for a smaller value, word for a larger one)
 _DIRECTIONS = {
@@ -47,20 +42,19 @@ class ValueChange:
 
 
 def metric_of(key: str) -> Metric:
-    """The metric of ``key``; for a key that the table lacks (an old result), one that shows the
-    bare key.
-    """
-    return METRICS.get(key) or Metric(
-        key, key.replace("_", " ").capitalize(), "", True, about="No longer in the metrics table."
-    )
+    """The metric of ``key``; for one that the table lacks (an old result), one named by the key."""
+    metric = METRICS.get(key)
+    if metric is not None:
+        return metric
+    label = key.replace("_", " ").capitalize()
+    return Metric(key, label, "", True, about="No longer in the metrics table.")
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """``value`` with the digits that its interval [``low``, ``high``] supports: two of the half
-    width, at most 4.
+    """``value`` with the digits that its interval [``low``, ``high``] supports.
 
-    Without an interval three digits. Very small and very large ones are written as 3.20×10⁻⁷; None
-    and NaN as a dash.
+    Two digits of the half width, at most 4 in all; without an interval three digits. Very small and
+    very large numbers are written as 3.20×10⁻⁷, None and NaN as a dash.
     """
     if value is None or not math.isfinite(value):
         return _ABSENT
@@ -73,14 +67,17 @@ def number(value: float | None, low: float | None = None, high: float | None = N
     if low is not None and high is not None and high > low:
         decimals = min(decimals + 1, 1 - math.floor(math.log10((high - low) / 2)))
     decimals = max(decimals, 0 if magnitude >= 1 else 1 - magnitude)
+    return _grouped(value, decimals)
+
+
+def _grouped(value: float, decimals: int = 0) -> str:
     return f"{value:,.{decimals}f}".replace(",", _THIN_SPACE)
 
 
 def plural(count: int, one: str, more: str = "") -> str:
-    """A number of things: "1 job", "1 200 jobs". more: of several, where that is not ``one`` with
-    an s.
-    """
-    return f"{count:,}".replace(",", _THIN_SPACE) + f" {one if count == 1 else more or f'{one}s'}"
+    """A number of things: "1 job", "1 200 jobs". more: the plural, where it is not ``one`` + s."""
+    noun = one if count == 1 else more or f"{one}s"
+    return f"{_grouped(count)} {noun}"
 
 
 def _is_far(magnitude: int) -> bool:
@@ -92,15 +89,14 @@ def _as_power(value: float, magnitude: int, decimals: int) -> str:
 
 
 def whole(value: float) -> str:
-    """A large number with two digits that count: 1 234 -> "1 200"."""
-    rounded = round(value, 1 - math.floor(math.log10(value))) if value >= 1 else value
-    return f"{rounded:,.0f}".replace(",", _THIN_SPACE)
+    """A large number with two significant digits: 1 234 -> "1 200"."""
+    if value >= 1:
+        value = round(value, 1 - math.floor(math.log10(value)))
+    return _grouped(value)
 
 
 def is_count(metric: Metric) -> bool:
-    """True for metrics that count things (graph breaks): shown as whole numbers, compared by
-    difference.
-    """
+    """True for counts (graph breaks): shown as whole numbers, compared by their difference."""
     return metric.aggregate == "sum"
 
 
@@ -111,23 +107,23 @@ def quantity(
     if value is None or not math.isfinite(value):
         return _ABSENT
     if is_count(metric):
-        return f"{value:,.0f}".replace(",", _THIN_SPACE)
-    if metric.unit == "×":
-        short = low is None or high is None
-        return f"{value:.2f}×" if short and value >= LEAST_SHORT else f"{number(value, low, high)}×"
+        return _grouped(value)
+    has_interval = low is not None and high is not None
+    if metric.unit == "×" and not has_interval and value >= LEAST_SHORT:
+        return f"{value:.2f}×"
     text = number(value, low, high)
+    if metric.unit == "×":
+        return f"{text}×"
     return f"{text} {metric.unit}".rstrip()
 
 
 def signed(percent: float) -> str:
-    """A number that has a direction, with its sign: "+4.8", "−0.3"."""
+    """A change with its sign: "+4.8", "−0.3"."""
     return f"{percent:+.1f}".replace("-", "−")
 
 
 def interval(metric: Metric, low: float | None, high: float | None) -> str:
-    """The ends of an interval with the metric's unit once: "17.2 to 17.5 ms"; empty where there is
-    none.
-    """
+    """The ends of an interval with one unit: "17.2 to 17.5 ms"; empty where there is none."""
     if low is None or high is None or is_count(metric):
         return ""
     return f"{number(low, low, high)} to {quantity(metric, high, low, high)}"
@@ -137,55 +133,54 @@ def change(metric: Metric, old: float | None, new: float | None) -> ValueChange 
     """How ``new`` differs from ``old``, in words; None where one of them is missing."""
     if old is None or new is None:
         return None
-    percent = 100 * (new / old - 1) if old else None
-    tone: Tone = (
-        "none" if new == old else "good" if (new < old) == metric.lower_is_better else "bad"
-    )
-    if is_count(metric) or percent is None:
+    tone = _tone(metric, new - old)
+    if not old:
+        return ValueChange(_difference(metric, new - old), tone, None)
+    percent = 100 * (new / old - 1)
+    if is_count(metric):
         return ValueChange(_difference(metric, new - old), tone, percent)
     if abs(percent) < _LEAST:
         return ValueChange("unchanged", "none", percent)
-    return ValueChange(
-        f"{_percent(abs(percent))} {_direction(metric, larger=new > old)}", tone, percent
-    )
+    direction = _direction(metric, larger=new > old)
+    return ValueChange(f"{_percent(abs(percent))} {direction}", tone, percent)
 
 
-def quiet(found: ValueChange | None, metric: Metric) -> ValueChange | None:
-    """The change without a tone where it is less than what the metric tells by default."""
-    if found is None or found.percent is None or abs(found.percent) >= metric.threshold_percent:
-        return found
-    return replace(found, tone="none")
+def _tone(metric: Metric, difference: float) -> Tone:
+    if difference == 0:
+        return "none"
+    return "good" if (difference < 0) == metric.lower_is_better else "bad"
+
+
+def quiet(change: ValueChange | None, metric: Metric) -> ValueChange | None:
+    """The change without a tone where it is below the metric's threshold."""
+    if change is None or change.percent is None:
+        return change
+    if abs(change.percent) >= metric.threshold_percent:
+        return change
+    return replace(change, tone="none")
 
 
 def effect(
     metric: Metric, amount: float | None, low: float | None, high: float | None, unit: str
 ) -> ValueChange | None:
-    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more"; None where it
-    has no amount.
+    """A change of level with its interval: "6.2 % slower (5.1 to 7.4 %)", "2 more".
 
     amount, low, high: new minus old in ``unit``: "percent" of the old level, or the plain
-    "difference". An interval that is not known, or has no end, is left out.
+        "difference". An interval that is not known, or has no end, is left out. None without an
+        amount.
     """
     if amount is None:
         return None
-    tone: Tone = (
-        "none" if amount == 0 else "good" if (amount < 0) == metric.lower_is_better else "bad"
-    )
+    tone = _tone(metric, amount)
     if unit != "percent":
         return ValueChange(_difference(metric, amount), tone, None)
-    told = (
-        f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
-        if abs(amount) >= _LEAST
-        else "0.0 %"
-    )
-    if (
-        low is None
-        or high is None
-        or low == high
-        or not (math.isfinite(low) and math.isfinite(high))
-    ):
-        return ValueChange(told, tone, amount)
-    return ValueChange(f"{told} ({_ends(metric, low, high)[0]})", tone, amount)
+    text = "0.0 %"
+    if abs(amount) >= _LEAST:
+        text = f"{_percent(abs(amount))} {_direction(metric, larger=amount > 0)}"
+    if low is None or high is None or low == high or not math.isfinite(high - low):
+        return ValueChange(text, tone, amount)
+    ends, _ = _ends(metric, low, high)
+    return ValueChange(f"{text} ({ends})", tone, amount)
 
 
 def span(metric: Metric, low: float, high: float) -> str:
@@ -194,25 +189,26 @@ def span(metric: Metric, low: float, high: float) -> str:
 
 
 def _ends(metric: Metric, low: float, high: float) -> tuple[str, str]:
-    """The ends of an interval of percent, and the direction that both have; where it leads both
-    ways each end tells its own.
+    """The ends of an interval of percent, and the direction that both share.
+
+    Where they have different directions, each end has its own, and the second text is empty.
     """
     decimals = 0 if max(-low, high) >= _WHOLE else 1
-    ends = [round(end, decimals) for end in (low, high)]
-    near, far = (f"{abs(end):,.{decimals}f}" for end in sorted(ends, key=abs))
-    if ends[0] >= 0 or ends[1] <= 0:
-        return f"{near} to {far} %", _direction(metric, larger=ends[1] > 0)
-    less, more = (
-        f"{abs(end):,.{decimals}f} % {_direction(metric, larger=end > 0)}" for end in ends
-    )
-    return f"{less} to {more}", ""
+    low, high = round(low, decimals), round(high, decimals)
+    lower, upper = f"{abs(low):,.{decimals}f}", f"{abs(high):,.{decimals}f}"
+    if low >= 0:
+        return f"{lower} to {upper} %", _direction(metric, larger=high > 0)
+    if high <= 0:
+        return f"{upper} to {lower} %", _direction(metric, larger=False)
+    smaller, larger = _direction(metric, larger=False), _direction(metric, larger=True)
+    return f"{lower} % {smaller} to {upper} % {larger}", ""
 
 
 def _difference(metric: Metric, difference: float) -> str:
     if difference == 0:
         return "unchanged"
-    amount = quantity(metric, abs(difference))
-    return f"{amount} {'more' if difference > 0 else 'fewer'}"
+    comparison = "more" if difference > 0 else "fewer"
+    return f"{quantity(metric, abs(difference))} {comparison}"
 
 
 def _percent(percent: float) -> str:
@@ -225,8 +221,7 @@ def _direction(metric: Metric, *, larger: bool) -> str:
     return _DIRECTIONS.get(metric.unit, ("lower", "higher"))[larger]
 
 
-MOVE = ("Move from", "to", "?")
-"""What a comparison asks; its two sides come between the words."""
+MOVE = ("Move from", "to", "?")  # what a comparison asks; its two sides come between the words
 
 
 def question(base: str, new: str, where: str) -> str:
@@ -236,17 +231,15 @@ def question(base: str, new: str, where: str) -> str:
 
 
 def levels(metric: Metric, before: float, after: float) -> str:
-    """The two levels of a change, for a sentence that tells the change, too: "from 17.31 to 18.38
-    ms".
-    """
+    """The two levels of a change, to complete a sentence: "from 17.31 to 18.38 ms"."""
     return f"from {_level(metric, before)} to {_level(metric, after)} {metric.unit}".rstrip()
 
 
 def _level(metric: Metric, value: float) -> str:
-    """``value`` without its unit, in four digits that count: who divides two levels gets the
-    percentage told.
+    """``value`` without its unit, with four significant digits.
 
-    Counts have one decimal where a level lies between two of them.
+    So whoever divides two levels gets the stated percentage. Counts have one decimal where a level
+    lies between two of them.
     """
     if is_count(metric):
         return f"{value:.1f}".removesuffix(".0")
@@ -255,7 +248,7 @@ def _level(metric: Metric, value: float) -> str:
     magnitude = math.floor(math.log10(abs(value)))
     if _is_far(magnitude):
         return _as_power(value, magnitude, 3)
-    return f"{value:,.{max(3 - magnitude, 0)}f}".replace(",", _THIN_SPACE)
+    return _grouped(value, max(3 - magnitude, 0))
 
 
 def duration(seconds: float | None) -> str:
@@ -266,15 +259,15 @@ def duration(seconds: float | None) -> str:
         return f"{seconds:.1f} s"
     if seconds < 90:
         return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
     if seconds < 600 and round(seconds) % 60:
         return f"{int(seconds) // 60} min {round(seconds) % 60} s"
-    return _long_duration(minutes)
+    return _long_duration(round(seconds / 60))
 
 
 def _long_duration(minutes: int) -> str:
     if minutes < 60:
         return f"{minutes} min"
-    if minutes < 48 * 60:
-        return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
-    return f"{minutes // 1440} days"
+    if minutes >= 48 * 60:
+        return f"{minutes // 1440} days"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} h {rest} min" if rest else f"{hours} h"

@@ -1,11 +1,10 @@
-"""How the admin looks: the site's blue, and its lists in the order of the work. Read by the
-settings.
-"""
+"""How the admin looks: the site's blue, and its lists in the order of the work."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.http import HttpRequest
+from django.templatetags.static import static
 from django.urls import reverse
 
 # One hue (266°, that of the site's accent) from light to dark.
@@ -106,15 +105,13 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def lists(request: HttpRequest) -> list[dict[str, Any]]:
-    """The lists of the sidebar that the viewer may look at, with what each is for. Groups without
-    any are left out.
-    """
-    groups = [{"title": title, "lists": _allowed(items, request)} for title, items in _GROUPS]
-    return [group for group in groups if group["lists"]]
-
-
-def _allowed(items: Iterable[tuple[str, str, str]], request: HttpRequest) -> list[dict[str, Any]]:
-    return [item for item in _items(items) if item["permission"](request)]
+    """The lists that the viewer may see, with what each is for; no empty groups."""
+    groups = []
+    for title, items in _GROUPS:
+        allowed = [item for item in _items(items) if item["permission"](request)]
+        if allowed:
+            groups.append({"title": title, "lists": allowed})
+    return groups
 
 
 def _items(items: Iterable[tuple[str, str, str]]) -> list[dict[str, Any]]:
@@ -139,3 +136,19 @@ def _address(model: str) -> str:
 
 def _may_view(app: str, model: str) -> Callable[[HttpRequest], bool]:
     return lambda request: request.user.has_perm(f"{app}.view_{model}")
+
+
+def _icon(request: HttpRequest) -> str:
+    return static("compilewatch/icon.svg")
+
+
+UNFOLD = {  # settings.UNFOLD
+    "SITE_TITLE": "Compilewatch",
+    "SITE_HEADER": "Compilewatch",
+    "SITE_URL": "/",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _icon}],
+    "SHOW_HISTORY": True,
+    "COLORS": COLORS,
+    "SIDEBAR": {"show_search": True, "navigation": navigation},
+    "DASHBOARD_CALLBACK": "dashboard.site.admin.index.context",
+}

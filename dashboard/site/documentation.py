@@ -1,12 +1,10 @@
-"""The pages of docs/: their order, their HTML, and the search over them. Pure: text in, HTML
-out.
-"""
+"""The pages of docs/: their order, their HTML, and the search over them. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +13,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.token import Token
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs"
-# What is not named here stands at the end of the how-tos.
+# A page that is not named here stands at the end of the how-tos.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial",),
     "How to": (
@@ -45,6 +43,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Explanation": ("measuring", "detection", "trends", "versions", "advisor", "differences"),
 }
 OTHERS = "How to"
+_NAMED = tuple(chain.from_iterable(SECTIONS.values()))
 ELSEWHERE = {"reference-words": "/glossary/"}  # files whose text another page of the site shows
 SNIPPET_CHARACTERS = 160
 MOST_HITS = 40
@@ -89,68 +88,69 @@ class Hit:
 
 
 def pages(folder: Path = FOLDER) -> dict[str, Page]:
-    """Every page by its slug, in reading order; a page that was changed on disk is read anew."""
+    """Every page by its slug, in reading order; a page that changed on disk is read again."""
     files = {path.stem: path for path in folder.glob("*.md") if path.stem not in ELSEWHERE}
-    found = {
-        slug: path for slugs in SECTIONS.values() for slug in slugs if (path := files.get(slug))
-    }
-    return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in (found | files).items()}
+    ordered = {slug: files[slug] for slug in _NAMED if slug in files} | files
+    return {slug: _read(path, path.stat().st_mtime_ns) for slug, path in ordered.items()}
 
 
-def sections(found: dict[str, Page]) -> list[tuple[str, list[Page]]]:
-    """The pages under their sections' names, none empty."""
-    named = {slug for slugs in SECTIONS.values() for slug in slugs}
-    others = sorted(found.keys() - named)
-    grouped = [
-        (
-            name,
-            [
-                found[slug]
-                for slug in (*slugs, *(others if name == OTHERS else ()))
-                if slug in found
-            ],
-        )
-        for name, slugs in SECTIONS.items()
-    ]
-    return [(name, inside) for name, inside in grouped if inside]
+def sections(all_pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
+    """The pages under their sections' names; no empty sections."""
+    others = sorted(all_pages.keys() - set(_NAMED))
+    grouped: list[tuple[str, list[Page]]] = []
+    for name, named in SECTIONS.items():
+        slugs = [*named, *others] if name == OTHERS else named
+        present = [all_pages[slug] for slug in slugs if slug in all_pages]
+        if present:
+            grouped.append((name, present))
+    return grouped
 
 
-def search(words: str, found: dict[str, Page]) -> list[Hit]:
-    """The parts that have all words, those with a word in the heading first; at most 40."""
-    wanted = words.casefold().split()
-    hits = [
-        Hit(page, part.heading, _snippet(part.text, wanted))
-        for page in found.values()
-        for part in page.parts
-        if wanted and all(word in f"{part.heading.text} {part.text}".casefold() for word in wanted)
-    ]
-    return sorted(
-        hits, key=lambda hit: not any(word in hit.heading.text.casefold() for word in wanted)
-    )[:MOST_HITS]
+def search(query: str, all_pages: dict[str, Page]) -> list[Hit]:
+    """The parts that have every word, those with a word in the heading first; at most 40."""
+    words = query.casefold().split()
+    if not words:
+        return []
+    hits: list[Hit] = []
+    for page in all_pages.values():
+        for part in page.parts:
+            text = f"{part.heading.text} {part.text}".casefold()
+            if all(word in text for word in words):
+                hits.append(Hit(page, part.heading, _snippet(part.text, words)))
+    hits.sort(key=lambda hit: not _has_word(hit.heading.text, words))
+    return hits[:MOST_HITS]
+
+
+def _has_word(text: str, words: Sequence[str]) -> bool:
+    return any(word in text.casefold() for word in words)
 
 
 def picture(name: str, folder: Path = FOLDER) -> Path | None:
     """The file of a picture that the pages show; None where there is none."""
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+\.png", name):
+        return None
     path = folder / "screenshots" / name
-    return path if re.fullmatch(r"[A-Za-z0-9_.-]+\.png", name) and path.is_file() else None
+    return path if path.is_file() else None
 
 
 def anchor_of(text: str, taken: Sequence[str] = ()) -> str:
-    """A heading's id, as GitHub makes it from its text; a second one of the same name gets a
-    number.
-    """
-    plain = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
-    numbered = (f"{plain}-{number}" for number in range(1, len(taken) + 1))
-    return (
-        plain if plain not in taken else next(anchor for anchor in numbered if anchor not in taken)
-    )
+    """A heading's id, as GitHub makes it from its text; a repeated one gets a number."""
+    anchor = plain = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+    number = 0
+    while anchor in taken:
+        number += 1
+        anchor = f"{plain}-{number}"
+    return anchor
 
 
 def _snippet(text: str, words: Sequence[str]) -> str:
-    place = min((at for word in words if (at := text.casefold().find(word)) >= 0), default=0)
-    start = max(place - SNIPPET_CHARACTERS // 3, 0)
-    cut = text[start : start + SNIPPET_CHARACTERS]
-    return f"{'… ' if start else ''}{cut}{' …' if start + SNIPPET_CHARACTERS < len(text) else ''}"
+    places = [text.casefold().find(word) for word in words]
+    first = min((place for place in places if place >= 0), default=0)
+    start = max(first - SNIPPET_CHARACTERS // 3, 0)
+    end = start + SNIPPET_CHARACTERS
+    before = "… " if start else ""
+    after = " …" if end < len(text) else ""
+    return f"{before}{text[start:end]}{after}"
 
 
 @cache
@@ -161,7 +161,7 @@ def _read(path: Path, changed_ns: int) -> Page:
     _link(tokens)
     below = tokens[3:] if tokens[:1] and tokens[0].tag == "h1" else tokens
     rendered: str = _markdown().renderer.render(below, _markdown().options, {})
-    html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is no heading
+    html = rendered.replace("<th></th>", "<td></td>")  # the corner of a table is not a heading
     headings = tuple(part.heading for part in parts if part.heading.level > 1)
     return Page(path.stem, title, _first_paragraph(tokens), html, headings, tuple(parts))
 
@@ -170,7 +170,7 @@ def _read(path: Path, changed_ns: int) -> Page:
 def _markdown() -> MarkdownIt:
     """CommonMark with tables; HTML in a page is shown as text."""
     made = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # what is wider than the page scrolls by itself, also by keyboard
+    # A table that is wider than the page scrolls by itself, also by keyboard
     opening = '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
     made.add_render_rule("table_open", lambda *_: opening)
     made.add_render_rule("table_close", lambda *_: "</table></div>\n")
@@ -180,21 +180,22 @@ def _markdown() -> MarkdownIt:
 
 
 def _code(self: object, tokens: Sequence[Token], index: int, *_: object) -> str:
-    return (
-        '<pre tabindex="0" role="group" '
-        f'aria-label="Code"><code>{escapeHtml(tokens[index].content)}</code></pre>\n'
-    )
+    code = escapeHtml(tokens[index].content)
+    return f'<pre tabindex="0" role="group" aria-label="Code"><code>{code}</code></pre>\n'
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[PageSection]:
     """The page cut at its headings, which get their ids on the way."""
-    heading, texts, taken = Heading(1, "", ""), list[str](), list[str]()
+    heading = Heading(1, "", "")
+    texts: list[str] = []
+    taken: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):
         if before is not None and before.type == "heading_open":
             if heading.text:
                 yield PageSection(heading, " ".join(texts))
             text = _plain(token)
-            heading, texts = Heading(int(before.tag[1]), anchor_of(text, taken), text), []
+            heading = Heading(int(before.tag[1]), anchor_of(text, taken), text)
+            texts = []
             taken.append(heading.anchor)
             before.attrSet("id", heading.anchor)
         elif token.type in {"inline", "fence", "code_block"}:
@@ -218,9 +219,7 @@ def _first_paragraph(tokens: Sequence[Token]) -> str:
 
 
 def _link(tokens: Sequence[Token]) -> None:
-    """Links between the files become links between the pages; those to other files of the project
-    become text.
-    """
+    """Point links and pictures at the site's pages; links to other project files become text."""
     for token in tokens:
         for child in token.children or ():
             if child.type == "image":
@@ -232,16 +231,13 @@ def _link(tokens: Sequence[Token]) -> None:
 
 def _link_one(link: Token) -> None:
     parts = urlsplit(str(link.attrs.get("href", "")))
-    if parts.scheme or not parts.path:
+    if parts.scheme or not parts.path or parts.path.startswith("/"):
         return
     if parts.path.endswith(".md") and "/" not in parts.path:
         slug = parts.path.removesuffix(".md")
         page = ELSEWHERE.get(slug, f"/docs/{slug}/")
-        link.attrSet("href", f"{page}{f'#{parts.fragment}' if parts.fragment else ''}")
-    elif parts.path.startswith("/"):
-        return
+        fragment = f"#{parts.fragment}" if parts.fragment else ""
+        link.attrSet("href", f"{page}{fragment}")
     else:
-        link.attrs = {
-            "class": "file",
-            "title": f"In the project's folder: {parts.path.removeprefix('../')}",
-        }
+        title = f"In the project's folder: {parts.path.removeprefix('../')}"
+        link.attrs = {"class": "file", "title": title}

@@ -1,6 +1,4 @@
-"""A file that the dashboard worker and the scheduler touch while they work: what container health
-checks look at.
-"""
+"""The file that the dashboard worker and the scheduler touch while they work, for health checks."""
 
 from typing import Any
 
@@ -9,21 +7,19 @@ from django.conf import settings
 from django_celery_beat.schedulers import DatabaseScheduler
 
 
-def show(**_: Any) -> None:
+def touch_file(**_: Any) -> None:
     """Touch settings.ALIVE_FILE, if there is one."""
     if settings.ALIVE_FILE:
         settings.ALIVE_FILE.touch()
 
 
 class Scheduler(DatabaseScheduler):
-    """django-celery-beat's scheduler, which shows at each tick that it lives: at least every five
-    seconds.
-    """
+    """django-celery-beat's scheduler; it touches the file at each tick, every 5 seconds or less."""
 
     def tick(self, *arguments: Any, **options: Any) -> Any:
-        show()
+        touch_file()
         return super().tick(*arguments, **options)
 
 
 # By the worker's event loop every two seconds, while the broker is there
-heartbeat_sent.connect(show, weak=False)
+heartbeat_sent.connect(touch_file, weak=False)

@@ -1,11 +1,8 @@
-"""What every log line of a request or a task carries besides its own fields: which one, and of
-which run or job.
+"""What each log line of a request or a task carries besides its own fields.
 
 A request's lines have `request`, `path` and the ids of its address (`job`, `run`, `alert`); a
-task's have `task`,
-`task_id` and its arguments by name. The two meet in the ids: a job's lines are found in the web
-    server, the dashboard
-worker and, by the same name, in the benchmark worker.
+task's have `task`, `task_id` and its arguments by name. The ids connect them: one finds a job's
+lines in the web server, the dashboard worker and, by the same name, the benchmark worker.
 """
 
 import inspect
@@ -20,7 +17,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from structlog.contextvars import bind_contextvars, clear_contextvars
 
-# What `pk` or `uuid` is: the address's name begins so
+# The first word of an address's name -> what its `pk` or `uuid` identifies
 ID_OF_VIEW = {"run": "run", "job": "job", "alert": "alert"}
 SLOW_S = 1.0  # requests and tasks that take longer are logged
 
@@ -28,9 +25,7 @@ logger = structlog.get_logger(__name__)
 
 
 class RequestContext:
-    """Middleware: names the request in each line that is written while it is answered, and tells of
-    slow ones.
-    """
+    """Middleware: adds the request to each line logged while it is answered; logs slow requests."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._answer = get_response
@@ -41,7 +36,7 @@ class RequestContext:
         bind_contextvars(request=uuid.uuid4().hex[:12], path=request.path)
         try:
             response = self._answer(request)
-            _tell_slow("slow request", began, status=response.status_code)
+            _log_slow("slow request", began, status=response.status_code)
         finally:
             clear_contextvars()
         return response
@@ -55,24 +50,23 @@ class RequestContext:
 
 
 def ids(view: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The run, job or alert that an address names: `jobs/<job_id>/claim`, or pk and uuid of the
-    view `run_cancel`.
-    """
-    found = {
-        name.removesuffix("_id"): str(value)
-        for name, value in arguments.items()
-        if name.endswith("_id")
-    }
+    """The run, job or alert of an address: `jobs/<job_id>/claim`, or pk or uuid of `run_cancel`."""
+    named: dict[str, str] = {}
+    for name, value in arguments.items():
+        if name.endswith("_id"):
+            named[name.removesuffix("_id")] = str(value)
     kind = ID_OF_VIEW.get(view.partition("_")[0])
-    own = arguments.get("pk", arguments.get("uuid"))
-    return {**found, kind: str(own)} if kind and own is not None else found
+    key = arguments.get("pk", arguments.get("uuid"))
+    if kind and key is not None:
+        named[kind] = str(key)
+    return named
 
 
 @task_prerun.connect(weak=False)
 def begin_task(
     task_id: str, task: Any, args: Sequence[Any], kwargs: Mapping[str, Any], **_: Any
 ) -> None:
-    """Name the task in each line that is written while it runs."""
+    """Add the task to each line that is logged while it runs."""
     clear_contextvars()
     given = inspect.signature(task.run).bind_partial(*args, **kwargs).arguments
     named = {name.removesuffix("_id"): str(value) for name, value in given.items()}
@@ -82,12 +76,12 @@ def begin_task(
 
 @task_postrun.connect(weak=False)
 def end_task(task: Any, **_: Any) -> None:
-    """Tell of slow ones, and forget the names."""
-    _tell_slow("slow task", getattr(task.request, "began", time.monotonic()))
+    """Log slow tasks, and forget the names."""
+    _log_slow("slow task", getattr(task.request, "began", time.monotonic()))
     clear_contextvars()
 
 
-def _tell_slow(event: str, began: float, **fields: Any) -> None:
+def _log_slow(event: str, began: float, **fields: Any) -> None:
     seconds = time.monotonic() - began
     if seconds >= SLOW_S:
         logger.info(event, seconds=round(seconds, 3), **fields)

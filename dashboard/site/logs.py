@@ -10,20 +10,19 @@ SHARED: list[Any] = [
     structlog.stdlib.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
 ]
-# a line per tick, per message
+# They log a line for each tick or message
 CHATTY = ("httpx", "celery.beat", "celery.worker.strategy", "celery.app.trace")
-# Tracebacks without local variables, which may hold tokens; with them one page's log line took
-# seconds, too.
+# Tracebacks without local variables, which may hold tokens, and which took seconds to print
 TEXT = structlog.dev.ConsoleRenderer(
     colors=False, exception_formatter=structlog.dev.plain_traceback
 )
 
 
 def logging_config(*, as_json: bool) -> dict[str, Any]:
-    """A dictConfig that renders structlog's and the standard library's records the same way, on
-    stderr.
-    """
-    renderer = structlog.processors.JSONRenderer() if as_json else TEXT
+    """A dictConfig that renders structlog's and the standard library's records alike, on stderr."""
+    rendering: list[Any] = [TEXT]
+    if as_json:
+        rendering = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -33,8 +32,7 @@ def logging_config(*, as_json: bool) -> dict[str, Any]:
                 "foreign_pre_chain": SHARED,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    *([structlog.processors.format_exc_info] if as_json else []),
-                    renderer,
+                    *rendering,
                 ],
             }
         },
@@ -45,9 +43,7 @@ def logging_config(*, as_json: bool) -> dict[str, Any]:
 
 
 def configure_structlog() -> None:
-    """Send structlog's events through the standard library, so that one configuration rules
-    both.
-    """
+    """Send structlog's events through the standard library: one configuration for both."""
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

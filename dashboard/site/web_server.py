@@ -1,5 +1,6 @@
-"""How gunicorn serves the site, wherever it runs: `gunicorn --config python:dashboard.site.web_server
---bind ADDRESS`.
+"""How gunicorn serves the site, wherever it runs.
+
+gunicorn --config python:dashboard.site.web_server --bind ADDRESS
 """
 
 wsgi_app = "dashboard.wsgi"

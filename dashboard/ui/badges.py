@@ -10,20 +10,19 @@ Tone = Literal["good", "bad", "quiet"]
 # 4.5:1 or more under white
 _COLOURS: dict[Tone, str] = {"good": "#07578f", "bad": "#9a3b00", "quiet": "#59636e"}
 _LABEL_COLOUR = "#2b323b"
-_LETTER = 6.4  # mean width in pixels at 11 px; textLength makes the text fit whatever font there is
-FRESH_S = 300  # proxies of code hosts keep a badge so long
+_LETTER = 6.4  # mean width in pixels at 11 px; textLength makes the text fit in any font
+FRESH_S = 300  # how long proxies of code hosts may keep a badge
 _MARGIN = 7
 _HEIGHT = 20
 
 
 def badge(label: str, text: str, tone: Tone) -> str:
-    """An SVG 20 pixels high: `label` on dark ground, `text` on the colour of its tone."""
+    """An SVG, 20 pixels high: `label` on a dark ground, `text` on the colour of its tone."""
     left, right = _width(label), _width(text)
     description = escape(f"{label}: {text}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{_HEIGHT}" '
-        'role="img"'
-        f' aria-label="{description}"><title>{description}</title>'
+        f'role="img" aria-label="{description}"><title>{description}</title>'
         f'<rect width="{left}" height="{_HEIGHT}" fill="{_LABEL_COLOUR}"/>'
         f'<rect x="{left}" width="{right}" height="{_HEIGHT}" fill="{_COLOURS[tone]}"/>'
         '<g fill="#fff" font-family="Verdana, DejaVu Sans, sans-serif" font-size="11">'

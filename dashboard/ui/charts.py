@@ -2,10 +2,10 @@
 
 Colours are not decided here: a trace says in ``meta.slot`` which colour of the stylesheet it takes,
 so that one figure serves the light and the dark theme (static/compilewatch/charts.js paints it).
-The second cue besides colour is the dash of the line and the shape of the marker.
+The second cue next to colour is the dash of the line and the shape of the marker.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,7 @@ Figure = dict[str, Any]
 
 SLOTS = 8  # colours in the stylesheet: --series-0 … --series-7
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-# Purposes that are part of the trend; the others measure old builds again and would make the line
-# go back and forth.
+# The trend's purposes; the others measure old builds again: the line would go back and forth
 TREND_PURPOSES = frozenset({"scheduled", "manual", "import"})
 PURPOSE_SYMBOLS = {
     "manual": "circle-open",
@@ -29,24 +28,24 @@ PURPOSE_SYMBOLS = {
     "bisection": "triangle-up-open",
 }
 _FEW_POINTS = 80  # up to this many the line carries a marker on each point
-# Up to this many each point has whiskers too: a band around one point has no width
+# Up to this many each point has whiskers as well: a band around one point has no width
 _FEW_INTERVALS = 12
-# Of the time axis: a first point is not drawn on one of milliseconds
+# A time axis shorter than this is widened: a first point would get an axis of milliseconds
 _LEAST_SPAN_MS, _WIDENED_MS = 60_000, 3_600_000
 _MOST_BUILD_LINES = 60
 MOST_LABELS = 8
+_GAP = np.array([np.nan])
 
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """What one config measured in one series, in time order; every sequence has one entry per
-    datum.
+    """The data of one config in one series, in time order; one entry per datum in every sequence.
 
-    position: the config's place in the registry; decides colour and dash, so a config looks the
-        same everywhere.
-    at_ms: milliseconds since 1970, UTC. value, low, high: NaN where the case failed or no interval
-        is known.
-    environment: the id of what each was measured on, None where no result told it; empty: not read.
+    position: the config's place in the registry. It decides colour and dash, so that a config looks
+        the same everywhere.
+    at_ms: milliseconds since 1970, UTC.
+    value, low, high: NaN where the case failed or no interval is known.
+    environment: ids, None where the result named none; empty where they were not read.
     """
 
     name: str
@@ -71,16 +70,12 @@ class ChartLine:
 
 
 def dash(position: int) -> str:
-    """The dash of the config at ``position``: configs whose colours could be mixed up differ in
-    it.
-    """
+    """The dash of the config at ``position``; configs with similar colours differ in it."""
     return DASHES[position % len(DASHES)]
 
 
 def series_figure(lines: Sequence[ChartLine], metric: Metric, most_points: int = 3000) -> Figure:
-    """The trend of several configs: interval bands, lines, marks for what matters, a lane of
-    failures, build marks.
-    """
+    """The trend of several configs: bands, lines, other purposes, failures, and build marks."""
     traces: list[dict[str, Any]] = []
     for line in lines:
         traces += _band(line, most_points)
@@ -91,27 +86,31 @@ def series_figure(lines: Sequence[ChartLine], metric: Metric, most_points: int =
     shapes, annotations = _build_marks(lines)
     has_failures = any(set(line.status) - {"pass"} for line in lines)
     layout = _trend_layout(metric, shapes, annotations, has_failures=has_failures)
-    layout["xaxis"] |= _widened(lines)
+    layout["xaxis"] |= _least_range(lines)
     return {"data": traces, "layout": layout}
 
 
-def _widened(lines: Sequence[ChartLine]) -> dict[str, Any]:
-    """The time axis' range where all the data lie within a shorter time than it should show; else
-    nothing.
-    """
-    times = [
-        int(at) for line in lines if len(line.at_ms) for at in (line.at_ms.min(), line.at_ms.max())
-    ]
-    if not times or max(times) - min(times) >= _LEAST_SPAN_MS:
+def _least_range(lines: Sequence[ChartLine]) -> dict[str, Any]:
+    """A range for the time axis where the data span less time than it should show; else nothing."""
+    ends = _ends(lines)
+    if ends is None or ends[1] - ends[0] >= _LEAST_SPAN_MS:
         return {}
-    middle = (min(times) + max(times)) // 2
+    middle = sum(ends) // 2
     return {"range": [middle - _WIDENED_MS, middle + _WIDENED_MS]}
 
 
+def _ends(lines: Sequence[ChartLine]) -> tuple[int, int] | None:
+    """The times of the first and the last datum of all lines; None without data."""
+    present = [line.at_ms for line in lines if len(line.at_ms)]
+    if not present:
+        return None
+    first = min(int(at_ms.min()) for at_ms in present)
+    last = max(int(at_ms.max()) for at_ms in present)
+    return first, last
+
+
 def _in_trend(line: ChartLine) -> NDArray[np.intp]:
-    return np.array(
-        [index for index, purpose in enumerate(line.purpose) if purpose in TREND_PURPOSES], np.intp
-    )
+    return np.flatnonzero([purpose in TREND_PURPOSES for purpose in line.purpose])
 
 
 def _shown(line: ChartLine, most_points: int) -> NDArray[np.intp]:
@@ -120,20 +119,22 @@ def _shown(line: ChartLine, most_points: int) -> NDArray[np.intp]:
 
 
 def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
-    """The intervals as one trace of polygons, one for each stretch without a gap: forth along low,
-    back along high.
+    """The intervals as one trace of polygons, one for each segment without a gap.
+
+    A polygon goes forth along low and back along high; NaN separates it from the next.
     """
     shown = _shown(line, most_points)
-    known = ~(np.isnan(line.low[shown]) | np.isnan(line.high[shown]))
-    stretches = [
-        part[known[part]]
-        for part in np.split(np.arange(len(shown)), np.flatnonzero(~known))
-        if known[part].any()
-    ]
-    if not stretches:
+    at_ms, low, high = line.at_ms[shown].astype(np.float64), line.low[shown], line.high[shown]
+    has_interval = ~(np.isnan(low) | np.isnan(high))
+    x: list[Floats] = []
+    y: list[Floats] = []
+    for segment in np.split(np.arange(len(shown)), np.flatnonzero(~has_interval)):
+        part = segment[has_interval[segment]]
+        if len(part):
+            x += [at_ms[part], at_ms[part][::-1], _GAP]
+            y += [low[part], high[part][::-1], _GAP]
+    if not x:
         return []
-    x, low, high = line.at_ms[shown].astype(np.float64), line.low[shown], line.high[shown]
-    gap = np.array([np.nan])
     return [
         {
             "type": "scatter",
@@ -142,12 +143,8 @@ def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
             "showlegend": False,
             "legendgroup": line.name,
             "fill": "toself",
-            "x": np.concatenate(
-                [array for part in stretches for array in (x[part], x[part][::-1], gap)]
-            ),
-            "y": np.concatenate(
-                [array for part in stretches for array in (low[part], high[part][::-1], gap)]
-            ),
+            "x": np.concatenate(x),
+            "y": np.concatenate(y),
             "line": {"width": 0},
             "meta": {"slot": line.slot, "role": "band"},
         }
@@ -156,45 +153,60 @@ def _band(line: ChartLine, most_points: int) -> list[dict[str, Any]]:
 
 def _trend(line: ChartLine, metric: Metric, most_points: int) -> dict[str, Any]:
     shown = _shown(line, most_points)
-    few = len(shown) <= _FEW_POINTS
-    return {
+    trace: dict[str, Any] = {
         "type": "scatter",
-        "mode": "lines+markers" if few else "lines",
+        "mode": "lines",
         "name": line.name,
         "legendgroup": line.name,
         "x": line.at_ms[shown],
         "y": line.value[shown],
-        "customdata": [line.job[index] for index in shown],
-        "text": [line.build[index] for index in shown],
+        "customdata": _pick(line.job, shown),
+        "text": _pick(line.build, shown),
         "line": {"width": 2, "dash": line.dash},
         "connectgaps": False,
-        "marker": {
-            "size": 6,
-            "symbol": [PURPOSE_SYMBOLS.get(line.purpose[index], "circle") for index in shown]
-            if few
-            else "circle",
-        },
+        "marker": {"size": 6, "symbol": "circle"},
         "hovertemplate": _hover(line, metric),
         "meta": {"slot": line.slot, "role": "line"},
-        **(_whiskers(line, shown) if len(shown) <= _FEW_INTERVALS else {}),
     }
+    if len(shown) <= _FEW_POINTS:
+        trace["mode"] = "lines+markers"
+        trace["marker"]["symbol"] = _symbols(line, shown, "circle")
+    if len(shown) <= _FEW_INTERVALS:
+        trace["error_y"] = _whiskers(line, shown)
+    return trace
+
+
+def _pick(values: Sequence[str], indices: Iterable[int]) -> list[str]:
+    return [values[index] for index in indices]
+
+
+def _symbols(line: ChartLine, indices: Iterable[int], usual: str) -> list[str]:
+    return [PURPOSE_SYMBOLS.get(line.purpose[index], usual) for index in indices]
 
 
 def _whiskers(line: ChartLine, shown: NDArray[np.intp]) -> dict[str, Any]:
-    above, below = line.high[shown] - line.value[shown], line.value[shown] - line.low[shown]
-    arrays = {"array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
-    return {"error_y": {"type": "data", "symmetric": False, "thickness": 1.5, "width": 6, **arrays}}
+    value = line.value[shown]
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1.5,
+        "width": 6,
+        "array": np.nan_to_num(line.high[shown] - value),
+        "arrayminus": np.nan_to_num(value - line.low[shown]),
+    }
 
 
 def _other_purposes(line: ChartLine, metric: Metric) -> list[dict[str, Any]]:
-    """Confirmations and bisections, as markers without a line: they measure old builds again."""
-    few = len(_in_trend(line)) <= _FEW_POINTS
-    other = [
-        index
-        for index, purpose in enumerate(line.purpose)
-        if (purpose not in TREND_PURPOSES or (purpose != "scheduled" and not few))
-        and not np.isnan(line.value[index])
-    ]
+    """Confirmations and bisections, as markers without a line: they measure old builds again.
+
+    In a long trend, whose line has no markers, manual and imported data get one as well.
+    """
+    is_long = len(_in_trend(line)) > _FEW_POINTS
+    on_the_line = {"scheduled"} if is_long else TREND_PURPOSES
+    other: list[int] = []
+    for index, purpose in enumerate(line.purpose):
+        if purpose not in on_the_line and not np.isnan(line.value[index]):
+            other.append(index)
     if not other:
         return []
     return [
@@ -206,14 +218,9 @@ def _other_purposes(line: ChartLine, metric: Metric) -> list[dict[str, Any]]:
             "showlegend": False,
             "x": line.at_ms[other],
             "y": line.value[other],
-            "customdata": [line.job[index] for index in other],
+            "customdata": _pick(line.job, other),
             "text": [f"{line.purpose[index]}, {line.build[index]}" for index in other],
-            "marker": {
-                "size": 9,
-                "symbol": [
-                    PURPOSE_SYMBOLS.get(line.purpose[index], "circle-open") for index in other
-                ],
-            },
+            "marker": {"size": 9, "symbol": _symbols(line, other, "circle-open")},
             "hovertemplate": _hover(line, metric),
             "meta": {"slot": line.slot, "role": "line"},
         }
@@ -221,10 +228,8 @@ def _other_purposes(line: ChartLine, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _hover(line: ChartLine, metric: Metric) -> str:
-    return (
-        f"%{{y:.4~g}} {metric.unit}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} "
-        f"UTC<extra>{line.name}</extra>"
-    )
+    value = f"%{{y:.4~g}} {metric.unit}"
+    return f"{value}<br>%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>"
 
 
 def _failures(line: ChartLine, row: int) -> list[dict[str, Any]]:
@@ -242,7 +247,7 @@ def _failures(line: ChartLine, row: int) -> list[dict[str, Any]]:
             "yaxis": "y2",
             "x": line.at_ms[failed],
             "y": np.full(len(failed), row),
-            "customdata": [line.job[index] for index in failed],
+            "customdata": _pick(line.job, failed),
             "text": [f"{line.status[index]}<br>{line.build[index]}" for index in failed],
             "marker": {"size": 8, "symbol": "x-thin", "line": {"width": 2}},
             "hovertemplate": f"%{{text}}<br>%{{x|%e %b %Y %H:%M}} UTC<extra>{line.name}</extra>",
@@ -252,70 +257,49 @@ def _failures(line: ChartLine, row: int) -> list[dict[str, Any]]:
 
 
 def first_seen(lines: Sequence[ChartLine]) -> list[tuple[int, str]]:
-    """(milliseconds, build) where each build first appears in the trend, in time order: the build
-    marks.
-    """
-    seen: dict[str, int] = {}
+    """(milliseconds, build) where each build first appears in the trend, in time order."""
+    first: dict[str, int] = {}
     for line in lines:
-        backwards = _in_trend(line)[::-1]  # of one build, the first one is what the dict keeps
-        first = dict(
-            zip(
-                [line.build[index] for index in backwards],
-                line.at_ms[backwards].tolist(),
-                strict=True,
-            )
-        )
-        seen |= {build: min(at, seen.get(build, at)) for build, at in first.items()}
-    return sorted((at, build) for build, at in seen.items())
+        times = line.at_ms.tolist()
+        for index in _in_trend(line):
+            build, at = line.build[index], times[index]
+            first[build] = min(at, first.get(build, at))
+    return sorted((at, build) for build, at in first.items())
 
 
 def _build_marks(lines: Sequence[ChartLine]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Lines where builds first appear, and labels for them where there are few."""
     marks = first_seen(lines)[-_MOST_BUILD_LINES:]
-    shapes = [
-        {
-            "type": "line",
-            "x0": at,
-            "x1": at,
-            "yref": "paper",
-            "y0": 0,
-            "y1": 1,
-            "layer": "below",
-            "line": {"width": 1, "dash": "dot"},
-        }
-        for at, _ in marks
-    ]
-    labelled = (
-        [marks[index] for index in apart([at for at, _ in marks], lines)]
-        if len(marks) <= MOST_LABELS
-        else []
-    )
-    annotations = [
-        {
-            "x": at,
-            "yref": "paper",
-            "y": 1,
-            "yanchor": "bottom",
-            "xanchor": "left",
-            "text": build,
-            "showarrow": False,
-            "font": {"size": 11},
-        }
-        for at, build in labelled
-    ]
-    return shapes, annotations
+    shapes = [_build_line(at) for at, _ in marks]
+    if len(marks) > MOST_LABELS:
+        return shapes, []
+    labelled = apart([at for at, _ in marks], lines)
+    return shapes, [_build_label(*marks[index]) for index in labelled]
+
+
+def _build_line(at: int) -> dict[str, Any]:
+    line = {"width": 1, "dash": "dot"}
+    height = {"yref": "paper", "y0": 0, "y1": 1}
+    return {"type": "line", "x0": at, "x1": at, "layer": "below", "line": line, **height}
+
+
+def _build_label(at: int, build: str) -> dict[str, Any]:
+    return {
+        "x": at,
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "xanchor": "left",
+        "text": build,
+        "showarrow": False,
+        "font": {"size": 11},
+    }
 
 
 def apart(moments: Sequence[int], lines: Sequence[ChartLine]) -> list[int]:
-    """Which of the moments, in time order, can have a label that does not run into the one
-    before.
-    """
-    ends = [
-        end
-        for line in lines
-        if len(line.at_ms)
-        for end in (int(line.at_ms[0]), int(line.at_ms[-1]))
-    ]
-    least = (max(ends) - min(ends)) / MOST_LABELS if ends else 0
+    """Indices of the moments, in time order, whose labels do not run into the one before."""
+    ends = _ends(lines)
+    least = (ends[1] - ends[0]) / MOST_LABELS if ends else 0
     shown: list[int] = []
     for index, at in enumerate(moments):
         if not shown or at - moments[shown[-1]] >= least:
@@ -332,13 +316,14 @@ def _trend_layout(
 ) -> dict[str, Any]:
     lane = 0.12 if has_failures else 0.0
     title = f"{metric.label}, {metric.unit}" if metric.unit else metric.label
-    layout: dict[str, Any] = {  # tickangle: else a phone's dates are turned, into the legend
+    layout: dict[str, Any] = {
         "hovermode": "closest",
         "showlegend": True,
         "legend": {"orientation": "h", "y": -0.16, "x": 0},
         "margin": {"l": 64, "r": 16, "t": 28, "b": 40},
         "shapes": shapes,
         "annotations": annotations,
+        # tickangle: a phone would turn the dates, into the legend
         "xaxis": {"type": "date", "tickangle": 0, "anchor": "y2" if has_failures else "y"},
         "yaxis": {
             "title": {"text": title},

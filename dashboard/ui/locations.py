@@ -16,8 +16,9 @@ class NamedRow:
 
 @dataclass(frozen=True, slots=True)
 class SeriesLocation:
-    """Where numbers may be compared: one machine and one track. build: where the track stands; at:
-    the newest datum.
+    """One machine and one track, where numbers may be compared.
+
+    build: the track's current build. at: the time of the newest datum.
     """
 
     machine: NamedRow
@@ -27,31 +28,29 @@ class SeriesLocation:
 
     @property
     def query(self) -> str:
-        """It as part of an address; keys are slugs and need no quoting."""
+        """The location as part of an address; keys are slugs and need no quoting."""
         return f"machine={self.machine.key}&track={self.track.key}"
 
     @property
     def trend_query(self) -> str:
-        """It as part of a trend's address. A track that stands at no build, as imports do, mixes
-        builds in time: by release they tell something.
+        """The location as part of a trend's address.
+
+        A track without a build, as for imports, mixes builds in time: it is shown by release.
         """
         return self.query if self.build else f"{self.query}&axis=release"
 
 
 def choose_location(
-    known: Sequence[SeriesLocation], machine: str, track: str
+    locations: Sequence[SeriesLocation], machine: str, track: str
 ) -> SeriesLocation | None:
-    """The place of that machine and track key, or the first that has as much of it as any: the
-    machine counts more.
+    """The location with these keys, or the first that fits best: the machine counts more.
 
-    So choosing another machine in a form works where the track that was chosen before has no data
-    on it.
+    So another machine can be chosen in a form even if the chosen track has no data on it.
     """
-    ranked = sorted(
-        known,
-        key=lambda place: (
-            machine not in {"", place.machine.key},
-            track not in {"", place.track.key},
-        ),
-    )
-    return ranked[0] if ranked else None
+
+    def misfit(location: SeriesLocation) -> tuple[bool, bool]:
+        other_machine = machine not in {"", location.machine.key}
+        other_track = track not in {"", location.track.key}
+        return other_machine, other_track
+
+    return min(locations, key=misfit, default=None)

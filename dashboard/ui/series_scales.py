@@ -1,7 +1,6 @@
 """A trend on another scale: as percent of where it began, or on a logarithmic axis. Pure."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,26 +12,26 @@ _FIRST = 5  # values whose median is the level that a relative trend begins at
 
 
 def relative(line: ChartLine) -> ChartLine:
-    """``line`` as the change, in percent, from the median of its first five values; as it is where
-    that is 0.
-    """
-    known = line.value[~np.isnan(line.value)]
-    base = float(np.median(known[:_FIRST])) if len(known) else 0.0
+    """``line`` as percent of change from its first five values' median, if that is not 0."""
+    passed = line.value[~np.isnan(line.value)]
+    base = float(np.median(passed[:_FIRST])) if len(passed) else 0.0
     if not base:
         return line
-    scaled: dict[str, Any] = {
-        name: 100 * (getattr(line, name) / base - 1) for name in ("value", "low", "high")
-    }
-    return replace(line, **scaled)
+    return replace(
+        line,
+        value=100 * (line.value / base - 1),
+        low=100 * (line.low / base - 1),
+        high=100 * (line.high / base - 1),
+    )
 
 
 def relative_metric(metric: Metric) -> Metric:
-    """What a relative trend is labelled with."""
+    """The metric that labels a relative trend."""
     return replace(metric, label=f"{metric.label}, change", unit="%", aggregate="median")
 
 
 def logarithmic(figure: Figure) -> Figure:
-    """``figure`` with a logarithmic axis of values: what is 0 or less is not drawn."""
+    """``figure`` with a logarithmic axis of values; values of 0 or less are not drawn."""
     layout = figure["layout"]
     axis = {key: value for key, value in layout["yaxis"].items() if key != "rangemode"}
     return {**figure, "layout": {**layout, "yaxis": {**axis, "type": "log"}}}

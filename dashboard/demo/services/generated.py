@@ -1,7 +1,6 @@
-"""Fills the database with a made-up history, for trying the site at a size that nobody has measured
-yet.
+"""Fills the database with a made-up history, to try the site at a large size.
 
-All of it hangs on the machine and the track `generated`, so that no page mixes it with
+All of it belongs to the machine and the track `generated`, so that no page mixes it with
 measurements; `remove_history` deletes it.
 """
 
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, product
 from typing import Any
 from zlib import crc32
 
@@ -61,8 +61,7 @@ SHARE_OF_MISSED_NIGHTS = 0.04
 CASES_PER_COPY = 20
 _JOB_COLUMNS = (
     "uuid, run_id, benchmark_id, config_id, position, spec, state, status, message, attempt, "
-    "max_attempts, phase,"
-    " log_tail, planned_at, claimed_at, finished_at"
+    "max_attempts, phase, log_tail, planned_at, claimed_at, finished_at"
 )
 _DATUM_COLUMNS = (
     "series_id, planned_at, job_id, build_id, purpose, status, benchmark_version, "
@@ -77,7 +76,7 @@ class Night:
     """One run of the history."""
 
     run: Run
-    build: int  # its place among the builds, from 0
+    build: int  # its number among the builds, from 0
     at: datetime
 
 
@@ -105,10 +104,12 @@ def generate_history(
 ) -> HistorySummary:
     """Write at least ``series`` series of ``points`` data each, one point a night until ``now``.
 
-    1. machine, track, builds, configs and benchmarks; 2. a run for each night; 3. for a few cases
-       at a time: their jobs
-    and data by COPY, then the rollups of their series; 4. the rollup by day. ``progress`` is told
-    cases done and cases in all.
+    1. machine, track, builds, configs and benchmarks
+    2. a run for each night
+    3. for a few cases at a time: their jobs and data by COPY, then the rollups of their series
+    4. the rollup by day
+
+    progress: called with the number of cases written, and of all cases.
     """
     nights = _nights(points, now, np.random.default_rng(seed))
     ensure_partitions(moments=[night.at for night in nights])
@@ -118,26 +119,25 @@ def generate_history(
     for first in range(0, len(cases), CASES_PER_COPY):
         data += _write(cases[first : first + CASES_PER_COPY], nights, seed, token)
         progress(min(first + CASES_PER_COPY, len(cases)), len(cases))
+    series_ids: list[int] = []
+    for case in cases:
+        series_ids += [row.pk for row in case.series.values()]
     with transaction.atomic():
-        days.roll_up(
-            series=[series.pk for case in cases for series in case.series.values()],
-            since=nights[0].at.date(),
-        )
+        days.roll_up(series=series_ids, since=nights[0].at.date())
     return HistorySummary(len(cases) * len(METRICS), len(cases) * points, data)
 
 
 def remove_history() -> None:
-    """Delete everything that hangs on the machine `generated`, and the builds made for it."""
+    """Delete everything that belongs to the machine `generated`, and the builds made for it."""
     with transaction.atomic():
         AlertGroup.objects.filter(machine__key=KEY).delete()
         Datum.objects.filter(series__machine__key=KEY).delete()
-        DayLevel.objects.filter(
-            machine_id__in=Machine.objects.filter(key=KEY).values("pk")
-        ).delete()
+        machines = Machine.objects.filter(key=KEY)
+        DayLevel.objects.filter(machine_id__in=machines.values("pk")).delete()
         Series.objects.filter(machine__key=KEY).delete()
         Run.objects.filter(machine__key=KEY).delete()
         Track.objects.filter(key=KEY).delete()
-        Machine.objects.filter(key=KEY).delete()
+        machines.delete()
         TorchBuild.objects.filter(label__endswith=f"+{KEY}").delete()
         Benchmark.objects.filter(version=0, series=None, jobs=None).delete()
 
@@ -153,79 +153,70 @@ def _nights(points: int, now: datetime, rng: np.random.Generator) -> list[Night]
     track, _ = Track.objects.update_or_create(
         key=KEY, defaults={"label": "Generated history", "build": builds[-1]}
     )
-    runs = [
-        Run(
+    nights: list[Night] = []
+    for number, at in enumerate(times):
+        build = number // NIGHTS_PER_BUILD
+        run = Run(
             label="Nightly, generated",
             purpose=Purpose.SCHEDULED,
             state=RunState.COMPLETED,
             machine=machine,
             track=track,
-            build=builds[number // NIGHTS_PER_BUILD],
+            build=builds[build],
             finished_at=at + timedelta(hours=1),
         )
-        for number, at in enumerate(times)
-    ]
-    Run.objects.bulk_create(runs)
-    for run, at in zip(runs, times, strict=True):
-        run.created_at = at  # auto_now_add has set it to now
-    Run.objects.bulk_update(runs, ["created_at"], batch_size=500)
-    return [
-        Night(run, number // NIGHTS_PER_BUILD, at)
-        for number, (run, at) in enumerate(zip(runs, times, strict=True))
-    ]
+        nights.append(Night(run, build, at))
+    Run.objects.bulk_create([night.run for night in nights])
+    for night in nights:
+        night.run.created_at = night.at  # auto_now_add has set it to now
+    Run.objects.bulk_update([night.run for night in nights], ["created_at"], batch_size=500)
+    return nights
 
 
 def _build(at: datetime) -> TorchBuild:
     version = f"2.14.0.dev{at:%Y%m%d}"
     defaults = {"version": version, "channel": TorchBuild.Channel.NIGHTLY}
-    return TorchBuild.objects.get_or_create(label=f"{version}+{KEY}", defaults=defaults)[0]
+    build, _ = TorchBuild.objects.get_or_create(label=f"{version}+{KEY}", defaults=defaults)
+    return build
 
 
 def _cases(count: int, machine: Machine, track: Track) -> list[MadeCase]:
-    """``count`` cases: benchmarks with ever larger batches, each in every config, with their
-    series.
-    """
-    configs = [
-        Config.objects.get_or_create(name=name, defaults={"label": name, "position": position})[0]
-        for position, name in enumerate(CONFIGS)
-    ]
+    """``count`` cases with their series: ever larger batches, each in every config."""
+    configs = _configs()
     benchmarks = _benchmarks(math.ceil(count / len(configs)))
-    pairs = [(benchmark, config) for benchmark in benchmarks for config in configs][:count]
-    series = [
-        Series(benchmark=benchmark, config=config, machine=machine, track=track, metric=metric)
-        for benchmark, config in pairs
-        for metric in METRICS
-    ]
-    Series.objects.bulk_create(series, batch_size=2000)
-    width = len(METRICS)
-    return [
-        MadeCase(
-            number,
-            *pair,
-            dict(zip(METRICS, series[number * width : (number + 1) * width], strict=True)),
-        )
-        for number, pair in enumerate(pairs)
-    ]
+    pairs = list(product(benchmarks, configs))[:count]
+    cases: list[MadeCase] = []
+    for number, (benchmark, config) in enumerate(pairs):
+        series = {
+            metric: Series(
+                benchmark=benchmark, config=config, machine=machine, track=track, metric=metric
+            )
+            for metric in METRICS
+        }
+        cases.append(MadeCase(number, benchmark, config, series))
+    all_series = chain.from_iterable(case.series.values() for case in cases)
+    Series.objects.bulk_create(all_series, batch_size=2000)
+    return cases
+
+
+def _configs() -> list[Config]:
+    configs: list[Config] = []
+    for position, name in enumerate(CONFIGS):
+        defaults = {"label": name, "position": position}
+        config, _ = Config.objects.get_or_create(name=name, defaults=defaults)
+        configs.append(config)
+    return configs
 
 
 def _benchmarks(count: int) -> list[Benchmark]:
-    """``count`` benchmarks; those that no worker has brought get version 0, which tells that they
-    are made up.
-    """
-    kinds = [
-        (family, model, mode, dtype)
-        for dtype in DTYPES
-        for mode in MODES
-        for family, models in FAMILIES.items()
-        for model in models
-    ]
-    wanted = []
+    """``count`` benchmarks; version 0 marks those that are made up: no worker has brought them."""
+    models = [(family, model) for family, models in FAMILIES.items() for model in models]
+    kinds = list(product(DTYPES, MODES, models))
+    benchmarks: list[Benchmark] = []
     for number in range(count):
-        (family, model, mode, dtype), batch = (
-            kinds[number % len(kinds)],
-            8 * (1 + number // len(kinds)),
-        )
-        wanted.append(
+        dtype, mode, (family, model) = kinds[number % len(kinds)]
+        batch = 8 * (1 + number // len(kinds))
+        benchmarks.append(
             Benchmark(
                 name=f"{model}.standard.{mode}.{dtype}.static.b{batch}",
                 version=0,
@@ -241,21 +232,20 @@ def _benchmarks(count: int) -> list[Benchmark]:
                 imported=True,
             )
         )
-    Benchmark.objects.bulk_create(wanted, ignore_conflicts=True)
-    found = {
-        one.name: one for one in Benchmark.objects.filter(name__in=[one.name for one in wanted])
-    }
-    return [found[one.name] for one in wanted]
+    Benchmark.objects.bulk_create(benchmarks, ignore_conflicts=True)
+    names = [benchmark.name for benchmark in benchmarks]
+    stored = Benchmark.objects.in_bulk(names, field_name="name")
+    return [stored[name] for name in names]
 
 
 def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) -> int:
     """The jobs, data and rollups of a few cases, in one transaction; how many data."""
     builds = np.array([night.build for night in nights])
-    made = [(case, _history(case, builds, seed)) for case in cases]
+    histories = [(case, _history(case, builds, seed)) for case in cases]
     lengths: Counter[int] = Counter()
     with transaction.atomic():
-        _copy("dashboard_job", _JOB_COLUMNS, _job_rows(made, nights, token))
-        _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(made, nights, token, lengths))
+        _copy("dashboard_job", _JOB_COLUMNS, _job_rows(histories, nights, token))
+        _copy("dashboard_datum", _DATUM_COLUMNS, _datum_rows(histories, nights, token, lengths))
         roll_up(lengths)
         levels.roll_up(series=lengths, builds={night.run.build_id for night in nights})
     return lengths.total()
@@ -263,31 +253,26 @@ def _write(cases: list[MadeCase], nights: list[Night], seed: int, token: int) ->
 
 def _history(case: MadeCase, builds: NDArray[np.intp], seed: int) -> History:
     """Drawn from the benchmark for what its configs share, and from the case for the rest."""
-    # a key differs by site
-    benchmark, config = (crc32(one.name.encode()) for one in (case.benchmark, case.config))
-    shared, own = (
-        np.random.default_rng([seed, benchmark]),
-        np.random.default_rng([seed, benchmark, config]),
-    )
-    eager_ms, memory_gb = (
-        math.exp(shared.uniform(math.log(4), math.log(250))),
-        float(shared.uniform(0.2, 40)),
-    )
+    # Seeded by names: primary keys differ from site to site
+    benchmark = crc32(case.benchmark.name.encode())
+    config = crc32(case.config.name.encode())
+    shared = np.random.default_rng([seed, benchmark])
+    eager_ms = math.exp(shared.uniform(math.log(4), math.log(250)))
+    memory_gb = float(shared.uniform(0.2, 40))
+    own = np.random.default_rng([seed, benchmark, config])
     gain = float(own.uniform(*CONFIGS[case.config.name]))
     return synthetic.history(own, builds, eager_ms, gain, memory_gb)
 
 
 def _job_id(token: int, case: int, night: int) -> uuid.UUID:
-    """The same job has the same id wherever it is written, without keeping millions of them in
-    memory.
-    """
+    """A job's id, the same wherever it is written: no need to keep millions of them in memory."""
     return uuid.UUID(int=token << 64 | 0b10 << 62 | case << 32 | night)
 
 
 def _job_rows(
-    made: list[tuple[MadeCase, History]], nights: list[Night], token: int
+    histories: list[tuple[MadeCase, History]], nights: list[Night], token: int
 ) -> Iterator[tuple[Any, ...]]:
-    for case, history in made:
+    for case, history in histories:
         for number, night in enumerate(nights):
             status = history.status[number]
             message = "" if status == "pass" else f"A generated {status}."
@@ -313,38 +298,35 @@ def _job_rows(
 
 
 def _datum_rows(
-    made: list[tuple[MadeCase, History]], nights: list[Night], token: int, lengths: Counter[int]
+    histories: list[tuple[MadeCase, History]],
+    nights: list[Night],
+    token: int,
+    lengths: Counter[int],
 ) -> Iterator[tuple[Any, ...]]:
-    """As landing writes them: a failed case has a datum without a value in one series, none in the
-    others.
+    """As the result store writes them: a failed case has one datum without a value, in one series.
 
-    ``lengths`` is told how many data each series got.
+    lengths: counts the data of each series.
     """
-    for case, history in made:
-        ids = [_job_id(token, case.number, number) for number in range(len(nights))]
+    for case, history in histories:
         for metric, series in case.series.items():
-            ends = (
-                _nullable(history.value[metric]),
-                _nullable(history.low[metric]),
-                _nullable(history.high[metric]),
-            )
-            for night, job, status, value, low, high in zip(
-                nights, ids, history.status, *ends, strict=True
-            ):
-                if value is None and metric != FAILED_LATENCY:
+            value = _nullable(history.value[metric])
+            low = _nullable(history.low[metric])
+            high = _nullable(history.high[metric])
+            for number, night in enumerate(nights):
+                if value[number] is None and metric != FAILED_LATENCY:
                     continue
                 lengths[series.pk] += 1
                 yield (
                     series.pk,
                     night.at,
-                    job,
+                    _job_id(token, case.number, number),
                     night.run.build_id,
                     Purpose.SCHEDULED,
-                    status,
+                    history.status[number],
                     1,
-                    value,
-                    low,
-                    high,
+                    value[number],
+                    low[number],
+                    high[number],
                     30,
                 )
 

@@ -1,8 +1,8 @@
 """Alerts for the made-up history of services/generated.py: what the detector finds in it, in every
 state of triage.
 
-The changes are what dashboard/detection reports of it, point by point; states, causes, confirmations and remarks
-are made up.
+The changes are what dashboard/detection reports of it, point by point; states, causes,
+confirmations and remarks are made up.
 """
 
 import uuid

@@ -1,20 +1,17 @@
-"""Plays a recorded history: results that one machine wrote one after the other, as if its worker
-measured them now.
+"""Replays a recorded history: results of one machine, as if its worker measured them now.
 
-Each result is taken when it was measured, in that order:
+The results are taken in the order in which they were measured:
 
-1. One of a round triggers a run on its build, as a schedule does, and lands as that run's job. One
-   with the purpose
-   `confirmation` answers the next job that a confirmation has planned of its case on its build;
-       where none waits it is
-   passed over.
-2. After each one the site does what it always does: it judges, measures again, concludes. What is
-   told follows from the numbers alone; the clock of all of it is the recorded one.
-3. After the last one the worker is gone. What a confirmation still waits for ends as on a site
-   where nobody measures any more: when its patience is over.
+1. The result of a round triggers a run on its build, as a schedule does, and is stored as that
+   run's job. A result with the purpose `confirmation` answers the next job that a confirmation has
+   planned of its case on its build; where none waits, it is passed over.
+2. After each result the site does what it always does: it looks for changes, measures again, and
+   concludes. Its alerts follow from the numbers alone; all of it is dated by the recorded clock.
+3. After the last result the worker is gone. Whatever a confirmation still waits for ends as on a
+   site where nobody measures any more: when its patience is over.
 
-It is one transaction: a history is played whole or not at all, and no worker is asked for jobs that
-are answered.
+It is one transaction: a history is replayed whole or not at all, and no worker is asked for jobs
+that have been answered.
 """
 
 import hashlib
@@ -50,7 +47,8 @@ from dashboard.results.services.store import JobResult, store_results
 from dashboard.runs.services.run_state import WAITING, refresh_runs
 from dashboard.runs.services.runs import trigger_run
 
-HAPPENED = (  # what the services note by the clock on the wall
+# What the services date by the wall clock
+DATED_FIELDS = (
     (Run, "created_at"),
     (Run, "finished_at"),
     (Result, "received_at"),
@@ -61,23 +59,22 @@ HAPPENED = (  # what the services note by the clock on the wall
 )
 
 
-def play_history(*, key: str, sources: Iterable[ImportSource]) -> int:
-    """Play one history on a track of its own, named `key`; how many results landed, 0 where it was
-    played before.
+def replay_history(*, key: str, sources: Iterable[ImportSource]) -> int:
+    """Replay one history on a track of its own, named `key`; how many results were stored.
 
-    Raises Refused: a result breaks the contract; PlanError: the catalog lacks its benchmark or
-    config.
+    0 where it was replayed before. Raises Refused: a result breaks the contract; PlanError: the
+    catalog lacks its benchmark or config.
     """
     if Run.objects.filter(track__key=key).exists():
         return 0
-    recorded = sorted(map(_read, sources), key=lambda one: one.result.started_at)
+    recorded = sorted(map(_read, sources), key=lambda recording: recording.result.started_at)
     if not recorded:
         raise Refused(
             "it holds no result. Put result files of the suite in it (.json, .jsonl.gz), or "
             "leave it out"
         )
     with transaction.atomic():
-        return _Player(key, recorded).play()
+        return _Replay(key, recorded).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +94,8 @@ def _read(source: ImportSource) -> _Recorded:
         raise Refused(f"{source.name}: {error}") from None
 
 
-class _Player:
-    """One history, and the worker, machine and track that it is played on."""
+class _Replay:
+    """One history, and the worker, machine and track of its replay."""
 
     def __init__(self, key: str, recorded: Sequence[_Recorded]) -> None:
         self.recorded = recorded
@@ -110,23 +107,21 @@ class _Player:
         )
         self.worker = Worker.objects.create(name=key, machine=self.machine, last_seen=self.ends)
 
-    def play(self) -> int:
-        """How many results landed."""
-        landed = sum(self._take(one) for one in self.recorded)
+    def run(self) -> int:
+        """How many results were stored."""
+        stored = sum(self._take(recording) for recording in self.recorded)
         conclusions.advance_all(now=self.ends + confirmations.PATIENCE + timedelta(seconds=1))
         self._date(self.ends)
-        self.worker.delete()  # else it would be told that it fell silent
-        return landed
+        self.worker.delete()  # otherwise it would be reported as silent
+        return stored
 
-    def _take(self, one: _Recorded) -> bool:
-        """Land one result, and have the site act on it; False where nothing waits for it."""
-        result = one.result
-        build = build_of(result)
-        is_round = result.job["purpose"] != Purpose.CONFIRMATION
-        job = self._round(result, build) if is_round else self._waiting(result, build)
+    def _take(self, recording: _Recorded) -> bool:
+        """Store one result, and have the site act on it; False where nothing waits for it."""
+        result = recording.result
+        job = self._job_for(result)
         if job is None:
             return False
-        self._land(job, one)
+        self._store(job, recording)
         self._date(result.finished_at)
         detection.detect_due()
         conclusions.advance_all(now=result.finished_at)
@@ -134,7 +129,13 @@ class _Player:
         self._date(result.finished_at)
         return True
 
-    def _round(self, result: ResultDocument, build: TorchBuild) -> Job:
+    def _job_for(self, result: ResultDocument) -> Job | None:
+        build = build_of(result)
+        if result.job["purpose"] == Purpose.CONFIRMATION:
+            return self._next_confirmation_job(result, build)
+        return self._new_round(result, build)
+
+    def _new_round(self, result: ResultDocument, build: TorchBuild) -> Job:
         """The job of a new round, planned when the result was measured."""
         self.track.build = build
         self.track.save(update_fields=["build"])
@@ -151,7 +152,7 @@ class _Player:
         )
         return run.jobs.select_related("run", "benchmark", "config").get()
 
-    def _waiting(self, result: ResultDocument, build: TorchBuild) -> Job | None:
+    def _next_confirmation_job(self, result: ResultDocument, build: TorchBuild) -> Job | None:
         """The next job of a confirmation that this result answers."""
         waiting = Job.objects.filter(
             run__track=self.track,
@@ -161,27 +162,21 @@ class _Player:
             benchmark__name=result.job["benchmark"],
             config__name=result.job["config"],
         )
-        return (
-            waiting.select_related("run", "benchmark", "config")
-            .order_by("planned_at", "position")
-            .first()
-        )
+        related = waiting.select_related("run", "benchmark", "config")
+        return related.order_by("planned_at", "position").first()
 
-    def _land(self, job: Job, one: _Recorded) -> None:
-        """End the job with the recorded result, of which only the job's id and attempt are other
-        ones now.
-        """
-        document = {
-            **one.document,
-            "job": {**one.document["job"], "job_id": str(job.pk), "attempt": job.attempt},
-        }
-        result, digest = parse_result(document), hashlib.sha256(orjson.dumps(document)).hexdigest()
-        job.state, job.status, job.message = JobState.DONE, result.status, result.message
-        job.worker, job.claimed_at, job.finished_at = (
-            self.worker,
-            result.started_at,
-            result.finished_at,
-        )
+    def _store(self, job: Job, recording: _Recorded) -> None:
+        """End the job with the recorded result; only its job id and attempt are replaced."""
+        job_fields = {**recording.document["job"], "job_id": str(job.pk), "attempt": job.attempt}
+        document = {**recording.document, "job": job_fields}
+        digest = hashlib.sha256(orjson.dumps(document)).hexdigest()
+        result = parse_result(document)
+        job.state = JobState.DONE
+        job.status = result.status
+        job.message = result.message
+        job.worker = self.worker
+        job.claimed_at = result.started_at
+        job.finished_at = result.finished_at
         job.save(
             update_fields=["state", "status", "message", "worker", "claimed_at", "finished_at"]
         )
@@ -189,8 +184,6 @@ class _Player:
         refresh_runs(run_ids=[job.run_id])
 
     def _date(self, now: datetime) -> None:
-        """Give what happened since the last time the recorded clock's time instead of the wall
-        clock's.
-        """
-        for model, field in HAPPENED:
+        """Date what happened since the last call by the recorded clock, not by the wall clock."""
+        for model, field in DATED_FIELDS:
             model.objects.filter(**{f"{field}__gte": self.began}).update(**{field: now})

@@ -1,6 +1,4 @@
-"""What `make up` needs in the database: a machine, a track, a worker, an account, a schedule and a
-first run.
-"""
+"""What `make up` needs in the database: machine, track, worker, account, schedule, first run."""
 
 import secrets
 from collections.abc import Mapping
@@ -25,15 +23,13 @@ from dashboard.runs.services.runs import trigger_run
 from dashboard.runs.services.schedules import ensure_nightly
 
 TRACK, WORKER, ADMIN = "local", "local", "admin"
-# Half of the usual: everything has a first point within 20 minutes on two cores
+# Half of the usual budget: everything has a first point within 20 minutes on two cores
 FIRST_RUN = {"budget_s": 10}
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSetup:
-    """What was made. The two secrets are None where they existed already: they are known only when
-    made.
-    """
+    """What was set up. The two secrets are None where they existed: only a new one is known."""
 
     machine: str
     build: str
@@ -50,35 +46,40 @@ def setup_local(
     worker_token: str,
     with_runs: bool = True,
 ) -> LocalSetup:
-    """Make what is missing, and follow the installed build and the suite's catalog; nothing a
-    person set is changed.
+    """Add what is missing, and follow the installed build and the suite's catalog.
+
+    Nothing that a person set is changed. Raises CatalogError, PlanError.
 
     worker_token: the token that the worker would use; it gets a new one where the site does not
         know it.
-    with_runs: also the nightly schedule and a first run. Raises CatalogError, PlanError.
+    with_runs: also the nightly schedule and a first run.
     """
     ensure_coming_partitions(now=timezone.now())
     with transaction.atomic():
         sync_catalog(catalog=catalog, retire=True)
         installed = sync_build(build=build)
-        machine, track = ensure_machine(hardware), follow(installed)
+        machine = ensure_machine(hardware)
+        track = follow(installed)
+        first_run = None
         if with_runs:
             ensure_nightly(machine=machine, track=track)
+            first_run = ensure_first_run(machine, track, installed)
         return LocalSetup(
             machine=machine.key,
             build=installed.label,
             admin_password=ensure_admin(),
             worker_token=ensure_worker(machine, worker_token),
-            first_run=ensure_first_run(machine, track, installed) if with_runs else None,
+            first_run=first_run,
         )
 
 
 def follow(build: TorchBuild) -> Track:
     """The track of whatever torch is installed here."""
-    defaults = {"build": build, "label": "The torch installed here"}
-    return Track.objects.update_or_create(
-        key=TRACK, defaults={"build": build}, create_defaults=defaults
-    )[0]
+    new = {"build": build, "label": "The torch installed here"}
+    track, _ = Track.objects.update_or_create(
+        key=TRACK, defaults={"build": build}, create_defaults=new
+    )
+    return track
 
 
 def ensure_admin() -> str | None:
@@ -108,10 +109,11 @@ def ensure_first_run(machine: Machine, track: Track, build: TorchBuild) -> int |
     """The first run of this machine, of its default selection; None when there has been one."""
     if Run.objects.filter(machine=machine).exists():
         return None
-    return trigger_run(
+    run = trigger_run(
         build=build.label,
         machine=machine.key,
         track=track.key,
         label="First run",
         measure=FIRST_RUN,
-    ).pk
+    )
+    return run.pk

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from dashboard.catalog.core.plan import PlanError
 from dashboard.catalog.services.suite_catalog import sync_catalog
-from dashboard.demo.services.history_replay import play_history
+from dashboard.demo.services.history_replay import replay_history
 from dashboard.demo.services.local_setup import ensure_admin
 from dashboard.language.contracts import Refused
 from dashboard.management.commands.setup_local import in_words, read_json
@@ -66,6 +66,6 @@ def _import(paths: list[Path]) -> int:
 def _play(folder: Path) -> int:
     """How many results are new: those of a history that was not played before."""
     try:
-        return play_history(key=folder.name.replace("_", "-"), sources=sources_in(folder))
+        return replay_history(key=folder.name.replace("_", "-"), sources=sources_in(folder))
     except (Refused, PlanError) as error:
         raise CommandError(f"{folder} cannot be played: {error}") from None

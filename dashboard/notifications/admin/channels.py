@@ -1,4 +1,4 @@
-"""Who is told: channels, rules, and the log of what was sent."""
+"""Who is notified: channels, rules, and the log of what was sent."""
 
 import secrets
 from typing import Any
@@ -42,7 +42,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # no type argumen
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        if "url" not in self.fields:  # shown to somebody who may look only
+        if "url" not in self.fields:  # a viewer who may not change it
             return
         self.fields["url"].help_text = EXAMPLES
         if self.instance.pk:
@@ -73,11 +73,9 @@ class ChannelAdmin(ModelAdmin):
         shown = ("name", "address", "is_signed", "enabled", "problem")
         if not self.has_change_permission(request, obj):
             return shown
-        return (
-            ("name", "url", "enabled", "address", "is_signed", "problem")
-            if obj
-            else ("name", "url", "enabled")
-        )
+        if obj is None:
+            return ("name", "url", "enabled")
+        return ("name", "url", "enabled", "address", "is_signed", "problem")
 
     @admin.display(description="Leads to")
     def address(self, channel: Channel) -> str:
@@ -91,11 +89,11 @@ class ChannelAdmin(ModelAdmin):
         if obj.enabled:
             obj.problem = ""
         if obj.url.startswith(PREFIX) and not obj.secret:
-            self.renew(request, obj)
+            self.set_secret(request, obj)
         obj.save()
 
-    def renew(self, request: HttpRequest, channel: Channel) -> None:
-        """A new secret, told this once."""
+    def set_secret(self, request: HttpRequest, channel: Channel) -> None:
+        """Give the channel a new secret, and show it this once."""
         channel.secret = secrets.token_urlsafe(32)
         messages.warning(
             request, f"The secret that signs {channel}, shown this once: {channel.secret}"
@@ -103,9 +101,9 @@ class ChannelAdmin(ModelAdmin):
 
     @admin.action(description="New secret", permissions=["change"])
     def new_secret(self, request: HttpRequest, chosen: QuerySet[Channel]) -> HttpResponse | None:
-        def apply(found: QuerySet[Channel]) -> str:
-            for channel in found:
-                self.renew(request, channel)
+        def apply(selected: QuerySet[Channel]) -> str:
+            for channel in selected:
+                self.set_secret(request, channel)
                 channel.save(update_fields=["secret"])
             return "What is sent from now on is signed with the new ones."
 
@@ -116,9 +114,10 @@ class ChannelAdmin(ModelAdmin):
     @action(description="Send a test", url_path="send-a-test", permissions=["change"])
     def send_a_test(self, request: HttpRequest, object_id: int) -> HttpResponseRedirect:
         sent = send_test(channel=get_object_or_404(Channel, pk=object_id), now=timezone.now())
-        arrived = sent.state == Delivery.State.SENT
-        tell = messages.success if arrived else messages.error
-        tell(request, f"{'Sent' if arrived else 'Not sent'}. The channel said: {sent.answer}")
+        if sent.state == Delivery.State.SENT:
+            messages.success(request, f"Sent. The channel said: {sent.answer}")
+        else:
+            messages.error(request, f"Not sent. The channel said: {sent.answer}")
         return HttpResponseRedirect(reverse("admin:dashboard_channel_change", args=[object_id]))
 
 
@@ -131,16 +130,12 @@ class ChoicesField(forms.MultipleChoiceField):
 
 
 def model_choices() -> list[tuple[str, str]]:
-    names = (
-        Benchmark.objects.filter(retired=False)
-        .order_by("model")
-        .values_list("model", flat=True)
-        .distinct()
-    )
-    return [(name, name) for name in names]
+    models = Benchmark.objects.filter(retired=False).order_by("model")
+    return [(name, name) for name in models.values_list("model", flat=True).distinct()]
 
 
 ALERTING = [(metric.key, metric.label) for metric in METRICS.values() if metric.alerts]
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 ZONES = [(zone, zone) for zone in sorted(available_timezones())]
 
 
@@ -156,12 +151,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments 
         "proven.",
     )
     weekday = forms.TypedChoiceField(
-        choices=[
-            ("", "–"),
-            *enumerate(
-                ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-            ),
-        ],
+        choices=[("", "–"), *enumerate(WEEKDAYS)],
         coerce=int,
         empty_value=None,
         required=False,
@@ -196,7 +186,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]  # no type arguments 
             "tracks": "None: all.",
             "minimum_effect_percent": "Of the largest change of the alert; status words and "
             "counts always count.",
-            "improvements": "Also tell what got better.",
+            "improvements": "Also notify of what got better.",
             "at": "Of a digest, in the time zone below.",
         }
 
@@ -219,7 +209,7 @@ class RuleAdmin(ModelAdmin):
         "when",
         "minimum_severity",
         "minimum_effect_percent",
-        "tells",
+        "notifies",
         "last_digest_at",
     )
     list_filter = ("enabled", "when", "channels")
@@ -228,11 +218,11 @@ class RuleAdmin(ModelAdmin):
     compressed_fields = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Rule]:
-        found: QuerySet[Rule] = super().get_queryset(request)
-        return found.prefetch_related("channels")
+        rules: QuerySet[Rule] = super().get_queryset(request)
+        return rules.prefetch_related("channels")
 
-    @admin.display(description="Tells")
-    def tells(self, rule: Rule) -> str:
+    @admin.display(description="Notifies")
+    def notifies(self, rule: Rule) -> str:
         return ", ".join(channel.name for channel in rule.channels.all()) or "nobody"
 
 
@@ -264,11 +254,9 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Send again what failed", permissions=["send"])
     def send_again(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> HttpResponse | None:
-        def apply(found: QuerySet[Delivery]) -> str:
-            return (
-                f"{send_again(deliveries=found, now=timezone.now())} will be sent again "
-                "within a minute."
-            )
+        def apply(selected: QuerySet[Delivery]) -> str:
+            count = send_again(deliveries=selected, now=timezone.now())
+            return f"{count} will be sent again within a minute."
 
         question = "Send these again? What has arrived after all arrives twice."
         return confirmed(self, request, chosen, question=question, apply=apply)

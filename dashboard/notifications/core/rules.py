@@ -1,4 +1,4 @@
-"""Which events a rule wants to hear of, and when its digests are due. Pure: no ORM, no clock."""
+"""Which events a rule selects, and when its digests are due. Pure: no ORM, no clock."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 When = Literal["daily", "weekly"]
 
 USUAL_STATES = frozenset({"confirmed", "recovered"})
-# a note or an assignment is for those who look at the page
-TOLD_ACTIONS = frozenset({"opened", "state"})
+# A note or an assignment is for those who look at the page
+NOTIFIED_ACTIONS = frozenset({"opened", "state"})
 _SEVERITIES = ("low", "medium", "high")
 
 
@@ -18,10 +18,9 @@ _SEVERITIES = ("low", "medium", "high")
 class EventFacts:
     """An event and its group as rules see them.
 
-    state: after the event. was_confirmed: the group has been confirmed before, or is with this
-        event.
-    effect_percent: the largest change of the group in percent; None where it has none in percent: a
-        status, a count.
+    state: after the event.
+    was_confirmed: the group has been confirmed, before or with this event.
+    effect_percent: the group's largest change; None where it is a status word or a count.
     """
 
     action: str
@@ -39,7 +38,7 @@ class EventFacts:
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """What a rule wants. Empty collections want all; empty states want USUAL_STATES."""
+    """What a rule selects. Empty collections select all; empty states USUAL_STATES."""
 
     families: Collection[str] = ()
     models: Collection[str] = ()
@@ -52,45 +51,49 @@ class RuleSelection:
     improvements: bool = False
 
 
-def wants(wanted: RuleSelection, facts: EventFacts) -> bool:
-    """Whether the rule wants to be told.
+def selects(rule: RuleSelection, event: EventFacts) -> bool:
+    """Whether the rule notifies of the event.
 
-    What never was confirmed recovers unheard, unless the rule asks for suspicions, too: it was told
-    of none.
+    The recovery of a group that never was confirmed is not news, unless the rule also selects
+    suspicions: nobody was notified of the group before.
     """
-    if facts.action not in TOLD_ACTIONS or facts.state not in (wanted.states or USUAL_STATES):
+    if event.action not in NOTIFIED_ACTIONS:
         return False
-    if facts.state == "recovered" and not facts.was_confirmed and "suspected" not in wanted.states:
+    if event.state not in (rule.states or USUAL_STATES):
         return False
-    if facts.direction == "improvement" and not wanted.improvements:
+    if event.state == "recovered" and not event.was_confirmed and "suspected" not in rule.states:
         return False
-    if _SEVERITIES.index(facts.severity) < _SEVERITIES.index(wanted.minimum_severity):
+    if event.direction == "improvement" and not rule.improvements:
         return False
-    if facts.effect_percent is not None and facts.effect_percent < wanted.minimum_effect_percent:
-        return False
-    return _fits(wanted, facts)
+    return _is_large_enough(rule, event) and _is_in_scope(rule, event)
 
 
-def _fits(wanted: RuleSelection, facts: EventFacts) -> bool:
-    """Each choice that was made is met by one of the group's series at least."""
+def _is_large_enough(rule: RuleSelection, event: EventFacts) -> bool:
+    if _SEVERITIES.index(event.severity) < _SEVERITIES.index(rule.minimum_severity):
+        return False
+    return event.effect_percent is None or event.effect_percent >= rule.minimum_effect_percent
+
+
+def _is_in_scope(rule: RuleSelection, event: EventFacts) -> bool:
+    """At least one of the group's series meets each choice that was made."""
     return (
-        _meets(wanted.families, facts.families)
-        and _meets(wanted.models, facts.models)
-        and _meets(wanted.metrics, facts.metrics)
-        and (not wanted.machines or facts.machine in wanted.machines)
-        and (not wanted.tracks or facts.track in wanted.tracks)
+        _meets(rule.families, event.families)
+        and _meets(rule.models, event.models)
+        and _meets(rule.metrics, event.metrics)
+        and (not rule.machines or event.machine in rule.machines)
+        and (not rule.tracks or event.track in rule.tracks)
     )
 
 
-def _meets(wanted: Collection[str], found: Collection[str]) -> bool:
-    return not wanted or any(one in found for one in wanted)
+def _meets(selected: Collection[str], present: Collection[str]) -> bool:
+    return not selected or not set(selected).isdisjoint(present)
 
 
 def last_due(now: datetime, when: When, at: time, zone: str, weekday: int = 0) -> datetime:
     """The latest moment, not after ``now``, at which a digest is due: ``at`` o'clock in ``zone``.
 
-    weekday: of a weekly digest, 0 is Monday. A time that the clock skips in spring counts as the
-        moment after it.
+    weekday: of a weekly digest, 0 is Monday.
+    A time that the clock skips in spring counts as the moment after it.
     """
     local = now.astimezone(ZoneInfo(zone))
     day = local.date()
@@ -98,7 +101,6 @@ def last_due(now: datetime, when: When, at: time, zone: str, weekday: int = 0) -
         day -= timedelta(days=(day.weekday() - weekday) % 7)
     due = datetime.combine(day, at, ZoneInfo(zone))
     if due > local:
-        due = datetime.combine(
-            day - timedelta(days=7 if when == "weekly" else 1), at, ZoneInfo(zone)
-        )
+        period = timedelta(days=7 if when == "weekly" else 1)
+        due = datetime.combine(day - period, at, ZoneInfo(zone))
     return due.astimezone(now.tzinfo)

@@ -1,4 +1,4 @@
-"""Who is told: the rules as everybody may read them, and how their channels fare."""
+"""Who is notified: the rules as everybody may read them, and the state of their channels."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -7,10 +7,10 @@ from dashboard.notifications.selectors import channels
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    """Rules in words; the log of messages for who may see it."""
+    """Rules in words; the log of messages for those who may see it."""
     may_see = request.user.has_perm("dashboard.view_delivery")
     context = {
-        "rules": [(rule, channels.wishes(rule)) for rule in channels.rules()],
+        "rules": [(rule, channels.conditions(rule)) for rule in channels.rules()],
         "deliveries": channels.last_deliveries() if may_see else [],
         "may_see": may_see,
     }

@@ -1,4 +1,4 @@
-"""Rules and channels as pages tell them: who is told what, and what became of it."""
+"""Rules and channels for pages: who is notified of what, and what was delivered."""
 
 from dashboard.models import Channel, Delivery, Rule
 from dashboard.notifications.core.rules import USUAL_STATES
@@ -7,9 +7,7 @@ _MOST_DELIVERIES = 50
 
 
 def switched_off() -> list[Channel]:
-    """Channels that were switched off because nothing arrived. One that a person switched off has
-    no problem.
-    """
+    """Channels that were switched off because nothing arrived; not those a person switched off."""
     return list(Channel.objects.filter(enabled=False).exclude(problem=""))
 
 
@@ -18,25 +16,22 @@ def rules() -> list[Rule]:
     return list(Rule.objects.prefetch_related("channels", "machines", "tracks"))
 
 
-def wishes(rule: Rule) -> list[str]:
-    """What the rule wants, each choice that was made as a few words; a rule without choices wants
-    all.
-    """
+def conditions(rule: Rule) -> list[str]:
+    """What the rule selects: each choice that was made, in a few words."""
     states = rule.states or sorted(USUAL_STATES)
-    told = [" or ".join(state.replace("_", " ") for state in states)]
+    words = [" or ".join(state.replace("_", " ") for state in states)]
     if rule.minimum_severity != "low":
-        told.append(f"of {rule.minimum_severity} severity or worse")
+        words.append(f"of {rule.minimum_severity} severity or worse")
     if rule.minimum_effect_percent:
-        told.append(f"by {rule.minimum_effect_percent:g} % or more")
-    places = [machine.key for machine in rule.machines.all()] + [
-        track.key for track in rule.tracks.all()
-    ]
-    for names in (rule.families, rule.model_names, rule.metric_keys, places):
+        words.append(f"by {rule.minimum_effect_percent:g} % or more")
+    machines = [machine.key for machine in rule.machines.all()]
+    tracks = [track.key for track in rule.tracks.all()]
+    for names in (rule.families, rule.model_names, rule.metric_keys, [*machines, *tracks]):
         if names:
-            told.append(", ".join(names))
+            words.append(", ".join(names))
     if rule.improvements:
-        told.append("improvements too")
-    return told
+        words.append("improvements too")
+    return words
 
 
 def last_deliveries() -> list[Delivery]:

@@ -1,13 +1,14 @@
 """What messages are made of: an alert group in words, its chart, the events of a period."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 
 from dashboard.alerts.selectors import alert_data, alert_page, alerts
 from dashboard.alerts.selectors.alerts import AlertSummary
-from dashboard.models import AlertEvent, AlertGroup, AlertState, Cause, Rule
+from dashboard.models import Alert, AlertEvent, AlertGroup, AlertState, Cause, Rule
 from dashboard.notifications.core.rules import EventFacts, RuleSelection
 from dashboard.notifications.transports.compose import Entry, SeriesLine
 from dashboard.notifications.transports.picture import change_png
@@ -16,10 +17,9 @@ _CONFIRMED = (AlertState.CONFIRMED, AlertState.ACKNOWLEDGED)
 
 
 def entry_of(event: AlertEvent) -> Entry:
-    """The event's group as messages tell it, in the state that the event brought. About four
-    queries.
-    """
-    group, rows = event.group, alerts.alerts_of([event.group_id])
+    """The event's group for a message, in the state after the event. About four queries."""
+    group = event.group
+    rows = alerts.alerts_of([event.group_id])
     first = rows[0].alert if rows else None
     return Entry(
         id=group.pk,
@@ -31,10 +31,7 @@ def entry_of(event: AlertEvent) -> Entry:
         severity=group.severity,
         cause=group.cause,
         cause_in_words=_cause(group),
-        evidence=[
-            {key: str(fact.get(key, "")) for key in ("fact", "says", "supports")}
-            for fact in group.evidence
-        ],
+        evidence=[_evidence(fact) for fact in group.evidence],
         machine=group.machine.key if group.machine else None,
         track=group.track.key if group.track else None,
         base=group.base.label if group.base else None,
@@ -42,9 +39,13 @@ def entry_of(event: AlertEvent) -> Entry:
         commits=alert_page.commit_range(group),
         reproduce=alert_page.reproduce(first) if first else "",
         series=[_change(row) for row in rows],
-        # That a group was opened says its title
+        # When the group was opened, its title says it all
         why="" if event.text == group.title else event.text,
     )
+
+
+def _evidence(fact: dict[str, Any]) -> dict[str, str]:
+    return {key: str(fact.get(key, "")) for key in ("fact", "says", "supports")}
 
 
 def _cause(group: AlertGroup) -> str:
@@ -54,39 +55,38 @@ def _cause(group: AlertGroup) -> str:
 
 
 def _change(row: AlertSummary) -> SeriesLine:
-    alert, series = row.alert, row.alert.series
+    alert = row.alert
     return SeriesLine(
-        series.benchmark.name,
-        series.config.name,
-        series.metric,
-        alert.direction,
-        alert.effect,
-        alert.low,
-        alert.high,
-        alert.unit,
-        row.sentence,
+        benchmark=alert.series.benchmark.name,
+        config=alert.series.config.name,
+        metric=alert.series.metric,
+        direction=alert.direction,
+        effect=alert.effect,
+        low=alert.low,
+        high=alert.high,
+        unit=alert.unit,
+        text=row.sentence,
     )
 
 
 def picture_of(group: AlertGroup) -> bytes | None:
     """The chart of the group's first alert as a PNG; None where it has no points to draw."""
-    for row in alerts.alerts_of([group.pk])[:1]:
-        seen = alert_data.around(row.alert)
-        if seen.line is not None and len(seen.line.value) > 1:
-            series = row.alert.series
-            title = f"{row.metric.label} of {series.benchmark.name}, {series.config.name}"
-            return change_png(seen.line, seen.step, title, row.metric.unit)
-    return None
+    rows = alerts.alerts_of([group.pk])
+    if not rows:
+        return None
+    first = rows[0]
+    data = alert_data.around(first.alert)
+    if data.line is None or len(data.line.value) < 2:
+        return None
+    series = first.alert.series
+    title = f"{first.metric.label} of {series.benchmark.name}, {series.config.name}"
+    return change_png(data.line, data.step, title, first.metric.unit)
 
 
 def facts_of(event: AlertEvent) -> EventFacts:
     """The event as rules see it. Two queries."""
-    group, rows = event.group, alerts.alerts_of([event.group_id])
-    sizes = [
-        abs(row.alert.effect)
-        for row in rows
-        if row.alert.unit == "percent" and row.alert.effect is not None
-    ]
+    group = event.group
+    rows = alerts.alerts_of([event.group_id])
     return EventFacts(
         action=event.action,
         state=event.state,
@@ -98,11 +98,21 @@ def facts_of(event: AlertEvent) -> EventFacts:
         metrics={row.alert.series.metric for row in rows},
         machine=group.machine_id,
         track=group.track_id,
-        effect_percent=max(sizes) if sizes and len(sizes) == len(rows) else None,
+        effect_percent=_largest_percent([row.alert for row in rows]),
     )
 
 
-def wanted_of(rule: Rule) -> RuleSelection:
+def _largest_percent(group: Sequence[Alert]) -> float | None:
+    """The largest change of a group; None unless all of its alerts have one in percent."""
+    sizes: list[float] = []
+    for alert in group:
+        if alert.unit != "percent" or alert.effect is None:
+            return None
+        sizes.append(abs(alert.effect))
+    return max(sizes, default=None)
+
+
+def selection_of(rule: Rule) -> RuleSelection:
     """The rule as plain values. Two queries, none where machines and tracks were prefetched."""
     return RuleSelection(
         families=rule.families,
@@ -119,5 +129,5 @@ def wanted_of(rule: Rule) -> RuleSelection:
 
 def events_between(start: datetime, end: datetime) -> Iterable[AlertEvent]:
     """Every event after ``start`` up to ``end``, oldest first, with its group."""
-    found = AlertEvent.objects.filter(at__gt=start, at__lte=end).order_by("at", "pk")
-    return found.select_related("group__machine", "group__track", "group__base", "group__new")
+    events = AlertEvent.objects.filter(at__gt=start, at__lte=end).order_by("at", "pk")
+    return events.select_related("group__machine", "group__track", "group__base", "group__new")

@@ -1,13 +1,13 @@
-"""Who is told what: events meet rules, deliveries are claimed and sent, digests fall due.
+"""Who is notified of what: events meet rules, deliveries are claimed and sent, digests fall due.
 
-1. `enqueue_deliveries`: each event is asked for once; what a rule wants becomes a Delivery for each of its
-   channels.
+1. `enqueue_deliveries`: each event is considered once; each channel of a rule that selects it gets
+   a Delivery.
 2. `make_digests`: a digest that is due becomes one Delivery for each channel of its rule.
-3. `send`: the message is made, the delivery claimed by one conditional UPDATE, and only then the
-   channel asked, outside of any transaction. A channel that says no is asked again, later and
-   later; one that will never say yes is switched off, with the reason. A sender that was killed
-   while it asked leaves a delivery that nobody sends again: whether it arrived is unknown, and
-   nobody is told twice.
+3. `send`: the message is made, one conditional UPDATE claims the delivery, and only then is the
+   channel asked, outside of any transaction. A channel that refuses is asked again, at longer and
+   longer intervals; one that will never accept is switched off, with the reason. A delivery whose
+   sender was killed while sending is not sent again: whether it arrived is unknown, and nobody is
+   notified twice.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,68 +16,65 @@ from datetime import UTC, datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from dashboard.models import AlertEvent, Channel, Delivery, Rule
-from dashboard.notifications.core.rules import When, last_due, wants
+from dashboard.notifications.core.rules import When, last_due, selects
 from dashboard.notifications.selectors import messages
 from dashboard.notifications.transports import channels, compose
 from dashboard.notifications.transports.message import Address, Message, NotSent
 
-RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then its tries are spent: nine hours after the first
-SENDING_S = 300  # a delivery that is being sent for longer lost its sender
+RETRY_AFTER_S = (60, 300, 1800, 7200, 21600)  # then the tries are spent: nine hours after the first
+SENDING_S = 300  # a delivery that has been "sending" for longer has lost its sender
 EVENTS_AT_ONCE = 200
 TEST = "test"
 KILLED = (
-    "The sender was stopped while it sent: whether the message arrived is unknown. It is not "
-    "sent again, so that"
-    " nobody is told twice."
+    "The sender was stopped while it sent: whether the message arrived is unknown. "
+    "It is not sent again, so that nobody is notified twice."
 )
-Transport = Callable[[Address, Message, str], str]
+Send = Callable[[Address, Message, str], str]
 
 logger = structlog.get_logger(__name__)
 
 
 def enqueue_deliveries(*, now: datetime) -> int:
-    """Ask the rules for the events that came since; how many deliveries were made."""
+    """Match the new events against the rules; how many deliveries were made."""
     with transaction.atomic():
         waiting = AlertEvent.objects.select_for_update(skip_locked=True, of=("self",)).filter(
             considered_at=None
         )
         events = list(waiting.select_related("group").order_by("pk")[:EVENTS_AT_ONCE])
-        rules = _rules(Rule.When.AT_ONCE) if events else []
-        made = [
-            Delivery(channel_id=channel, event=event, next_at=now)
-            for event in events
-            for channel in _channels_for(event, rules)
-        ]
-        Delivery.objects.bulk_create(made, ignore_conflicts=True)
+        if not events:
+            return 0
+        rules = list(_enabled_rules().filter(when=Rule.When.AT_ONCE))
+        new: list[Delivery] = []
+        for event in events:
+            for channel in _channels_for(event, rules):
+                new.append(Delivery(channel_id=channel, event=event, next_at=now))
+        Delivery.objects.bulk_create(new, ignore_conflicts=True)
         AlertEvent.objects.filter(pk__in=[event.pk for event in events]).update(considered_at=now)
-    return len(made)
+    return len(new)
 
 
-def _rules(when: str | None = None) -> list[Rule]:
-    found = Rule.objects.filter(enabled=True).prefetch_related("channels", "machines", "tracks")
-    return list(found.filter(when=when) if when else found.exclude(when=Rule.When.AT_ONCE))
+def _enabled_rules() -> QuerySet[Rule]:
+    return Rule.objects.filter(enabled=True).prefetch_related("channels", "machines", "tracks")
 
 
 def _channels_for(event: AlertEvent, rules: Iterable[Rule]) -> list[int]:
-    """Every channel of every rule that wants the event, each once."""
+    """Every channel of every rule that selects the event, each once."""
     facts = messages.facts_of(event)
-    found = {
-        channel.pk
-        for rule in rules
-        if wants(messages.wanted_of(rule), facts)
-        for channel in rule.channels.all()
-    }
-    return sorted(found)
+    channel_ids: set[int] = set()
+    for rule in rules:
+        if selects(messages.selection_of(rule), facts):
+            channel_ids |= {channel.pk for channel in rule.channels.all()}
+    return sorted(channel_ids)
 
 
 def make_digests(*, now: datetime) -> int:
-    """Make the deliveries of digests that have fallen due; how many. A digest without an alert is
-    not sent.
-    """
-    return sum(_make_digest(rule, now) for rule in _rules())
+    """Make the deliveries of digests that are due; how many. An empty digest is not sent."""
+    rules = _enabled_rules().exclude(when=Rule.When.AT_ONCE)
+    return sum(_make_digest(rule, now) for rule in rules)
 
 
 def _make_digest(rule: Rule, now: datetime) -> int:
@@ -88,47 +85,51 @@ def _make_digest(rule: Rule, now: datetime) -> int:
     if start is not None and start >= due:
         return 0
     with transaction.atomic():
-        # Only one of two schedulers moves it on. A new rule begins with the period in which it was
-        # made.
+        # Of two schedulers, only one moves it on
         moved = Rule.objects.filter(pk=rule.pk, last_digest_at=start).update(last_digest_at=due)
-        if not moved or start is None or not _wanted_events(rule, start, due):
+        # The first period of a new rule is the one in which it was made: it has no digest yet
+        if not moved or start is None or not _digest_events(rule, start, due):
             return 0
-        digest = f"{rule.pk} {start.astimezone(UTC):%Y-%m-%dT%H:%M:%S}/{due.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-        made = [
+        digest = _digest_key(rule, start, due)
+        new = [
             Delivery(channel=channel, digest=digest, next_at=now) for channel in rule.channels.all()
         ]
-        return len(Delivery.objects.bulk_create(made, ignore_conflicts=True))
+        return len(Delivery.objects.bulk_create(new, ignore_conflicts=True))
 
 
-def _wanted_events(rule: Rule, start: datetime, end: datetime) -> list[AlertEvent]:
-    """The last wanted event of each group in the period, oldest first."""
-    wanted = messages.wanted_of(rule)
-    last = {
-        event.group_id: event
-        for event in messages.events_between(start, end)
-        if wants(wanted, messages.facts_of(event))
-    }
+def _digest_key(rule: Rule, start: datetime, end: datetime) -> str:
+    """The rule and the period of a digest, as `_digest_message` reads them."""
+    first, last = start.astimezone(UTC), end.astimezone(UTC)
+    return f"{rule.pk} {first:%Y-%m-%dT%H:%M:%S}/{last:%Y-%m-%dT%H:%M:%S}"
+
+
+def _digest_events(rule: Rule, start: datetime, end: datetime) -> list[AlertEvent]:
+    """The last event of each group that the rule selects in the period, oldest first."""
+    selection = messages.selection_of(rule)
+    last: dict[int, AlertEvent] = {}
+    for event in messages.events_between(start, end):
+        if selects(selection, messages.facts_of(event)):
+            last[event.group_id] = event
     return sorted(last.values(), key=lambda event: (event.at, event.pk))
 
 
 def due(*, now: datetime) -> list[int]:
-    """Deliveries that can be sent now, the oldest first; those that lost their sender are ended."""
+    """Deliveries that can be sent now, oldest first; those that lost their sender are ended."""
     lost = Delivery.objects.filter(state=Delivery.State.SENDING, next_at__lte=now)
     lost.update(state=Delivery.State.FAILED, answer=KILLED)
-    found = Delivery.objects.filter(
+    waiting = Delivery.objects.filter(
         state=Delivery.State.WAITING, next_at__lte=now, channel__enabled=True
     )
-    return list(found.order_by("next_at").values_list("pk", flat=True)[:EVENTS_AT_ONCE])
+    return list(waiting.order_by("next_at").values_list("pk", flat=True)[:EVENTS_AT_ONCE])
 
 
-def send(*, delivery_id: int, now: datetime, transport: Transport = channels.send) -> bool:
+def send(*, delivery_id: int, now: datetime, transport: Send = channels.send) -> bool:
     """Send one delivery that is due; whether this call sent it.
 
-    The message is made before the claim, so that what goes wrong in making it harms nobody.
+    The message is made before the claim, so that an error in making it does no harm.
     """
-    delivery = (
-        Delivery.objects.select_related("channel", "event__group").filter(pk=delivery_id).first()
-    )
+    deliveries = Delivery.objects.select_related("channel", "event__group")
+    delivery = deliveries.filter(pk=delivery_id).first()
     if delivery is None or delivery.state != Delivery.State.WAITING:
         return False
     message = message_of(delivery)
@@ -149,21 +150,22 @@ def send(*, delivery_id: int, now: datetime, transport: Transport = channels.sen
 
 
 def _claim(delivery: Delivery, now: datetime) -> bool:
-    """One conditional UPDATE: of all who try, one gets it. A channel that is off can be tested all
-    the same.
+    """One conditional UPDATE: of all who try, one gets it. A channel that is off can be tested.
 
-    No join: Django would make it a subquery, which Postgres does not look at again after it has
+    No join: Django would make it a subquery, which Postgres does not evaluate again after it has
     waited for the row.
     """
-    mine = Delivery.objects.filter(
+    claimable = Delivery.objects.filter(
         pk=delivery.pk, state=Delivery.State.WAITING, attempts=delivery.attempts, next_at__lte=now
     )
     if not _is_test(delivery):
-        mine = mine.filter(channel__in=Channel.objects.filter(enabled=True))
-    until = now + timedelta(seconds=SENDING_S)
-    return bool(
-        mine.update(state=Delivery.State.SENDING, attempts=delivery.attempts + 1, next_at=until)
+        claimable = claimable.filter(channel__in=Channel.objects.filter(enabled=True))
+    claimed = claimable.update(
+        state=Delivery.State.SENDING,
+        attempts=delivery.attempts + 1,
+        next_at=now + timedelta(seconds=SENDING_S),
     )
+    return bool(claimed)
 
 
 def _is_test(delivery: Delivery) -> bool:
@@ -171,20 +173,14 @@ def _is_test(delivery: Delivery) -> bool:
 
 
 def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
-    """Try again later; where that is of no use, or was done often enough, give up and switch the
-    channel off.
-    """
+    """Try again later; give up and switch the channel off where that is no use, or was enough."""
     logger.warning(
         "not sent", channel=delivery.channel.name, delivery=delivery.pk, why=str(refusal)
     )
     tried = delivery.attempts  # before this try
     if not refusal.permanent and tried < len(RETRY_AFTER_S):
-        _end(
-            delivery,
-            state=Delivery.State.WAITING,
-            next_at=now + timedelta(seconds=RETRY_AFTER_S[tried]),
-            answer=str(refusal),
-        )
+        retry_at = now + timedelta(seconds=RETRY_AFTER_S[tried])
+        _end(delivery, state=Delivery.State.WAITING, next_at=retry_at, answer=str(refusal))
         return
     with transaction.atomic():
         _end(delivery, state=Delivery.State.FAILED, answer=str(refusal))
@@ -194,29 +190,30 @@ def _not_sent(delivery: Delivery, refusal: NotSent, now: datetime) -> None:
 
 
 def _end(delivery: Delivery, **fields: object) -> None:
-    """Write what became of a try, unless somebody has ended the delivery in between."""
+    """Write the outcome of a try, unless somebody has ended the delivery in between."""
     Delivery.objects.filter(pk=delivery.pk, state=Delivery.State.SENDING).update(**fields)
 
 
 def message_of(delivery: Delivery) -> Message | None:
-    """The message of an event, of a digest's period, or of a test; None for a digest whose rule was
-    deleted.
-    """
-    if delivery.event is not None:
-        event = delivery.event
-        return compose.event_message(
-            messages.entry_of(event), event.at, messages.picture_of(event.group)
-        )
+    """The message of an event, a digest or a test; None for a digest whose rule was deleted."""
+    event = delivery.event
+    if event is not None:
+        entry = messages.entry_of(event)
+        return compose.event_message(entry, event.at, messages.picture_of(event.group))
     if _is_test(delivery):
         return compose.test_message(delivery.channel.name, delivery.created_at, _page("overview"))
+    return _digest_message(delivery)
+
+
+def _digest_message(delivery: Delivery) -> Message | None:
     key, _, period = delivery.digest.partition(" ")
-    start, end = (
-        datetime.fromisoformat(moment).replace(tzinfo=UTC) for moment in period.split("/")
-    )
+    first, _, last = period.partition("/")
+    start = datetime.fromisoformat(first).replace(tzinfo=UTC)
+    end = datetime.fromisoformat(last).replace(tzinfo=UTC)
     rule = Rule.objects.filter(pk=key).first()
     if rule is None:
         return None
-    entries = [messages.entry_of(event) for event in _wanted_events(rule, start, end)]
+    entries = [messages.entry_of(event) for event in _digest_events(rule, start, end)]
     return compose.digest_message(rule.name, entries, start, end, _page("alerts"))
 
 
@@ -241,7 +238,7 @@ def send_test(*, channel: Channel, now: datetime) -> Delivery:
 
 
 def send_again(*, deliveries: Iterable[Delivery], now: datetime) -> int:
-    """Let deliveries that failed be tried anew, by a person who knows that they did not arrive."""
+    """Let failed deliveries be tried again, by a person who knows that they did not arrive."""
     keys = [delivery.pk for delivery in deliveries]
     failed = Delivery.objects.filter(state=Delivery.State.FAILED, pk__in=keys)
     return failed.update(state=Delivery.State.WAITING, attempts=0, next_at=now)

@@ -1,3 +1,1 @@
-"""Telling people: a finished message in, the channel's answer out. `channels.py` is the table of
-what there is.
-"""
+"""A finished message in, the channel's answer out; channels.py lists the transports."""

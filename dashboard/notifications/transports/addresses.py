@@ -1,6 +1,6 @@
 """Which addresses a webhook may reach: public ones, unless the site allows others.
 
-A name is resolved once, every address that it has is judged, and the connection goes to the judged
+A name is resolved once, each of its addresses is checked, and the connection goes to the checked
 address itself: a name server that answers differently the second time (DNS rebinding) gains
 nothing.
 """
@@ -11,6 +11,7 @@ import socket
 from dashboard.notifications.transports.message import NotSent
 
 ALLOW = "ALLOW_PRIVATE_WEBHOOKS"
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def checked_address(host: str, port: int, *, allow_private: bool) -> str:
@@ -20,31 +21,29 @@ def checked_address(host: str, port: int, *, allow_private: bool) -> str:
     private network, of this machine or of a cloud's metadata service (permanent).
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:
         raise NotSent(f"The name {host} could not be resolved: {error}.") from None
-    addresses = [str(entry[4][0]) for entry in found]
+    addresses = [str(info[4][0]) for info in infos]
     for address in addresses:
         if not allow_private and not is_public(address):
             raise NotSent(
-                f"{host} leads to {address}, which is not a public address. Webhooks into "
-                "private networks are refused"
-                f" unless the site is started with {ALLOW}=true.",
+                f"{host} leads to {address}, which is not a public address. Webhooks into private "
+                f"networks are refused unless the site is started with {ALLOW}=true.",
                 permanent=True,
             )
     return addresses[0]
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet; an IPv4 address inside an IPv6 one is
-    judged as itself.
-    """
-    found = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
-    if isinstance(found, ipaddress.IPv6Address) and found in _NAT64:
-        inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-    found = inner or found
-    return found.is_global and not found.is_multicast
+    """Whether an IP address is public; an IPv4 address inside an IPv6 one decides for it."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = _embedded_ipv4(ip) or ip
+    return ip.is_global and not ip.is_multicast
 
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+def _embedded_ipv4(ip: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if ip in _NAT64:
+        return ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+    return ip.ipv4_mapped or ip.sixtofour

@@ -1,6 +1,4 @@
-"""The ways out, one row each: how an address begins, and what sends to it. docs/alerts.md says how
-to add one.
-"""
+"""The transports, one row each; docs/alerts.md says how to add one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,12 +9,12 @@ from dashboard.notifications.transports.message import Address, Message
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """One way out.
+    """One way to send messages.
 
-    prefix: how its URLs begin. send: (address, message, delivery) -> the channel's answer; raises
-        NotSent.
-    check: raises NotSent for an address that cannot work. masked: its URL as people may see it,
-        without secrets.
+    prefix: how its URLs begin.
+    send: (address, message, delivery) -> the channel's answer; raises NotSent.
+    check: raises NotSent for an address that cannot work.
+    masked: its URL without secrets, for pages.
     """
 
     prefix: str
@@ -25,28 +23,29 @@ class Transport:
     masked: Callable[[str], str]
 
 
-WAYS = (
+TRANSPORTS = (
     Transport(webhook.PREFIX, webhook.send, webhook.target_of, webhook.masked),
     Transport("", services.send, services.service_of, services.masked),
 )
 
 
 def send(to: Address, message: Message, delivery: str) -> str:
-    """Send the message now; the channel's answer. delivery: its id, the same at each try. Raises
-    NotSent.
+    """Send the message now; the channel's answer. Raises NotSent.
+
+    delivery: its id, the same at each try.
     """
-    return _way(to.url).send(to, message, delivery)
+    return _transport_of(to.url).send(to, message, delivery)
 
 
 def check(to: Address) -> None:
     """Raises NotSent for an address that cannot work. Nothing is sent, no name is resolved."""
-    _way(to.url).check(to)
+    _transport_of(to.url).check(to)
 
 
 def masked(url: str) -> str:
-    """A channel's URL as people may see it."""
-    return _way(url).masked(url)
+    """A channel's URL without secrets, for pages."""
+    return _transport_of(url).masked(url)
 
 
-def _way(url: str) -> Transport:
-    return next(way for way in WAYS if url.startswith(way.prefix))
+def _transport_of(url: str) -> Transport:
+    return next(transport for transport in TRANSPORTS if url.startswith(transport.prefix))

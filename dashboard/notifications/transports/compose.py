@@ -1,4 +1,4 @@
-"""Messages from what is known of alert groups: subject, text, HTML and the webhook's document."""
+"""Messages about alert groups: subject, text, HTML and the webhook's document."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ _MOST_SUBJECT = 200
 
 @dataclass(frozen=True, slots=True)
 class SeriesLine:
-    """One series that changed. text: a sentence; the other fields as in notify/webhook.v1.json."""
+    """One series that changed. text: a sentence; the other fields as in webhook.v1.json."""
 
     benchmark: str
     config: str
@@ -32,8 +32,9 @@ class SeriesLine:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One alert group as messages tell it. state: after the event; why: what the event said; url:
-    absolute.
+    """One alert group for messages.
+
+    state: after the event. why: the event's text. url: absolute.
     """
 
     id: int
@@ -57,65 +58,77 @@ class Entry:
 
     @property
     def subject(self) -> str:
-        """The severity where it counts, else what became of it."""
-        told = (
-            f"[{self.severity}]"
-            if self.state == "confirmed"
-            else f"{_spaced(self.state).capitalize()}:"
-        )
-        return f"{told} {self.title}"[:_MOST_SUBJECT]
+        """The title after the severity of a confirmed group, or after the state of another one."""
+        if self.state == "confirmed":
+            beginning = f"[{self.severity}]"
+        else:
+            beginning = f"{_spaced(self.state).capitalize()}:"
+        return f"{beginning} {self.title}"[:_MOST_SUBJECT]
 
     @property
     def document(self) -> dict[str, Any]:
-        """It as notify/webhook.v1.json has it."""
+        """The group as in webhook.v1.json."""
         fields = asdict(self)
         del fields["cause_in_words"], fields["why"]
         return fields
 
 
 def event_message(entry: Entry, at: datetime, image: bytes | None) -> Message:
-    """What one event of one group is told as."""
-    footer = (
-        f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. Its rules say who is told."
+    """The message about one event of one group."""
+    return _message(
+        kind="event",
+        subject=entry.subject,
+        url=entry.url,
+        at=at,
+        entries=[entry],
+        footer=f"Sent by Compilewatch for an event of {at:%Y-%m-%d %H:%M} UTC. "
+        "Its rules say who is notified.",
+        image=image,
     )
-    return _message("event", entry.subject, entry.url, at, [entry], "", footer, image)
 
 
 def digest_message(
     rule: str, entries: Sequence[Entry], start: datetime, at: datetime, url: str
 ) -> Message:
-    """Everything that a rule wants to tell of a period."""
+    """Everything that a rule reports of a period."""
     count = plural(len(entries), "alert")
-    intro = f"{count} from {start:%Y-%m-%d %H:%M} to {at:%Y-%m-%d %H:%M} UTC."
     return _message(
-        "digest",
-        f"{rule}: {count}",
-        url,
-        at,
-        entries,
-        intro,
-        f"Sent by Compilewatch by the rule “{rule}”.",
+        kind="digest",
+        subject=f"{rule}: {count}",
+        url=url,
+        at=at,
+        entries=entries,
+        intro=f"{count} from {start:%Y-%m-%d %H:%M} to {at:%Y-%m-%d %H:%M} UTC.",
+        footer=f"Sent by Compilewatch by the rule “{rule}”.",
     )
 
 
 def test_message(channel: str, at: datetime, url: str) -> Message:
-    """What “Send a test” sends."""
-    intro = f"This is a test of the channel “{channel}”. Nothing has changed anywhere."
-    return _message("test", "Compilewatch: a test", url, at, [], intro, f"Sent by hand from {url}")
+    """The message that “Send a test” sends."""
+    return _message(
+        kind="test",
+        subject="Compilewatch: a test",
+        url=url,
+        at=at,
+        entries=[],
+        intro=f"This is a test of the channel “{channel}”. Nothing has changed anywhere.",
+        footer=f"Sent by hand from {url}",
+    )
 
 
 def _message(
+    *,
     kind: str,
     subject: str,
     url: str,
     at: datetime,
     entries: Sequence[Entry],
-    intro: str,
     footer: str,
+    intro: str = "",
     image: bytes | None = None,
 ) -> Message:
-    shown = [_shown(entry, has_image=image is not None) for entry in entries]
-    context = {"groups": shown, "intro": intro, "footer": footer, "image": IMAGE_NAME}
+    groups = [_template_values(entry, has_image=image is not None) for entry in entries]
+    context = {"groups": groups, "intro": intro, "footer": footer, "image": IMAGE_NAME}
     document = {
         "schema": SCHEMA,
         "kind": kind,
@@ -124,14 +137,19 @@ def _message(
         "at": at.isoformat(timespec="seconds"),
         "alerts": [entry.document for entry in entries],
     }
-    html = render_to_string("notifications/message.html", context)
-    text = render_to_string("notifications/message.txt", context)
-    return Message(subject, text.strip(), html, url, document, image)
+    return Message(
+        subject=subject,
+        text=render_to_string("notifications/message.txt", context).strip(),
+        html=render_to_string("notifications/message.html", context),
+        url=url,
+        document=document,
+        image=image,
+    )
 
 
-def _shown(entry: Entry, *, has_image: bool) -> dict[str, Any]:
-    """What the templates say of a group."""
-    changed = entry.base and entry.new and entry.base != entry.new
+def _template_values(entry: Entry, *, has_image: bool) -> dict[str, Any]:
+    """What the templates show of a group."""
+    has_two_builds = entry.base and entry.new and entry.base != entry.new
     return {
         "title": entry.title,
         "url": entry.url,
@@ -142,7 +160,7 @@ def _shown(entry: Entry, *, has_image: bool) -> dict[str, Any]:
         "why": entry.why,
         "lines": [change.text for change in entry.series[:_MOST_LINES]],
         "more": max(len(entry.series) - _MOST_LINES, 0),
-        "builds": f"{entry.base} → {entry.new}" if changed else "",
+        "builds": f"{entry.base} → {entry.new}" if has_two_builds else "",
         "commits": entry.commits,
         "cause": entry.cause_in_words,
         "evidence": [fact["says"] for fact in entry.evidence],

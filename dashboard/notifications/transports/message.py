@@ -1,4 +1,4 @@
-"""What is sent: plain values, finished before any channel is asked. Pure."""
+"""What is sent: plain values, complete before any channel is asked. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,11 @@ IMAGE_NAME = "change.png"  # how the HTML part refers to the image: src="cid:cha
 class Message:
     """One message for any channel.
 
-    subject: one line. text, html: the same in two forms; html refers to the image as IMAGE_NAME.
-        url: the page it is
-    about. document: what the webhook sends, by notify/webhook.v1.json. image: PNG, or None where
-    there is no chart.
+    subject: one line.
+    text, html: the same in two forms; html refers to the image as IMAGE_NAME.
+    url: the page that it is about.
+    document: what the webhook sends, by webhook.v1.json.
+    image: PNG, or None where there is no chart.
     """
 
     subject: str
@@ -27,7 +28,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to: a channel's URL and secret, and whether a webhook may lie in a private network."""
+    """A channel's URL and secret, and whether a webhook may lead into a private network."""
 
     url: str
     secret: str = ""
@@ -35,7 +36,7 @@ class Address:
 
 
 class NotSent(Exception):
-    """The channel did not take the message; the text is its answer, for the log and for people.
+    """The channel did not take the message; the text is its answer, for the log and for pages.
 
     permanent: trying again would not help: the address is wrong, gone, or forbidden.
     """

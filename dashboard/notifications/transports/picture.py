@@ -1,9 +1,9 @@
 """The chart of a change as a PNG for mails, drawn with Pillow. Pure: numbers in, bytes out.
 
 Mail programs show neither scripts nor SVG, so it has to be a bitmap. Plotly would need a browser to
-make one, matplotlib ten more packages; what a mail needs is points, two levels and a line, which
-Pillow draws. Twice the shown size, so that it is sharp on today's screens; light, because mail
-programs do not say which theme they use.
+make one, matplotlib ten more packages; a mail needs points, two levels and a line, which Pillow
+draws. It has twice the size at which it is shown, so that it is sharp on today's screens, and a
+light ground, because mail programs do not say which theme they use.
 """
 
 import io
@@ -24,27 +24,27 @@ LEFT, RIGHT, TOP, BOTTOM = 130, 30, 60, 60
 INK, SOFT, RULE, GROUND = "#12161c", "#4a5461", "#d8dde4", "#ffffff"
 OLD, NEW, BAND = "#2b2eb7", "#e0701a", "#fbe8da"
 _TICKS = 4
+_HOUR_MS = 3_600_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where numbers lie on the picture. x: milliseconds; y: the metric's unit."""
+    """The ends of both axes of the picture. x: milliseconds; y: the metric's unit."""
 
     x: tuple[float, float]
     y: tuple[float, float]
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        across = (x - self.x[0]) / (self.x[1] - self.x[0])
-        up = (y - self.y[0]) / (self.y[1] - self.y[0])
-        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (
-            HEIGHT - TOP - BOTTOM
-        )
+        """The pixel of a point."""
+        x_share = (x - self.x[0]) / (self.x[1] - self.x[0])
+        y_share = (y - self.y[0]) / (self.y[1] - self.y[0])
+        x_pixel = LEFT + x_share * (WIDTH - LEFT - RIGHT)
+        y_pixel = HEIGHT - BOTTOM - y_share * (HEIGHT - TOP - BOTTOM)
+        return x_pixel, y_pixel
 
 
 def change_png(line: ChartLine, step: Step, title: str, unit: str) -> bytes:
-    """The points of a series, the levels before and after its change, and the interval of the new
-    one.
-    """
+    """The points of a series, the levels before and after its change, and the interval."""
     image = Image.new("RGB", (WIDTH, HEIGHT), GROUND)
     draw = ImageDraw.Draw(image)
     levels = levels_of(line, step)
@@ -73,33 +73,50 @@ def levels_of(line: ChartLine, step: Step) -> Levels | None:
     if before is None or step.effect is None:
         return None
     factor = before / 100 if step.unit == "percent" else 1.0
-    ends = [
-        step.effect if end is None or not np.isfinite(end) else end for end in (step.low, step.high)
-    ]
-    after, low, high = (before + factor * change for change in (step.effect, *ends))
-    return Levels(before, after, low, high)
+    return Levels(
+        before=before,
+        after=before + factor * step.effect,
+        low=before + factor * _finite(step.low, step.effect),
+        high=before + factor * _finite(step.high, step.effect),
+    )
+
+
+def _finite(end: float | None, otherwise: float) -> float:
+    return otherwise if end is None or not np.isfinite(end) else end
 
 
 def scale_of(line: ChartLine, levels: Levels | None) -> Scale:
-    """All points and levels with a little room; never of no width."""
+    """A scale that shows all points and levels with a little room; never of no width."""
+    return Scale(_time_range(line), _value_range(line, levels))
+
+
+def _time_range(line: ChartLine) -> tuple[float, float]:
+    first, last = 0.0, 1.0
+    if len(line.at_ms):
+        first, last = float(line.at_ms[0]), float(line.at_ms[-1])
+    room = 0.02 * (last - first) or _HOUR_MS
+    return first - room, last + room
+
+
+def _value_range(line: ChartLine, levels: Levels | None) -> tuple[float, float]:
     shown: Floats = line.value[~np.isnan(line.value)]
     if levels:
         shown = np.append(shown, [levels.before, levels.low, levels.high])
-    low, high = float(shown.min(initial=np.inf)), float(shown.max(initial=-np.inf))
+    low = float(shown.min(initial=np.inf))
+    high = float(shown.max(initial=-np.inf))
     if not np.isfinite(high - low):
         low, high = 0.0, 1.0
     room = 0.08 * (high - low) or abs(high) * 0.05 or 1.0
-    first, last = (float(line.at_ms[end]) for end in (0, -1)) if len(line.at_ms) else (0.0, 1.0)
-    side = 0.02 * (last - first) or 3_600_000.0
-    return Scale((first - side, last + side), (low - room, high + room))
+    return low - room, high + room
 
 
 def ticks(low: float, high: float) -> list[float]:
     """Round numbers between ``low`` and ``high``: steps of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / _TICKS
     power = 10.0 ** floor(log10(rough))
-    width = next(factor for factor in (1, 2, 5, 10) if factor * power >= rough) * power
-    return [number * width for number in range(ceil(low / width), floor(high / width) + 1)]
+    step = next(factor for factor in (1, 2, 5, 10) if factor * power >= rough) * power
+    first, last = ceil(low / step), floor(high / step)
+    return [number * step for number in range(first, last + 1)]
 
 
 def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
@@ -108,39 +125,34 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 def _axes(draw: ImageDraw.ImageDraw, scale: Scale, title: str, unit: str) -> None:
     draw.text((LEFT, 16), title, INK, _font(26))
+    _, bottom = scale.at(scale.x[0], scale.y[0])
     for value in ticks(*scale.y):
         _, y = scale.at(scale.x[0], value)
         draw.line([(LEFT, y), (WIDTH - RIGHT, y)], RULE, 2)
         draw.text((LEFT - 14, y), f"{value:.4g} {unit}".strip(), SOFT, _font(22), anchor="rm")
-    for place, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
-        at = scale.x[0] + place * (scale.x[1] - scale.x[0])
+    first, last = scale.x
+    for share, anchor in ((0.02, "lt"), (0.5, "mt"), (0.98, "rt")):
+        at = first + share * (last - first)
         x, _ = scale.at(at, scale.y[0])
-        draw.text(
-            (x, HEIGHT - BOTTOM + 14),
-            f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}",
-            SOFT,
-            _font(22),
-            anchor,
-        )
+        date = f"{datetime.fromtimestamp(at / 1000, UTC):%d %b %Y}"
+        draw.text((x, bottom + 14), date, SOFT, _font(22), anchor)
 
 
 def _levels(draw: ImageDraw.ImageDraw, scale: Scale, at_ms: int, levels: Levels) -> None:
-    start, end = scale.at(at_ms, levels.high), scale.at(scale.x[1], levels.low)
-    draw.rectangle([start[0], min(start[1], end[1]), end[0], max(start[1], end[1])], BAND)
-    draw.line([scale.at(scale.x[0], levels.before), scale.at(at_ms, levels.before)], OLD, 6)
-    draw.line([scale.at(at_ms, levels.after), scale.at(scale.x[1], levels.after)], NEW, 6)
-    _dashed(draw, scale.at(at_ms, scale.y[0])[0])
-
-
-def _dashed(draw: ImageDraw.ImageDraw, x: float) -> None:
-    for y in range(TOP, HEIGHT - BOTTOM, 16):
+    first, last = scale.x
+    x, high = scale.at(at_ms, levels.high)
+    right, low = scale.at(last, levels.low)
+    draw.rectangle([x, min(high, low), right, max(high, low)], BAND)
+    draw.line([scale.at(first, levels.before), scale.at(at_ms, levels.before)], OLD, 6)
+    draw.line([scale.at(at_ms, levels.after), scale.at(last, levels.after)], NEW, 6)
+    for y in range(TOP, HEIGHT - BOTTOM, 16):  # the dashed line at the change
         draw.line([(x, y), (x, y + 8)], SOFT, 2)
 
 
 def _points(draw: ImageDraw.ImageDraw, scale: Scale, line: ChartLine, at_ms: int) -> None:
     """Circles before the change, diamonds from it on: not by colour alone."""
-    good = ~np.isnan(line.value)  # what failed has no value
-    for at, value in zip(line.at_ms[good].tolist(), line.value[good].tolist(), strict=True):
+    passed = ~np.isnan(line.value)  # a failed job has no value
+    for at, value in zip(line.at_ms[passed].tolist(), line.value[passed].tolist(), strict=True):
         x, y = scale.at(at, value)
         if at < at_ms:
             draw.ellipse([x - 5, y - 5, x + 5, y + 5], OLD)

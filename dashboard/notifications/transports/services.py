@@ -17,30 +17,33 @@ _MOST_REASON = 1000
 
 
 def send(to: Address, message: Message, delivery: str) -> str:
-    """Hand the message to the service of the URL; what is known of its answer. Raises NotSent."""
+    """Hand the message to the URL's service; what Apprise knows of its answer. Raises NotSent."""
     service = service_of(to)
-    html = _scheme(to.url) in MAIL  # Apprise makes the text part of a mail from its HTML
+    if _scheme(to.url) in MAIL:  # Apprise makes the text part of a mail from its HTML
+        body, body_format = message.html, apprise.NotifyFormat.HTML
+    else:
+        body, body_format = message.text, apprise.NotifyFormat.TEXT
     with (
         tempfile.TemporaryDirectory() as folder,
-        apprise.LogCapture(level=logging.DEBUG, fmt=_FORMAT) as said,
+        apprise.LogCapture(level=logging.DEBUG, fmt=_FORMAT) as capture,
     ):
+        attachment = None
+        if service.attachment_support:
+            attachment = _attachment(message, Path(folder))
         sent = service.notify(
-            body=message.html if html else message.text,
-            title=message.subject,
-            body_format=apprise.NotifyFormat.HTML if html else apprise.NotifyFormat.TEXT,
-            attach=_attached(message, Path(folder)) if service.attachment_support else None,
+            body=body, title=message.subject, body_format=body_format, attach=attachment
         )
-        told = said.getvalue()
+        log = capture.getvalue()
     if not sent:
-        raise NotSent(
-            reason(told) or f"{service.service_name} did not take the message and gave no reason."
-        )
+        no_reason = f"{service.service_name} did not take the message and gave no reason."
+        raise NotSent(reason(log) or no_reason)
     return f"{service.service_name} took it."
 
 
 def service_of(to: Address) -> apprise.NotifyBase:
-    """Apprise's service of a URL; mail with the chart in its place. Raises NotSent for what cannot
-    be used.
+    """Apprise's service of a URL; raises NotSent for one that cannot be used.
+
+    In a mail the chart stands within the text.
     """
     url, scheme = to.url, _scheme(to.url)
     if scheme in GENERIC and not to.allow_private:
@@ -60,31 +63,33 @@ def service_of(to: Address) -> apprise.NotifyBase:
     return service
 
 
-def reason(told: str) -> str:
-    """Why a service did not take it, from Apprise's log: warnings, and of the rest what names an
-    exception.
+def reason(log: str) -> str:
+    """Why a service did not take the message, from Apprise's log.
 
-    The server's own words stand in the debug lines; what else those hold may be a secret, and is
-    left out.
+    Kept are warnings and errors, and of the debug lines those that name an exception: they hold the
+    server's own words. The other debug lines may hold secrets.
     """
-    lines = (line.partition(" ") for line in told.splitlines())
-    kept = [
-        text for level, _, text in lines if level in {"WARNING", "ERROR"} or "Exception" in text
-    ]
+    kept: list[str] = []
+    for line in log.splitlines():
+        level, _, text = line.partition(" ")
+        if level in {"WARNING", "ERROR"} or "Exception" in text:
+            kept.append(text)
     return " ".join(kept)[:_MOST_REASON]
 
 
 def masked(url: str) -> str:
     """The URL with Apprise's stars in place of passwords and tokens, without its options."""
     service = apprise.Apprise.instantiate(url, suppress_exceptions=True)
-    return str(service.url(privacy=True)).partition("?")[0] if service else f"{_scheme(url)}://…"
+    if not service:
+        return f"{_scheme(url)}://…"
+    return str(service.url(privacy=True)).partition("?")[0]
 
 
 def _scheme(url: str) -> str:
     return url.partition("://")[0].lower()
 
 
-def _attached(message: Message, folder: Path) -> apprise.AppriseAttachment | None:
+def _attachment(message: Message, folder: Path) -> apprise.AppriseAttachment | None:
     """The chart as a file: Apprise takes attachments as files."""
     if message.image is None:
         return None

@@ -1,5 +1,4 @@
-"""Our own webhook: a JSON document (notify/webhook.v1.json), signed, sent to an address that was
-checked first.
+"""Our own webhook: a signed JSON document (webhook.v1.json), sent to an address checked first.
 
 docs/alerts.md describes it for those who receive it, with the lines that verify a signature.
 """
@@ -23,35 +22,29 @@ _ANSWER_SHOWN = 300
 
 
 def send(to: Address, message: Message, delivery: str) -> str:
-    """Post the message's document; what the receiver answered. Raises NotSent. Redirects are not
-    followed.
-    """
+    """Post the message's document; the receiver's answer. Raises NotSent, also for a redirect."""
     parts = target_of(to)
-    host, port = str(parts.hostname), parts.port or (443 if parts.scheme == "https" else 80)
+    host = str(parts.hostname)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
     address = checked_address(host, port, allow_private=to.allow_private)
+    url = httpx.URL(parts.geturl()).copy_with(host=address, port=port)
     body = orjson.dumps({**message.document, "delivery": delivery})
-    headers = {
-        "Host": parts.netloc.rpartition("@")[2],
-        **headers_for(body, to.secret, delivery, int(time.time())),
-    }
-    return _posted(
-        httpx.URL(parts.geturl()).copy_with(host=address, port=port), host, body, headers
-    )
+    headers = headers_for(body, to.secret, delivery, int(time.time()))
+    headers["Host"] = parts.netloc.rpartition("@")[2]
+    return _post(url, host, body, headers)
 
 
 def target_of(to: Address) -> SplitResult:
-    """The parts of a webhook's address. Raises NotSent for what is none."""
+    """The parts of a webhook's address. Raises NotSent for one that is malformed."""
     try:
         parts = urlsplit(to.url.removeprefix(PREFIX))
-        known = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+            return parts
     except ValueError:
-        known = False
-    if not known:
-        raise NotSent(
-            "The address of a webhook begins with webhook+https:// and names a host.",
-            permanent=True,
-        )
-    return parts
+        pass
+    raise NotSent(
+        "The address of a webhook begins with webhook+https:// and names a host.", permanent=True
+    )
 
 
 def masked(url: str) -> str:
@@ -74,36 +67,28 @@ def headers_for(body: bytes, secret: str, delivery: str, timestamp: int) -> dict
 
 
 def signature(body: bytes, secret: str, timestamp: int) -> str:
-    """HMAC-SHA256 of "<timestamp>.<body>", hexadecimal: an old delivery cannot be sent again as a
-    new one.
-    """
+    """HMAC-SHA256 of "<timestamp>.<body>", in hex: an old delivery cannot pass as a new one."""
     return hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256).hexdigest()
 
 
-def _posted(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> str:
-    """The request to the checked address; the certificate is still verified against the host's
-    name.
-    """
+def _post(url: httpx.URL, host: str, body: bytes, headers: dict[str, str]) -> str:
+    """Post to the checked address; the certificate is still verified against the host's name."""
     try:
         with (
             httpx.Client(timeout=TIMEOUT_S, trust_env=False, follow_redirects=False) as client,
             client.stream(
                 "POST", url, content=body, headers=headers, extensions={"sni_hostname": host}
-            ) as answer,
+            ) as response,
         ):
-            beginning = next(answer.iter_bytes(_ANSWER_SHOWN), b"")
+            beginning = next(response.iter_bytes(_ANSWER_SHOWN), b"").decode(errors="replace")
     except httpx.HTTPError as error:
         raise NotSent(f"{host} could not be asked: {type(error).__name__}: {error}") from None
-    told = (
-        f"{answer.status_code} {answer.reason_phrase}: {beginning.decode(errors='replace')}".rstrip(
-            ": "
-        )
-    )
-    if answer.is_success:
-        return told
-    if answer.is_redirect:
+    answer = f"{response.status_code} {response.reason_phrase}: {beginning}".rstrip(": ")
+    if response.is_success:
+        return answer
+    if response.is_redirect:
         raise NotSent(
-            f"{host} answered {told}. Redirects are not followed: use its new address.",
+            f"{host} answered {answer}. Redirects are not followed: use its new address.",
             permanent=True,
         )
-    raise NotSent(f"{host} answered {told}", permanent=answer.status_code in GONE)
+    raise NotSent(f"{host} answered {answer}", permanent=response.status_code in GONE)

@@ -1,8 +1,7 @@
-"""What the cases of a family did together: where they stand, and how far they moved since when.
-Pure.
+"""What the cases of a family did together: where they stand, and how far they moved. Pure.
 
-A move is read from what each case did against its own value before, so a case that fails or joins
-shifts no mean.
+A move compares each case with its own earlier value, so that a case that fails or joins does not
+shift the mean.
 """
 
 import math
@@ -17,7 +16,7 @@ from dashboard.language.wording import Tone, ValueChange, change, quiet
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What one day with one build brought: as dashboard.models.DayLevel, summed over cases."""
+    """One day with one build: the fields of dashboard.models.DayLevel, summed over cases."""
 
     day: date
     build: int
@@ -30,10 +29,9 @@ class Day:
 class FamilyFigure:
     """One metric of one family and mode.
 
-    level: mean over ``cases`` of ln(value), of `passed` of the value itself; None: no case has one.
-        days: the month
-    that ended with the newest datum of the place, oldest first. build: the newest of the place;
-    None where the month saw no other build before it.
+    level: mean over ``cases`` of ln(value), for `passed` of the value; None: no case has one.
+    days: the month that ended with the newest datum of the place, oldest first.
+    build: the newest of the place; None where the month had no other build before it.
     """
 
     metric: Metric
@@ -48,13 +46,15 @@ class FamilyFigure:
 
     @property
     def value(self) -> float | None:
-        """The geomean in the metric's unit; of `passed` the share that passed, 0 … 1."""
-        return None if self.level is None else self._plain(self.level)
+        """The geomean in the metric's unit; for `passed` the share that passed, 0 … 1."""
+        if self.level is None:
+            return None
+        return self._plain(self.level)
 
     @property
     def since_build(self) -> ValueChange | None:
         """What moved with the newest build; None where nothing was measured before it."""
-        return self._change(day for day in self.days if day.build == self.build)
+        return self._change([day for day in self.days if day.build == self.build])
 
     @property
     def since_month(self) -> ValueChange | None:
@@ -63,10 +63,8 @@ class FamilyFigure:
 
     @cached_property
     def history(self) -> list[float]:
-        """The value before the first day and after each day, oldest first; empty without two
-        points.
-        """
-        if self.level is None or not any(day.linked for day in self.days):
+        """The value before the first day and after each one; empty without two points."""
+        if self.level is None or not _has_comparison(self.days):
             return []
         levels = [self.level]
         for number in reversed(range(len(self.days))):
@@ -81,39 +79,49 @@ class FamilyFigure:
         new = sum(day.count - day.linked for day in days)
         return math.fsum(day.moved for day in days) / max(self.cases - new, 1)
 
-    def _change(self, days: Iterable[Day]) -> ValueChange | None:
-        found = list(days)
-        if self.value is None or self.level is None or not any(day.linked for day in found):
+    def _change(self, days: Sequence[Day]) -> ValueChange | None:
+        if self.value is None or self.level is None or not _has_comparison(days):
             return None
-        before = self._plain(self.level - self._moved(found))
+        before = self._plain(self.level - self._moved(days))
         if self.is_share:
             return _points(100 * (self.value - before))
         return quiet(change(self.metric, before, self.value), self.metric)
+
+
+def _has_comparison(days: Iterable[Day]) -> bool:
+    """Whether any case was measured before as well."""
+    return any(day.linked for day in days)
 
 
 def _points(points: float) -> ValueChange:
     """A change of a share, in percentage points; without a tone where it is less than one."""
     if abs(points) < 0.05:
         return ValueChange("unchanged", "none", None)
-    tone: Tone = "none" if abs(points) < 1 else "good" if points > 0 else "bad"
-    return ValueChange(
-        f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}", tone, None
-    )
+    direction = "higher" if points > 0 else "lower"
+    tone: Tone = "none"
+    if abs(points) >= 1:
+        tone = "good" if points > 0 else "bad"
+    return ValueChange(f"{abs(points):.1f} points {direction}", tone, None)
 
 
 def newest_build(days: Iterable[Day]) -> int | None:
     """The build that came last; None where there is no other one."""
-    first: dict[int, date] = {}
+    first_days: dict[int, date] = {}
     for day in days:
-        first[day.build] = min(day.day, first.get(day.build, day.day))
-    return max(first, key=lambda build: (first[build], build)) if len(first) > 1 else None
+        first_days[day.build] = min(day.day, first_days.get(day.build, day.day))
+    if len(first_days) < 2:
+        return None
+    return max(first_days, key=lambda build: (first_days[build], build))
 
 
 def span(values: Sequence[float], metric: Metric) -> tuple[float, float]:
-    """The ends of the axis on which ``values`` are drawn small: at least twice the metric's
-    threshold apart, so that noise looks flat; of a share ten points.
+    """The ends of the axis of a small drawing of ``values``.
+
+    They are at least twice the metric's threshold apart, so that noise looks flat; ten points for a
+    share.
     """
-    middle, apart = (min(values) + max(values)) / 2, max(values) - min(values)
-    least = 0.1 if metric.aggregate == "share" else 2 * metric.threshold_percent / 100 * abs(middle)
-    half = max(apart, least) / 2 or 1.0
+    middle = (min(values) + max(values)) / 2
+    threshold = metric.threshold_percent / 100 * abs(middle)
+    least = 0.1 if metric.aggregate == "share" else 2 * threshold
+    half = max(max(values) - min(values), least) / 2 or 1.0
     return middle - half, middle + half

@@ -11,9 +11,10 @@ from dashboard.runs.selectors import disk, fleet
 
 
 def show(request: HttpRequest) -> HttpResponse:
-    """Live: htmx asks for the page again every few seconds and takes the tables of what changes."""
-    is_live = bool(request.headers.get("HX-Request"))
-    machines, environments = fleet.machines(timezone.now()), list(fleet.environments())
+    """Live: htmx loads the page again every few seconds and takes the tables that change."""
+    is_refresh = bool(request.headers.get("HX-Request"))
+    machines = fleet.machines(timezone.now())
+    environments = list(fleet.environments())
     context: dict[str, Any] = {
         "machines": machines,
         "has_workers": any(row.workers for row in machines),
@@ -22,8 +23,8 @@ def show(request: HttpRequest) -> HttpResponse:
         "environments": environments,
         "tracks": fleet.tracks(),
         "schedules": fleet.schedules(),
-        "canaries": [] if is_live else canaries.newest(),
+        "canaries": [] if is_refresh else canaries.newest(),
         "disks": disk.workers(machines, environments),
-        "site_disk": None if is_live else disk.of_site(),
+        "site_disk": None if is_refresh else disk.of_site(),
     }
     return render(request, "overview/fleet.html", context)

@@ -15,43 +15,48 @@ from dashboard.results.selectors.rollup import SHOWN
 from dashboard.ui.locations import SeriesLocation
 
 DAYS = 30
-# Eager is the control: it counts where cases pass, and in nothing that compares with it. NULL:
-# every compiled config.
-_CONFIGS = (
-    "(config.name = %(config)s OR (%(config)s = '' AND (known.metric = 'passed' OR "
-    "config.name <> %(eager)s)))"
-)
-# Where the cases stand: their newest values, without what failed since, which the newest datum of
-# `passed` tells.
+Levels = dict[str, tuple[int, float]]  # metric -> (cases, level)
+Days = dict[tuple[str, str, str], list[Day]]  # (family, mode, metric) -> the month's days
+# Eager is the control: it counts among the cases that pass, and in nothing that is compared with
+# it. '': every compiled config.
+_CONFIGS = """(
+    config.name = %(config)s
+    OR (%(config)s = '' AND (measured.metric = 'passed' OR config.name <> %(eager)s))
+)"""
+# Where the cases stand: their newest values. The newest datum of `passed` says which ones have
+# failed since: those do not count.
 _NOW = f"""
-    SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, known.metric, count(*), 0,
-           avg(CASE WHEN known.metric = 'passed' THEN known.last_value ELSE ln(known.last_value) END)
-    FROM dashboard_series AS known
-    JOIN dashboard_benchmark AS benchmark ON benchmark.id = known.benchmark_id AND {SHOWN}
-    JOIN dashboard_config AS config ON config.id = known.config_id
+    SELECT NULL::date, NULL::bigint, benchmark.family, benchmark.mode, measured.metric, count(*), 0,
+           avg(CASE WHEN measured.metric = 'passed' THEN measured.last_value
+                    ELSE ln(measured.last_value) END)
+    FROM dashboard_series AS measured
+    JOIN dashboard_benchmark AS benchmark ON benchmark.id = measured.benchmark_id AND {SHOWN}
+    JOIN dashboard_config AS config ON config.id = measured.config_id
     LEFT JOIN dashboard_series AS passed
-         ON passed.machine_id = known.machine_id AND passed.track_id = known.track_id AND passed.metric = 'passed'
-            AND passed.benchmark_id = known.benchmark_id AND passed.config_id = known.config_id
-    WHERE known.machine_id = %(machine)s AND known.track_id = %(track)s AND known.metric = ANY(%(metrics)s)
-          AND (known.metric = 'passed' OR (passed.last_value = 1 AND known.last_value > 0))
-          AND known.last_value IS NOT NULL AND {_CONFIGS}
-    GROUP BY benchmark.family, benchmark.mode, known.metric
+         ON passed.machine_id = measured.machine_id AND passed.track_id = measured.track_id
+            AND passed.benchmark_id = measured.benchmark_id
+            AND passed.config_id = measured.config_id
+            AND passed.metric = 'passed'
+    WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
+          AND measured.metric = ANY(%(metrics)s)
+          AND (measured.metric = 'passed' OR (passed.last_value = 1 AND measured.last_value > 0))
+          AND measured.last_value IS NOT NULL AND {_CONFIGS}
+    GROUP BY benchmark.family, benchmark.mode, measured.metric
 """  # noqa: S608 - made of constants
 _DAYS = f"""
-    SELECT known.day, known.build_id, known.family, known.mode, known.metric,
-           sum(known.count)::int, sum(known.linked)::int, sum(known.moved)
-    FROM dashboard_daylevel AS known
-    JOIN dashboard_config AS config ON config.id = known.config_id
-    WHERE known.machine_id = %(machine)s AND known.track_id = %(track)s AND known.day > %(since)s AND {_CONFIGS}
-    GROUP BY known.day, known.build_id, known.family, known.mode, known.metric
+    SELECT measured.day, measured.build_id, measured.family, measured.mode, measured.metric,
+           sum(measured.count)::int, sum(measured.linked)::int, sum(measured.moved)
+    FROM dashboard_daylevel AS measured
+    JOIN dashboard_config AS config ON config.id = measured.config_id
+    WHERE measured.machine_id = %(machine)s AND measured.track_id = %(track)s
+          AND measured.day > %(since)s AND {_CONFIGS}
+    GROUP BY measured.day, measured.build_id, measured.family, measured.mode, measured.metric
 """  # noqa: S608 - made of constants
 
 
 @dataclass(frozen=True, slots=True)
 class FamilyRow:
-    """One family in one mode; its figures in the order of metrics.SUMMARY, None where a metric has
-    no value.
-    """
+    """One family in one mode. figures: in the order of metrics.SUMMARY, None without a value."""
 
     family: str
     mode: str
@@ -69,10 +74,8 @@ class Families:
 
 
 def read(place: SeriesLocation, config: str = "") -> Families:
-    """The families of the place: over every compiled config, or over ``config`` alone. One
-    query.
-    """
-    given = {
+    """The families of the place, over ``config`` or every compiled config. One query."""
+    parameters = {
         "machine": place.machine.pk,
         "track": place.track.pk,
         "metrics": [*SUMMARY],
@@ -80,45 +83,56 @@ def read(place: SeriesLocation, config: str = "") -> Families:
         "eager": EAGER,
         "since": (place.at.astimezone(UTC) - timedelta(days=DAYS)).date(),
     }
-    levels: dict[tuple[str, str], dict[str, tuple[int, float]]] = defaultdict(dict)
-    days: dict[tuple[str, str, str], list[Day]] = defaultdict(list)
-    for day, build, family, mode, metric, *told in _rows(given):
+    levels: dict[tuple[str, str], Levels] = defaultdict(dict)
+    days: Days = defaultdict(list)
+    all_days: list[Day] = []
+    for day, build, family, mode, metric, count, linked, total in _rows(parameters):
         if day is None:
-            levels[family, mode][metric] = (told[0], told[2])
+            levels[family, mode][metric] = (count, total)
         else:
-            days[family, mode, metric].append(Day(day, build, *told))
-    build = newest_build(day for found in days.values() for day in found)
-    rows = [_row(key, known, days, build) for key, known in sorted(levels.items())]
-    passed = [row.figures[0] for row in rows if row.figures[0]]
-    passing = sum(round(figure.cases * (figure.value or 0)) for figure in passed)
-    return Families(rows, passing, sum(figure.cases for figure in passed), build is not None)
+            entry = Day(day, build, count, linked, total)
+            days[family, mode, metric].append(entry)
+            all_days.append(entry)
+    newest = newest_build(all_days)
+    rows = [_row(key, levels[key], days, newest) for key in sorted(levels)]
+    return _families(rows, has_builds=newest is not None)
 
 
-def _rows(given: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _families(rows: list[FamilyRow], *, has_builds: bool) -> Families:
+    passing = cases = 0
+    for row in rows:
+        passed = row.figures[0]  # `passed` is the first metric of SUMMARY
+        if passed is not None:
+            cases += passed.cases
+            passing += round(passed.cases * (passed.value or 0))
+    return Families(rows, passing, cases, has_builds)
+
+
+def _rows(parameters: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     with connection.cursor() as cursor:
-        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", given)
+        cursor.execute(f"{_NOW} UNION ALL {_DAYS} ORDER BY 1 NULLS FIRST", parameters)
         yield from cursor.fetchall()
 
 
 def _row(
     key: tuple[str, str],
-    known: dict[str, tuple[int, float]],
-    days: dict[tuple[str, str, str], list[Day]],
+    levels: Levels,
+    days: Days,
     build: int | None,
 ) -> FamilyRow:
-    figures = []
+    family, mode = key
+    figures: list[FamilyFigure | None] = []
     for metric in SUMMARY:
-        cases, level = known.get(metric, (0, None))
-        figures.append(
-            FamilyFigure(METRICS[metric], level, cases, days[*key, metric], build)
-            if cases
-            else None
-        )
-    return FamilyRow(*key, figures)
+        figure = None
+        if metric in levels:
+            cases, level = levels[metric]
+            month = days[family, mode, metric]
+            figure = FamilyFigure(METRICS[metric], level, cases, month, build)
+        figures.append(figure)
+    return FamilyRow(family, mode, figures)
 
 
 def configs() -> list[str]:
     """The compiled configs that are in the registry. One query."""
-    return list(
-        Config.objects.exclude(name=EAGER).filter(retired=False).values_list("name", flat=True)
-    )
+    compiled = Config.objects.exclude(name=EAGER).filter(retired=False)
+    return list(compiled.values_list("name", flat=True))

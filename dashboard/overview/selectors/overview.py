@@ -1,6 +1,4 @@
-"""What the first page shows beside the families: what moved, what fails, which alerts are open, who
-works.
-"""
+"""What the overview shows next to the families: what moved, what fails, open alerts, workers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -29,13 +27,13 @@ from dashboard.ui.locations import SeriesLocation
 MOVING_METRICS = ("latency_ms", "cold_start_s", "peak_memory_gb")
 LATE = timedelta(minutes=30)  # as long as a schedule may take to begin
 NEWEST_ALERTS = 6
-# How a case ended last is told by one of two series: `passed` has every job but unsupported ones,
-# latency those.
+# One of two series says how a case ended last: `passed` has every job but unsupported ones,
+# latency has those.
 _NOTABLE = f"""
     WITH ended AS (
         SELECT DISTINCT ON (benchmark_id, config_id) id, last_status FROM dashboard_series
-        WHERE machine_id = %(machine)s AND track_id = %(track)s AND metric IN ('passed', 'latency_ms')
-              AND last_at IS NOT NULL
+        WHERE machine_id = %(machine)s AND track_id = %(track)s
+              AND metric IN ('passed', 'latency_ms') AND last_at IS NOT NULL
         ORDER BY benchmark_id, config_id, last_at DESC
     )
     SELECT {CASE_COLUMNS} {CASE_TABLES}
@@ -53,9 +51,7 @@ _NOTABLE = f"""
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A series whose newest value left the interval that it should lie in, by more than the
-    metric's threshold.
-    """
+    """A series whose newest value left its interval by more than the metric's threshold."""
 
     case: CaseRollup
     metric: Metric
@@ -65,9 +61,7 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Notable:
-    """What one looks at: movers, what got worse first, the largest change first; and cases whose
-    last job failed.
-    """
+    """Movers, worse ones and large changes first; and cases whose last job failed."""
 
     movers: list[Mover]
     failed: list[CaseRollup]
@@ -93,24 +87,27 @@ def notable(place: SeriesLocation) -> Notable:
                 "thresholds": [METRICS[metric].threshold_percent for metric in MOVING_METRICS],
             },
         )
-        found = case_rollups_of(cursor.fetchall())
-    failed = [case for case in found if case.failed]
-    return Notable(movers([case for case in found if not case.failed]), sorted(failed, key=_age))
+        cases = case_rollups_of(cursor.fetchall())
+    failed = [case for case in cases if case.failed]
+    passed = [case for case in cases if not case.failed]
+    return Notable(movers(passed), sorted(failed, key=_measured_at, reverse=True))
 
 
-def _age(case: CaseRollup) -> float:
-    """Sorts what was measured last first."""
-    return -(case.latest.at_s or 0) if case.latest else 0.0
+def _measured_at(case: CaseRollup) -> float:
+    """Seconds since 1970; 0 where no job has ended."""
+    if case.latest is None:
+        return 0.0
+    return case.latest.at_s or 0.0
 
 
-def movers(found: Sequence[CaseRollup]) -> list[Mover]:
+def movers(cases: Sequence[CaseRollup]) -> list[Mover]:
     """What changed since the previous point: first what got worse, the largest change first."""
-    moved = [
-        mover
-        for case in found
-        for metric in MOVING_METRICS
-        if (mover := _mover(case, METRICS[metric]))
-    ]
+    moved: list[Mover] = []
+    for case in cases:
+        for key in MOVING_METRICS:
+            mover = _mover(case, METRICS[key])
+            if mover is not None:
+                moved.append(mover)
     return sorted(
         moved, key=lambda mover: (mover.change.tone != "bad", -abs(mover.change.percent or 0))
     )
@@ -120,18 +117,15 @@ def _mover(case: CaseRollup, metric: Metric) -> Mover | None:
     newest = case.newest.get(metric.key)
     if newest is None or not newest.previous or newest.value is None:
         return None
-    if (
-        newest.low is not None
-        and newest.high is not None
-        and newest.low <= newest.previous <= newest.high
-    ):
+    low, high = newest.low, newest.high
+    if low is not None and high is not None and low <= newest.previous <= high:
         return None
     moved = change(metric, newest.previous, newest.value)
-    return Mover(case, metric, newest, moved) if moved else None
+    if moved is None:
+        return None
+    return Mover(case, metric, newest, moved)
 
 
-# --- Alerts
-# -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class OpenAlerts:
     """Groups that nobody has closed. newest: the first of them, by severity and then by age."""
@@ -142,22 +136,18 @@ class OpenAlerts:
 
 def open_alerts() -> OpenAlerts:
     """One query, of the columns that are shown."""
-    found = (
-        alerts.listing({})
-        .select_related(None)
-        .only("title", "severity", "cause", "state", "created_at")
-    )
-    groups = sorted(found, key=lambda group: alerts.RANK[group.severity])
+    shown = ("title", "severity", "cause", "state", "created_at")
+    open_groups = alerts.listing({}).select_related(None).only(*shown)
+    groups = sorted(open_groups, key=lambda group: alerts.RANK[group.severity])
     counts = Counter((group.severity, group.cause) for group in groups)
     return OpenAlerts(alerts.tally_of_counts(counts), groups[:NEWEST_ALERTS])
 
 
-# --- Work
-# ---------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class WorkerLine:
-    """A worker and its machine, or a machine without a worker. state: a word of templatetags'
-    signs; waiting: jobs.
+    """A worker and its machine, or a machine without a worker.
+
+    state: a word of templatetags' signs. waiting: jobs.
     """
 
     machine: str
@@ -169,47 +159,28 @@ class WorkerLine:
 
 
 def fleet(now: datetime) -> list[WorkerLine]:
-    """Every worker that is not revoked, and every machine that has jobs waiting or none to do them.
-    One query.
-    """
-    waiting = (
-        Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
-        .order_by()
-        .values("run__machine")
-    )
+    """Every worker with its machine, and every machine without a worker. One query."""
+    waiting = Job.objects.filter(state__in=WAITING, run__machine=OuterRef("pk"))
+    per_machine = waiting.order_by().values("run__machine").annotate(number=Count("pk"))
     busy = Job.objects.filter(state=JobState.RUNNING, worker=OuterRef("workers__pk"))
-    rows = (
-        Machine.objects.annotate(
-            waiting=Coalesce(
-                Subquery(waiting.annotate(number=Count("pk")).values("number")), Value(0)
-            ),
-            busy=Exists(busy),
-        )
-        .order_by("key", "workers__name")
-        .values_list(
-            "key",
-            "workers__name",
-            "workers__device",
-            "workers__last_seen",
-            "workers__paused",
-            "busy",
-            "waiting",
-        )
-    )
-    return [
-        WorkerLine(
-            key,
-            name or "",
-            device or "",
-            seen,
-            _state(now, seen, paused, busy) if name else "",
-            number,
-        )
-        for key, name, device, seen, paused, busy, number in rows
-    ]
+    rows = Machine.objects.annotate(
+        waiting=Coalesce(Subquery(per_machine.values("number")), Value(0)), busy=Exists(busy)
+    ).order_by("key", "workers__name")
+    worker = ("workers__name", "workers__device", "workers__last_seen", "workers__paused")
+    lines: list[WorkerLine] = []
+    for key, name, device, seen, paused, is_busy, number in rows.values_list(
+        "key", *worker, "busy", "waiting"
+    ):
+        state = _worker_state(now, name, seen, paused, is_busy)
+        lines.append(WorkerLine(key, name or "", device or "", seen, state, number))
+    return lines
 
 
-def _state(now: datetime, seen: datetime | None, paused: bool, busy: bool) -> str:
+def _worker_state(
+    now: datetime, name: str | None, seen: datetime | None, paused: bool, busy: bool
+) -> str:
+    if not name:
+        return ""  # a machine without a worker
     if seen is None or now - seen > ALIVE:
         return "silent"
     if paused:
@@ -219,9 +190,7 @@ def _state(now: datetime, seen: datetime | None, paused: bool, busy: bool) -> st
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLine:
-    """A schedule that is switched on. last: when its last run was triggered; due: when the next
-    is.
-    """
+    """An enabled schedule. last: when its last run was triggered; due: when the next one is."""
 
     schedule: Schedule
     last: datetime | None
@@ -234,13 +203,13 @@ class ScheduleLine:
 def schedules(now: datetime) -> list[ScheduleLine]:
     """One query."""
     runs = Run.objects.filter(schedule=OuterRef("pk")).order_by("-created_at")
-    found = Schedule.objects.filter(enabled=True).select_related(
+    enabled = Schedule.objects.filter(enabled=True).select_related(
         "crontab", "track", "machine", "periodic_task"
     )
-    told = found.annotate(last=Max("runs__created_at")).annotate(
+    with_last_run = enabled.annotate(last=Max("runs__created_at")).annotate(
         run=Subquery(runs.values("pk")[:1]), run_state=Subquery(runs.values("state")[:1])
     )
-    return [_schedule_line(schedule, now) for schedule in told]
+    return [_schedule_line(schedule, now) for schedule in with_last_run]
 
 
 def _schedule_line(schedule: Schedule, now: datetime) -> ScheduleLine:

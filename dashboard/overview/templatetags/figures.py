@@ -1,6 +1,4 @@
-"""How the overview tells one figure of a family: its value, its changes in words, and a small
-drawing of its month.
-"""
+"""How the overview shows a figure of a family: its value, and a small drawing of its month."""
 
 from collections.abc import Sequence
 
@@ -26,13 +24,12 @@ def figure_value(figure: FamilyFigure) -> str:
 
 @register.simple_tag
 def spark(figure: FamilyFigure) -> SafeString | str:
-    """The month as a small line; what it shows is told in words as well. Empty without two
-    points.
-    """
+    """The month as a small line, next to the same in words; empty without two points."""
     values = figure.history
     if not values:
         return ""
     points = _points(values, *span(values, figure.metric))
+    line = " ".join(f"{x},{y}" for x, y in points)
     x, y = points[-1]
     return format_html(
         '<svg class="spark" viewBox="0 0 {} {}" role="img" aria-label="{}" focusable="false">'
@@ -40,7 +37,7 @@ def spark(figure: FamilyFigure) -> SafeString | str:
         _WIDTH,
         _HEIGHT,
         f"{figure.metric.label} over {len(values) - 1} days",
-        _joined(points),
+        line,
         x,
         y,
     )
@@ -49,12 +46,10 @@ def spark(figure: FamilyFigure) -> SafeString | str:
 def _points(values: Sequence[float], low: float, high: float) -> list[tuple[float, float]]:
     """Where each value lies in the drawing; larger ones higher."""
     step = (_WIDTH - 2 * _EDGE) / (len(values) - 1)
-    tall = _HEIGHT - 2 * _EDGE
-    return [
-        (round(_EDGE + step * number, 1), round(_EDGE + tall * (high - value) / (high - low), 1))
-        for number, value in enumerate(values)
-    ]
-
-
-def _joined(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in points)
+    height = _HEIGHT - 2 * _EDGE
+    points: list[tuple[float, float]] = []
+    for number, value in enumerate(values):
+        x = _EDGE + step * number
+        y = _EDGE + height * (high - value) / (high - low)
+        points.append((round(x, 1), round(y, 1)))
+    return points

@@ -1,4 +1,4 @@
-"""The first page of the admin: what goes on now, "Run now", and every list with what it is for."""
+"""The first page of the admin: what goes on now, "Run now", and every list with its purpose."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ from dashboard.site import admin_look
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A live figure, and the page that tells more. is_bad: somebody should look."""
+    """A live figure, and the page with the details. is_bad: somebody should look."""
 
     label: str
     value: int
@@ -26,43 +26,47 @@ class Fact:
 
 
 def context(request: HttpRequest, given: dict[str, Any]) -> dict[str, Any]:
-    """What unfold gives the page, with the facts and the lists; the settings name this as
-    DASHBOARD_CALLBACK.
-    """
+    """Unfold's context of the page, with the facts and the lists: its DASHBOARD_CALLBACK."""
     return {**given, "facts": facts(timezone.now()), "groups": admin_look.lists(request)}
 
 
 def facts(now: datetime) -> list[Fact]:
     """Running, waiting, workers, open alerts. Three queries."""
-    active, workers, tally = runs.active_runs(), overview.fleet(now), overview.open_alerts().tally
+    active = runs.active_runs()
+    workers = overview.fleet(now)
+    tally = overview.open_alerts().tally
     running = sum(row.counts.running for row in active)
+    waiting_by_machine = {line.machine: line.waiting for line in workers}
+    waiting = sum(waiting_by_machine.values())
     signed_in = [line for line in workers if line.name]
     alive = sum(line.state != "silent" for line in signed_in)
     severities = ", ".join(f"{number} {severity}" for severity, number, _ in tally.rows)
-    waiting = sum({line.machine: line.waiting for line in workers}.values())
     return [
         Fact(
-            "Runs at work", len(active), f"{plural(running, 'job')} being measured", reverse("runs")
+            label="Runs at work",
+            value=len(active),
+            note=f"{plural(running, 'job')} being measured",
+            url=reverse("runs"),
         ),
         Fact(
-            "Jobs waiting",
-            waiting,
-            "for a worker",
-            reverse("fleet"),
+            label="Jobs waiting",
+            value=waiting,
+            note="for a worker",
+            url=reverse("fleet"),
             is_bad=bool(waiting and not alive),
         ),
         Fact(
-            "Workers alive",
-            alive,
-            f"of {len(signed_in)}",
-            reverse("fleet"),
+            label="Workers alive",
+            value=alive,
+            note=f"of {len(signed_in)}",
+            url=reverse("fleet"),
             is_bad=alive < len(signed_in),
         ),
         Fact(
-            "Open alerts",
-            tally.total,
-            severities or "nothing to look at",
-            reverse("alerts"),
-            bool(tally.total),
+            label="Open alerts",
+            value=tally.total,
+            note=severities or "nothing to look at",
+            url=reverse("alerts"),
+            is_bad=bool(tally.total),
         ),
     ]

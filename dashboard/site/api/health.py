@@ -1,4 +1,4 @@
-"""Two questions that orchestrators ask: does the process answer, and can it work?"""
+"""Two checks for orchestrators: does the process answer, and can it work?"""
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
@@ -19,20 +19,19 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when database, migrations and broker are fit, else 503; the body says `ok` or what is
-    wrong of each.
-    """
-    found = {
+    """200 when database, migrations and broker are fit, else 503; the body says what is wrong."""
+    states = {
         "database": database_state(),
         "migrations": migrations_state(),
         "broker": broker_state(),
     }
-    return JsonResponse(found, status=200 if set(found.values()) == {"ok"} else 503)
+    is_ready = set(states.values()) == {"ok"}
+    return JsonResponse(states, status=200 if is_ready else 503)
 
 
 def database_state() -> str:
     try:
-        # Asks the server: this thread's connection may be one that was cut
+        # A query, because this thread's connection may have been cut
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
@@ -46,7 +45,9 @@ def migrations_state() -> str:
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError:
         return "unknown: the database cannot be reached"
-    return f"{len(missing)} not applied: run `manage.py migrate`" if missing else "ok"
+    if missing:
+        return f"{len(missing)} not applied: run `manage.py migrate`"
+    return "ok"
 
 
 def broker_state() -> str:

@@ -1,8 +1,8 @@
-"""/metrics: what Prometheus reads. Every figure is asked of the database at that moment.
+"""/metrics: what Prometheus reads. Every figure is read from the database at that moment.
 
-So any of the web server's processes gives the same answer, and nothing has to be collected from
-them, which prometheus_client's counters would need. Who may read it: signed-in staff, and who sends
-METRICS_TOKEN as a bearer token. An address is no proof: behind a proxy everybody comes from
+So each process of the web server gives the same answer, and nothing has to be collected from them,
+as prometheus_client's counters would need. Signed-in staff may read it, and whoever sends
+METRICS_TOKEN as a bearer token. An address is not a proof: behind a proxy everybody comes from
 127.0.0.1.
 """
 
@@ -28,9 +28,11 @@ PREFIX = "compilewatch_"
 def metrics(request: HttpRequest) -> HttpResponse:
     """The figures as Prometheus's text; 401 for anybody else."""
     if not _may_read(request):
-        told = "Send METRICS_TOKEN as `Authorization: Bearer <token>`, or sign in as staff.\n"
         return HttpResponse(
-            told, status=401, content_type="text/plain", headers={"WWW-Authenticate": "Bearer"}
+            "Send METRICS_TOKEN as `Authorization: Bearer <token>`, or sign in as staff.\n",
+            status=401,
+            content_type="text/plain",
+            headers={"WWW-Authenticate": "Bearer"},
         )
     registry = CollectorRegistry(auto_describe=False)
     registry.register(Figures(timezone.now()))
@@ -61,14 +63,13 @@ class Figures(Collector):
         yield from self._messages()
 
     def _jobs(self) -> Iterator[Gauge]:
-        waiting = watching.open_jobs()
         count = _gauge("open_jobs", "Jobs that have not ended", "machine", "state")
         oldest = _gauge(
             "oldest_open_job_seconds", "Since the oldest of them was planned", "machine", "state"
         )
-        for each in waiting:
-            count.add_metric([each.machine, each.state], each.count)
-            oldest.add_metric([each.machine, each.state], self._age(each.oldest))
+        for jobs in watching.open_jobs():
+            count.add_metric([jobs.machine, jobs.state], jobs.count)
+            oldest.add_metric([jobs.machine, jobs.state], self._age(jobs.oldest))
         yield from (count, oldest)
         day = _gauge("jobs_planned_last_day", "Jobs planned within 24 hours", "machine", "state")
         for machine, state, number in watching.jobs_of_the_last_day(self._now):
@@ -101,18 +102,20 @@ class Figures(Collector):
         )
 
     def _messages(self) -> Iterator[Gauge]:
-        found = dict(watching.deliveries(self._now))
+        counts = dict(watching.deliveries(self._now))
         messages = _gauge(
             "deliveries", "Messages of the last week, and all that are not sent", "state"
         )
         for state in Delivery.State.values:
-            messages.add_metric([state], found.get(state, 0))
+            messages.add_metric([state], counts.get(state, 0))
         yield messages
         refused = watching.refused_results(self._now)
         yield _single("refused_results_last_day", "Results that could not be taken in", refused)
 
     def _age(self, at: datetime | None) -> float:
-        return max((self._now - at).total_seconds(), 0.0) if at else 0.0
+        if at is None:
+            return 0.0
+        return max((self._now - at).total_seconds(), 0.0)
 
 
 def _gauge(name: str, about: str, *labels: str) -> Gauge:

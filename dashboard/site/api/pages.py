@@ -1,6 +1,4 @@
-"""The browsable description of the API: Swagger UI from the installed package, within the site's
-own page.
-"""
+"""The browsable description of the API: Swagger UI from its package, within the site's own page."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,6 +10,5 @@ class SitePage(DocsBase):
     """No script or style of its own: the strict policy of the site holds."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: object) -> HttpResponse:
-        return render(
-            request, "site/api.html", {"schema": self.get_openapi_url(api, kwargs), "api": api}
-        )
+        context = {"schema": self.get_openapi_url(api, kwargs), "api": api}
+        return render(request, "site/api.html", context)

@@ -1,5 +1,6 @@
-"""The API under /api/v1/, described in openapi.json. Every error is {"detail": "what, where, what
-to do"}.
+"""The API under /api/v1/, described in openapi.json.
+
+Every error is {"detail": "what, where, what to do"}.
 """
 
 from typing import Any
@@ -30,35 +31,34 @@ from dashboard.trends.api import series
 
 
 class Api(NinjaAPI):
-    """The API with the first sentence of each call's text as its summary: a function's name says
-    less.
-    """
+    """The API; the summary of a call is the first sentence of its description, not its name."""
 
     def get_openapi_schema(self, **how: Any) -> OpenAPISchema:
         schema = super().get_openapi_schema(**how)
         for path in schema["paths"].values():
             for call in path.values():
                 first = call["description"].partition(". ")[0].partition(";")[0].rstrip(".")
-                # a summary is plain text, a description is Markdown
+                # A summary is plain text, a description is Markdown
                 call["summary"] = first.replace("`", "")
         return schema
 
 
 class StrictParser(Parser):
-    """JSON without NaN and Infinity, and without the NULs that Postgres cannot store. Raises
-    Refused.
-    """
+    """JSON without NaN, Infinity, and the NULs that Postgres cannot store. Raises Refused."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         return parse_json(request.body)
 
 
-ABOUT = """Everything that the pages show and do. Send `Authorization: Bearer cw_…`.
-
-Lists come in pages: follow `next` until it is null. Answers carry an `ETag`; send it back as `If-None-Match`, and what
-has not changed is answered 304 without a body. Errors are `{"detail": "what, where, what to do"}`."""
+ABOUT = (
+    "Everything that the pages show and do. Send `Authorization: Bearer cw_…`.\n"
+    "\n"
+    "Lists come in pages: follow `next` until it is null. Answers carry an `ETag`; send it back as "
+    "`If-None-Match`, and what\nhas not changed is answered 304 without a body. "
+    'Errors are `{"detail": "what, where, what to do"}`.'
+)
 WORKERS = "worker/"
-SITE_PAGES = ("docs",)  # a page of the site, for whom the pages are
+SITE_PAGES = ("docs",)  # read like the site's other pages, after signing in
 api = Api(
     title="Compilewatch",
     version="1",
@@ -67,7 +67,7 @@ api = Api(
     parser=StrictParser(),
     docs=SitePage(),
 )
-for one in (
+for module in (
     catalog,
     series,
     jobs,
@@ -79,7 +79,7 @@ for one in (
     triage,
     results,
 ):
-    api.add_router("", one.router)
+    api.add_router("", module.router)
 api.add_router(WORKERS, worker.router)
 STATUS: dict[type[Exception], int] = {
     Stale: 409,
@@ -94,10 +94,9 @@ STATUS: dict[type[Exception], int] = {
 
 
 def api_urls() -> Any:
-    """What `path()` mounts. The API asks for itself who calls, and answers programs; no address
-    leads to a sign-in.
+    """What `path()` mounts; each answer to GET gets an ETag of its content.
 
-    Each answer to GET gets an ETag, of its content.
+    The API checks for itself who calls: a program is never redirected to a sign-in.
     """
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
@@ -106,17 +105,20 @@ def api_urls() -> Any:
     return patterns, app_name, namespace
 
 
-def tell(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
+def report(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
     status = next(code for kind, code in STATUS.items() if isinstance(error, kind))
     return api.create_response(request, {"detail": str(error)}, status=status)
 
 
 for kind in STATUS:
-    api.add_exception_handler(kind, tell)
+    api.add_exception_handler(kind, report)
 
 
 @api.exception_handler(ValidationError)
-def tell_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+def report_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     """One sentence for each field, with its path."""
-    told = [f"{'.'.join(str(step) for step in one['loc'])}: {one['msg']}" for one in error.errors]
-    return api.create_response(request, {"detail": "; ".join(told)}, status=422)
+    sentences: list[str] = []
+    for entry in error.errors:
+        path = ".".join(str(step) for step in entry["loc"])
+        sentences.append(f"{path}: {entry['msg']}")
+    return api.create_response(request, {"detail": "; ".join(sentences)}, status=422)

@@ -10,27 +10,31 @@ from dashboard.site import documentation
 
 
 def index(request: HttpRequest) -> HttpResponse:
-    """Every page with what it is about, or what a search (`q`) finds."""
-    found = documentation.pages()
-    words = request.GET.get("q", "").strip()[:200]
-    hits = documentation.search(words, found) if words else []
-    context = {"sections": documentation.sections(found), "words": words, "hits": hits}
+    """Every page with its summary, or the hits of a search (`q`)."""
+    pages = documentation.pages()
+    query = request.GET.get("q", "").strip()[:200]
+    context = {
+        "sections": documentation.sections(pages),
+        "words": query,
+        "hits": documentation.search(query, pages),
+    }
     return render(request, "site/docs.html", context)
 
 
 def page(request: HttpRequest, slug: str) -> HttpResponse:
     """One page. Raises Http404 for one that is not there."""
-    found = documentation.pages()
-    if slug not in found:
+    pages = documentation.pages()
+    if slug not in pages:
         raise Http404(f"There is no page “{slug}” in the documentation.")
-    shown, order = found[slug], list(found)
-    place = order.index(slug)
+    shown = pages[slug]
+    in_order = [None, *pages.values(), None]
+    place = in_order.index(shown)
     context = {
-        "sections": documentation.sections(found),
+        "sections": documentation.sections(pages),
         "page_shown": shown,
-        "body": mark_safe(shown.html),  # noqa: S308 - our own files, rendered with HTML in them escaped
-        "before": found[order[place - 1]] if place else None,
-        "after": found[order[place + 1]] if place + 1 < len(order) else None,
+        "body": mark_safe(shown.html),  # noqa: S308 - our own files, their HTML is escaped
+        "before": in_order[place - 1],
+        "after": in_order[place + 1],
     }
     return render(request, "site/page.html", context)
 

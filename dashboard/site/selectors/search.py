@@ -1,11 +1,9 @@
-"""What the search box finds: models, benchmarks, configs, builds, alerts and runs whose name has
-every word.
-"""
+"""The search over the names of models, benchmarks, configs, builds, alerts and runs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import or_
 from typing import Any
 
 from django.db.models import (
@@ -27,11 +25,11 @@ from dashboard.models import AlertGroup, Benchmark, Config, Run, Series, TorchBu
 
 MOST = 5  # of each kind
 MOST_WORDS = 6
-_NUMBER = 2**31  # ids are smaller; a longer number is no id
+_LARGEST_ID = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """The first few of each kind, the best first."""
 
     models: list[tuple[str, str, int]]  # (model, family, how many benchmarks)
@@ -47,22 +45,20 @@ class Found:
         return sum(len(getattr(self, kind)) for kind in self.__slots__)
 
 
-def search(text: str) -> Found | None:
-    """What has every word of ``text``; a number is an alert's or a run's id, too. None without a
-    word. Six queries.
+def search(text: str) -> SearchResults | None:
+    """What has every word of ``text``; None without a word. Six queries.
+
+    A number is looked up as an alert's or a run's id as well.
     """
     words = text.split()[:MOST_WORDS]
     if not words:
         return None
-    known = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
-    models = (
-        known.filter(_has(words, "model", "family"))
-        .order_by("model")
-        .values_list("model", "family")
-    )
-    return Found(
-        models=list(models.annotate(number=Count("pk"))[:MOST]),
-        benchmarks=list(_benchmarks(known.filter(_has(words, "name", "family")))),
+    benchmarks = Benchmark.objects.filter(Q(retired=False) | Q(imported=True))
+    models = benchmarks.filter(_has(words, "model", "family")).order_by("model")
+    counted = models.values_list("model", "family").annotate(number=Count("pk"))
+    return SearchResults(
+        models=list(counted[:MOST]),
+        benchmarks=list(_measured_first(benchmarks.filter(_has(words, "name", "family")))),
         configs=list(Config.objects.filter(_has(words, "name", "label"), retired=False)[:MOST]),
         builds=_builds(words),
         alerts=_alerts(words),
@@ -71,27 +67,24 @@ def search(text: str) -> Found | None:
 
 
 def _has(words: Iterable[str], *fields: str) -> Q:
-    """Every word is in one of the fields, whatever its case."""
-    return reduce(
-        and_,
-        (
-            reduce(Q.__or__, (Q(**{f"{field}__icontains": word}) for field in fields))
-            for word in words
-        ),
-    )
+    """Every word is in one of the fields, in upper or lower case."""
+    condition = Q()
+    for word in words:
+        condition &= reduce(or_, (Q(**{f"{field}__icontains": word}) for field in fields))
+    return condition
 
 
-def _or_id(words: list[str], *fields: str) -> Q:
-    found = _has(words, *fields)
+def _has_or_id(words: list[str], *fields: str) -> Q:
+    condition = _has(words, *fields)
     number = words[0].removeprefix("#")
-    is_id = len(words) == 1 and number.isascii() and number.isdecimal() and int(number) < _NUMBER
-    return found | Q(pk=int(number)) if is_id else found
+    if len(words) > 1 or not number.isascii() or not number.isdecimal():
+        return condition
+    return condition | Q(pk=int(number)) if int(number) < _LARGEST_ID else condition
 
 
-def _benchmarks(found: QuerySet[Benchmark]) -> QuerySet[Benchmark]:
-    """Those that were measured first."""
+def _measured_first(benchmarks: QuerySet[Benchmark]) -> QuerySet[Benchmark]:
     is_measured = Exists(Series.objects.filter(benchmark=OuterRef("pk")))
-    return found.order_by(is_measured.desc(), "position", "name")[:MOST]
+    return benchmarks.order_by(is_measured.desc(), "position", "name")[:MOST]
 
 
 def _builds(words: list[str]) -> list[TorchBuild]:
@@ -99,8 +92,8 @@ def _builds(words: list[str]) -> list[TorchBuild]:
     where: dict[str, Any] = {
         name: Subquery(last.values(f"{name}__key")[:1]) for name in ("machine", "track")
     }
-    found = TorchBuild.objects.filter(_has(words, "label", "git_sha", "channel"))
-    return list(found.annotate(**where).order_by("-created_at", "-pk")[:MOST])
+    builds = TorchBuild.objects.filter(_has(words, "label", "git_sha", "channel"))
+    return list(builds.annotate(**where).order_by("-created_at", "-pk")[:MOST])
 
 
 def _alerts(words: list[str]) -> list[AlertGroup]:
@@ -108,14 +101,11 @@ def _alerts(words: list[str]) -> list[AlertGroup]:
     is_open = Case(
         When(state__in=OPEN, then=Value(0)), default=Value(1), output_field=IntegerField()
     )
-    found = AlertGroup.objects.filter(_or_id(words, "title", "cause", "state"))
-    return list(
-        found.only("title", "state", "severity", "created_at").order_by(is_open, "-created_at")[
-            :MOST
-        ]
-    )
+    groups = AlertGroup.objects.filter(_has_or_id(words, "title", "cause", "state"))
+    shown = groups.only("title", "state", "severity", "created_at")
+    return list(shown.order_by(is_open, "-created_at")[:MOST])
 
 
 def _runs(words: list[str]) -> QuerySet[Run]:
-    found = Run.objects.filter(_or_id(words, "label", "build__label", "machine__key"))
-    return found.select_related("build", "machine").order_by(F("created_at").desc())[:MOST]
+    runs = Run.objects.filter(_has_or_id(words, "label", "build__label", "machine__key"))
+    return runs.select_related("build", "machine").order_by(F("created_at").desc())[:MOST]

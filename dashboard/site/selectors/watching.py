@@ -1,6 +1,4 @@
-"""What tells whether the system keeps up: how much waits, for how long, and who was heard of
-when.
-"""
+"""Whether the system keeps up: how much waits, for how long, and when workers last reported."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,20 +13,22 @@ from dashboard.runs.selectors.runs import WAITING
 DAY = timedelta(days=1)
 OPEN = (*WAITING, JobState.RUNNING)
 LATELY = timedelta(minutes=15)
-# Of the results that came in lately: between the suite's last word and the site's taking it in. A
-# worker's clock that is ahead of ours would make it negative. An import has no way to be late on.
-# planned_at has the index.
+# Of the results that came in lately: the time between the end of the measurement and the arrival.
+# At least 0: a worker's clock may be ahead of ours. Imports do not count. planned_at has the index.
 _INGEST_LAG = """
-SELECT max(greatest(extract(epoch FROM result.received_at - (result.document->>'finished_at')::timestamptz), 0))
+SELECT max(greatest(0, extract(
+    epoch FROM result.received_at - (result.document->>'finished_at')::timestamptz
+)))
 FROM dashboard_job AS job
 JOIN dashboard_run AS run ON run.id = job.run_id
 JOIN dashboard_result AS result ON result.job_id = job.uuid
-WHERE job.planned_at >= %s AND run.purpose <> 'import' AND result.received_at >= %s AND result.document ? 'finished_at'
+WHERE job.planned_at >= %s AND run.purpose <> 'import'
+      AND result.received_at >= %s AND result.document ? 'finished_at'
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenJobs:
     """One state of one machine's jobs: how many, and since when the oldest is planned."""
 
     machine: str
@@ -37,36 +37,30 @@ class Waiting:
     oldest: datetime
 
 
-def open_jobs() -> list[Waiting]:
+def open_jobs() -> list[OpenJobs]:
     """Jobs that have not ended. One query, by the index of states."""
     rows = Job.objects.filter(state__in=OPEN).order_by().values_list("run__machine__key", "state")
-    return [Waiting(*row) for row in rows.annotate(Count("pk"), Min("planned_at"))]
+    return [OpenJobs(*row) for row in rows.annotate(Count("pk"), Min("planned_at"))]
 
 
 def jobs_of_the_last_day(now: datetime) -> list[tuple[str, str, int]]:
-    """(machine, state, count) of the jobs planned within a day. One query, by the index of
-    planned_at.
-    """
-    rows = (
-        Job.objects.filter(planned_at__gte=now - DAY)
-        .order_by()
-        .values_list("run__machine__key", "state")
-    )
+    """(machine, state, count) of the jobs planned within a day. One query."""
+    jobs = Job.objects.filter(planned_at__gte=now - DAY).order_by()
+    rows = jobs.values_list("run__machine__key", "state")
     return list(rows.annotate(Count("pk")))
 
 
 def heartbeats(now: datetime) -> Iterator[tuple[str, str, bool, float | None]]:
-    """(worker, machine, paused, seconds since it was heard of; None: never) of the workers whose
-    token is good.
-    """
+    """(worker, machine, paused, seconds since its last report; None: never) of valid workers."""
     for worker in Worker.objects.exclude(token_hash=None).select_related("machine"):
-        age = (now - worker.last_seen).total_seconds() if worker.last_seen else None
+        age = None
+        if worker.last_seen:
+            age = (now - worker.last_seen).total_seconds()
         yield worker.name, worker.machine.key, worker.paused, age
 
 
 def ingest_lag_s(now: datetime) -> float | None:
-    """The longest time that a result of the last quarter of an hour was on its way; None: none
-    came.
+    """The longest time that a result of the last 15 minutes took to arrive; None: none came.
 
     Of jobs that were planned within two days.
     """
@@ -77,23 +71,17 @@ def ingest_lag_s(now: datetime) -> float | None:
 
 
 def detection_due() -> tuple[int, datetime | None]:
-    """How many series wait to be judged, and the oldest of their newest data. One query, by the
-    index of due ones.
-    """
+    """How many series wait for detection, and the oldest of their newest data. One query."""
     due = DetectorState.objects.filter(due=True)
-    found = due.aggregate(count=Count("pk"), oldest=Min("series__last_job__finished_at"))
-    return found["count"], found["oldest"]
+    totals = due.aggregate(count=Count("pk"), oldest=Min("series__last_job__finished_at"))
+    return totals["count"], totals["oldest"]
 
 
 def deliveries(now: datetime) -> list[tuple[str, int]]:
     """(state, count) of the messages of the last week, and of all that are not sent yet."""
     unsent = Delivery.objects.exclude(state=Delivery.State.SENT)
-    rows = (
-        (unsent | Delivery.objects.filter(created_at__gte=now - 7 * DAY))
-        .order_by()
-        .values_list("state")
-    )
-    return list(rows.annotate(Count("pk")))
+    counted = unsent | Delivery.objects.filter(created_at__gte=now - 7 * DAY)
+    return list(counted.order_by().values_list("state").annotate(Count("pk")))
 
 
 def refused_results(now: datetime) -> int:

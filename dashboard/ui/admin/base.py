@@ -14,7 +14,7 @@ Apply = Callable[[QuerySet[Any]], str]
 
 
 class BeginningAdmin(ModelAdmin):
-    """For forms that begin something: one button, which says what; nothing is merely saved."""
+    """For forms that begin something: one button, which says what; nothing is only saved."""
 
     begins: str
 
@@ -28,7 +28,7 @@ class BeginningAdmin(ModelAdmin):
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """For what only workers and services write."""
+    """For tables that only workers and services write."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -43,9 +43,7 @@ class ReadOnlyAdmin(ModelAdmin):
 def confirmed(
     admin: ModelAdmin, request: HttpRequest, chosen: QuerySet[Any], *, question: str, apply: Apply
 ) -> HttpResponse | None:
-    """Ask `question` on a page of its own; when the answer is yes, `apply` and show what it
-    says.
-    """
+    """Ask `question` on a page of its own; on yes, `apply` and show what it returns."""
     if request.POST.get("confirmed"):
         messages.success(request, apply(chosen))
         return None

@@ -1,6 +1,4 @@
-"""Pages of long lists by cursor: what is added while somebody reads neither repeats nor hides a
-row.
-"""
+"""Long lists by cursor: a row that is added while somebody reads repeats or hides no other."""
 
 from typing import Any
 
@@ -16,9 +14,7 @@ MOST = 1_000  # rows in one answer
 
 
 class Pages(CursorPagination):
-    """`?cursor=…&page_size=…`; the answer's `next` is the address of the next page, null on the
-    last.
-    """
+    """`?cursor=…&page_size=…`; `next` is the address of the next page, null on the last one."""
 
     def __init__(
         self, *, ordering: tuple[str, ...] = ("-pk",), page_size: int = 100, **options: Any
@@ -40,9 +36,9 @@ class Pages(CursorPagination):
             DjangoValidationError,
             pydantic.ValidationError,
         ):
-            told = (
-                "query.cursor: this list gave no such cursor; begin again without one, and "
-                "follow `next`."
+            detail = (
+                "query.cursor: this list gave no such cursor; "
+                "begin again without one, and follow `next`."
             )
-            raise HttpError(422, told) from None
+            raise HttpError(422, detail) from None
         return answer

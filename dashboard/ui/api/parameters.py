@@ -1,4 +1,4 @@
-"""What several endpoints are asked, and how they say that there is no such thing."""
+"""Parameters that several endpoints have, and the 404 for a row that does not exist."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
@@ -10,11 +10,16 @@ from pydantic import AfterValidator
 
 Row = TypeVar("Row", bound=Model)
 
+
+def _with_zone(at: datetime) -> datetime:
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 Text = Annotated[str, Field(max_length=300, pattern=r"^[^\x00]*$")]  # Postgres stores no NUL
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Moment = Annotated[
     datetime,
-    AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC)),
+    AfterValidator(_with_zone),
     Field(description="ISO 8601; without a zone it is UTC."),
 ]
 Id = Annotated[int, Field(ge=1, lt=2**63)]
@@ -22,12 +27,12 @@ Names = Annotated[list[Name], Field(max_length=500)]
 
 
 def one(rows: QuerySet[Row], what: str, **key: Any) -> Row:
-    """The row with this key. Raises Http404 with what was asked for."""
-    found = rows.filter(**key).first()
-    if found is None:
+    """The row with this key. Raises Http404, which names the key."""
+    row = rows.filter(**key).first()
+    if row is None:
         [(field, value)] = key.items()
+        key_text = f"{field} {value!s:.100}"
         raise Http404(
-            f"There is no {what} with {field} {value!s:.100}: it may have been removed, or lies "
-            "elsewhere."
+            f"There is no {what} with {key_text}: it may have been removed, or lies elsewhere."
         )
-    return found
+    return row

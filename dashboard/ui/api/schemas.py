@@ -1,6 +1,4 @@
-"""The documents of the API about what can be measured and what was: their fields are its
-contract.
-"""
+"""The API's documents about what is and was measured: their fields are its contract."""
 
 from datetime import date, datetime
 from typing import Any
@@ -35,7 +33,8 @@ class Paged(Answer):
 
     @staticmethod
     def resolve_url(row: Model) -> str:
-        return absolute(row.get_absolute_url())  # type: ignore[attr-defined]  # of those that have a page
+        # Only models that have a page
+        return absolute(row.get_absolute_url())  # type: ignore[attr-defined]
 
 
 class Machine(Schema):

@@ -1,6 +1,4 @@
-"""Pages that say what the site cannot do now. They ask nothing of the database, which may be what
-is missing.
-"""
+"""Pages that say what the site cannot do now; without a query: the database may be missing."""
 
 import sys
 
@@ -16,13 +14,13 @@ NOT_NOW = ("08", "53", "57P")
 DATABASE = "The database does not answer"
 WHAT = (
     "Pages come back by themselves as soon as it does: reload in a moment. Nothing is lost; "
-    "workers go on measuring "
-    "and keep their results until the site takes them. /readyz tells what is missing."
+    "workers go on measuring and keep their results until the site takes them. "
+    "/readyz tells what is missing."
 )
 
 
 def unavailable(headline: str, what: str) -> HttpResponse:
-    """A page with the status 503: what is not there now, and what that means."""
+    """A page with the status 503: what is missing now, and what that means."""
     content = loader.get_template("503.html").render({"headline": headline, "what": what})
     return HttpResponse(content, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
 
@@ -41,6 +39,6 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def is_unreachable(error: Exception) -> bool:
-    """Whether a database error is the server's absence, and not what was asked of it."""
+    """Whether a database error means that the server is absent, not that the query is wrong."""
     code = getattr(error.__cause__, "sqlstate", None)
     return code is None or code.startswith(NOT_NOW)

@@ -1,8 +1,8 @@
 """Keys in the addresses of feeds, badges and embedded charts.
 
-Feed readers and other people's pages do not sign in: on a site that is not readable by everybody
-the address carries a key of the person who copied it. The key dies with the account, or with its
-password.
+Feed readers and other people's pages do not sign in: on a site that not everybody may read, the
+address contains a key of the person who copied it. The key ends with the account, or when its
+password changes.
 """
 
 from collections.abc import Callable
@@ -26,36 +26,31 @@ NEEDS_KEY = (
 
 
 def key_of(user: AbstractBaseUser | AnonymousUser) -> str:
-    """The key with which this person's feed readers get in; empty for who is not signed in, or
-    where none is needed.
-    """
+    """The key for this person's feed readers; empty where none is needed, or nobody signed in."""
     if settings.PUBLIC_READ or not isinstance(user, AbstractBaseUser):
         return ""
-    return f"{user.pk}.{salted_hmac('compilewatch.feed', user.get_session_auth_hash()).hexdigest()[:40]}"
+    signature = salted_hmac("compilewatch.feed", user.get_session_auth_hash()).hexdigest()
+    return f"{user.pk}.{signature[:40]}"
 
 
 def is_key(key: str) -> bool:
-    """Whether ``key`` is that of an account that is still allowed in."""
+    """Whether ``key`` belongs to an active account."""
     owner = key.partition(".")[0]
-    user = (
-        get_user_model().objects.filter(pk=owner, is_active=True).first()
-        if owner.isdecimal()
-        else None
-    )
+    if not owner.isdecimal():
+        return False
+    user = get_user_model().objects.filter(pk=owner, is_active=True).first()
     return user is not None and constant_time_compare(key, key_of(user))
 
 
 def may_read(request: HttpRequest) -> bool:
-    """Whether the site may be read by who asks: by everybody, who is signed in, or who has a
-    person's key.
-    """
-    return (
-        settings.PUBLIC_READ or request.user.is_authenticated or is_key(request.GET.get("key", ""))
-    )
+    """Whether the request may read the site: a public one, signed in, or with a person's key."""
+    if settings.PUBLIC_READ or request.user.is_authenticated:
+        return True
+    return is_key(request.GET.get("key", ""))
 
 
 def for_readers(view: View[Arguments]) -> View[Arguments]:
-    """Answers who may read the site, or has a person's key."""
+    """Serve the view to those who may read the site, also with a person's key."""
 
     @wraps(view)
     def answer(*args: Arguments.args, **kwargs: Arguments.kwargs) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""Figures as an answer."""
+"""Figures as a response."""
 
 from typing import Any
 
@@ -8,6 +8,5 @@ from django.http import HttpResponse
 
 def figure_response(body: Any) -> HttpResponse:
     """numpy arrays straight to JSON; NaN becomes null."""
-    return HttpResponse(
-        orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY), content_type="application/json"
-    )
+    content = orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+    return HttpResponse(content, content_type="application/json")

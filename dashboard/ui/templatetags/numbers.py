@@ -1,6 +1,4 @@
-"""The rows of the table below a trend. Made here and not in the template, where they took half of
-the page's time.
-"""
+"""The rows of the table below a trend; in a template they took half of the page's time."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,16 +22,18 @@ Row = tuple[ChartLine, int]  # a line and the place of the datum in it
 
 @register.simple_tag
 def number_rows(rows: Sequence[Row], metric: Metric, left_out: Mapping[str, str]) -> SafeString:
-    """A table row for each datum. left_out: job -> why a person called it invalid."""
+    """A table row for each datum. left_out: job -> why a person marked it as invalid."""
     return mark_safe("".join(_rows(rows, metric, left_out)))  # noqa: S308 - escaped below
 
 
 def _rows(rows: Sequence[Row], metric: Metric, left_out: Mapping[str, str]) -> Iterator[str]:
-    words = {status: word(status) for status in {line.status[index] for line, index in rows}}
+    statuses = {line.status[index] for line, index in rows}
+    words = {status: word(status) for status in statuses}
     for line, index in rows:
         job, config, build = line.job[index], escape(line.name), escape(line.build[index])
         at = datetime.fromtimestamp(line.at_ms[index] / 1000, UTC)
-        value, low, high = (_known(array[index]) for array in (line.value, line.low, line.high))
+        value = _or_none(line.value[index])
+        low, high = _or_none(line.low[index]), _or_none(line.high[index])
         yield (
             f'<tr><td><input type="checkbox" name="job" value="{job}" form="pair"'
             f' aria-label="Choose {config} on {build}, {at:%Y-%m-%d %H:%M}"></td>'
@@ -45,13 +45,12 @@ def _rows(rows: Sequence[Row], metric: Metric, left_out: Mapping[str, str]) -> I
         )
 
 
-def _known(number: float) -> float | None:
+def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
 
 
 def _why(reason: str) -> str:
     if not reason:
         return ""
-    return (
-        f' <small title="{escape(reason)}">left out: {escape(Truncator(reason).chars(40))}</small>'
-    )
+    short = escape(Truncator(reason).chars(40))
+    return f' <small title="{escape(reason)}">left out: {short}</small>'

@@ -1,4 +1,4 @@
-"""The recorded histories of `make demo`: what the site makes of them when they are played."""
+"""The recorded histories of `make demo`: what the site concludes when they are replayed."""
 
 import io
 import json
@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dashboard.catalog.services.suite_catalog import sync_catalog
-from dashboard.demo.services.history_replay import play_history
+from dashboard.demo.services.history_replay import replay_history
 from dashboard.models import AlertEvent, AlertGroup, Job, Run, Worker
 from dashboard.results.services.import_files import sources_in
 from dashboard.runs.services.run_state import ACTIVE
@@ -38,15 +38,15 @@ def catalog(tmp_path: Path) -> Path:
 def demo(catalog: Path, folder: Path = HISTORY) -> dict[str, object]:
     out = io.StringIO()
     call_command("setup_demo", str(folder), "--catalog", str(catalog), "--json", stdout=out)
-    told: dict[str, object] = json.loads(out.getvalue())
-    return told
+    summary: dict[str, object] = json.loads(out.getvalue())
+    return summary
 
 
 @pytest.mark.parametrize(
     ("folder", "variant", "percent"),
     [("cpu_history", "~scalar", (100, 500)), ("gpu_history", "~unfused", (49, 52))],
 )
-def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compiler_on_the_recorded_days(
+def test_recorded_change_becomes_one_confirmed_compiler_alert_on_the_recorded_days(
     catalog: Path, folder: str, variant: str, percent: tuple[float, float]
 ) -> None:
     demo(catalog, DATA / folder)
@@ -57,32 +57,28 @@ def test_the_recorded_change_ends_as_one_confirmed_alert_that_blames_the_compile
     assert group.alerts.filter(series__metric="latency_ms", effect__range=percent).exists()
     results = list(sources_in(DATA / folder))
     span = json.loads(results[0].body)["started_at"], json.loads(results[-1].body)["finished_at"]
-    for happened in (
-        Run.objects.exclude(created_at__range=span),
-        AlertEvent.objects.exclude(at__range=span),
-    ):
-        assert not happened.exists()
+    assert not Run.objects.exclude(created_at__range=span).exists()
+    assert not AlertEvent.objects.exclude(at__range=span).exists()
 
 
-def test_playing_again_changes_nothing(catalog: Path) -> None:
-    assert [play_history(key="x", sources=list(sources_in(HISTORY))[:2]) for _ in range(2)] == [
-        2,
-        0,
-    ]
+def test_replaying_again_changes_nothing(catalog: Path) -> None:
+    sources = list(sources_in(HISTORY))[:2]
+    assert replay_history(key="x", sources=sources) == 2
+    assert replay_history(key="x", sources=sources) == 0
     assert Job.objects.count() == 2
 
 
-def test_a_recording_that_ends_too_early_leaves_no_job_open_and_nobody_silent(
+def test_incomplete_recording_leaves_no_open_job_and_no_worker(
     catalog: Path,
 ) -> None:
     without_most_pairs = list(sources_in(HISTORY))[: ROUNDS + 3]
-    assert play_history(key="short", sources=without_most_pairs) == ROUNDS + 3
+    assert replay_history(key="short", sources=without_most_pairs) == ROUNDS + 3
     assert AlertGroup.objects.get().state == "inconclusive"
     assert not Job.objects.filter(state__in=ACTIVE).exists()
     assert not Worker.objects.exists()
 
 
-def test_a_folder_without_results_is_named(catalog: Path, tmp_path: Path) -> None:
+def test_folder_without_results_is_named_in_the_error(catalog: Path, tmp_path: Path) -> None:
     folder = tmp_path / "empty_history"
     folder.mkdir()
     with pytest.raises(

@@ -11,19 +11,19 @@ ROW: Metric = eval(
 )
 
 
-def test_the_pages_row_is_a_new_metric_with_all_that_the_site_shows() -> None:
+def test_documented_row_adds_a_complete_metric() -> None:
     assert ROW.key not in METRICS
     assert ROW.label
     assert ROW.about
 
 
-def test_every_row_is_filed_under_its_own_key_and_explains_itself() -> None:
+def test_every_metric_has_its_own_key_and_an_explanation() -> None:
     assert all(
         key == metric.key and metric.label and metric.about for key, metric in METRICS.items()
     )
 
 
-def test_a_unit_is_the_suffix_of_its_key() -> None:
+def test_unit_is_the_suffix_of_its_key() -> None:
     suffixes = {unit: f"_{unit.lower()}" for unit in ("ms", "s", "GB", "MB", "MHz", "W")} | {
         "%": "_percent"
     }

@@ -36,7 +36,7 @@ from dashboard.ui.templatetags.compilewatch import breakable
         (float("nan"), None, None, "–"),
     ],
 )
-def test_a_number_has_the_digits_that_its_interval_supports(
+def test_number_has_the_digits_that_its_interval_supports(
     value: float, low: float, high: float, text: str
 ) -> None:
     assert number(value, low, high) == text
@@ -53,11 +53,11 @@ def test_a_number_has_the_digits_that_its_interval_supports(
         ("throughput_per_s", 1500.0, "1\u2009500 /s"),
     ],
 )
-def test_a_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
+def test_quantity_has_its_unit(key: str, value: float | None, text: str) -> None:
     assert quantity(METRICS[key], value) == text
 
 
-def test_an_interval_says_its_unit_once() -> None:
+def test_interval_says_its_unit_once() -> None:
     assert interval(METRICS["latency_ms"], 17.2, 17.5) == "17.20 to 17.50 ms"
 
 
@@ -76,20 +76,20 @@ def test_an_interval_says_its_unit_once() -> None:
         ("latency_ms", 100.0, 100.01, "unchanged", "none"),
     ],
 )
-def test_a_change_is_told_with_its_direction_in_words(
+def test_change_has_its_direction_in_words(
     key: str, old: float, new: float, text: str, tone: str
 ) -> None:
-    told = change(METRICS[key], old, new)
-    assert told
-    assert told.text == text
-    assert told.tone == tone
+    result = change(METRICS[key], old, new)
+    assert result
+    assert result.text == text
+    assert result.tone == tone
 
 
-def test_no_change_is_told_where_a_value_is_missing() -> None:
+def test_missing_value_has_no_change() -> None:
     assert change(METRICS["latency_ms"], None, 2.0) is None
 
 
-def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
+def test_unknown_metric_shows_its_key() -> None:
     assert metric_of("old_thing_ms").label == "Old thing ms"
 
 
@@ -107,7 +107,7 @@ def test_a_metric_that_the_table_lacks_shows_its_key() -> None:
         (None, "–"),
     ],
 )
-def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: str) -> None:
+def test_duration_has_two_units_at_most(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text
 
 
@@ -129,26 +129,24 @@ def test_a_duration_is_told_in_two_units_at_most(seconds: float | None, text: st
         ("graph_breaks", (2.0, 2.0, 2.0, "difference"), "2 more", "bad"),
     ],
 )
-def test_an_effect_is_told_with_its_interval(
-    key: str, numbers: tuple[Any, ...], text: str, tone: str
-) -> None:
-    told = effect(METRICS[key], *numbers)
-    assert told
-    assert told.text == text
-    assert told.tone == tone
+def test_effect_has_its_interval(key: str, numbers: tuple[Any, ...], text: str, tone: str) -> None:
+    result = effect(METRICS[key], *numbers)
+    assert result
+    assert result.text == text
+    assert result.tone == tone
 
 
-def test_an_effect_without_an_amount_is_not_told() -> None:
+def test_effect_without_an_amount_is_none() -> None:
     assert effect(METRICS["latency_ms"], None, None, None, "percent") is None
 
 
-def test_a_name_breaks_at_its_parts_and_not_within_a_number() -> None:
+def test_name_breaks_at_its_parts_and_not_within_a_number() -> None:
     assert breakable("gpt2.smoke.b16") == "gpt2.<wbr>smoke.<wbr>b16"
     assert breakable("2.13.0+cpu~scalar") == "2.13.0<wbr>+cpu<wbr>~scalar"
     assert breakable("mlp: 6.2 % slower <b>") == "mlp: 6.2\u00a0% slower &lt;b&gt;"
 
 
-def test_a_change_below_its_threshold_has_no_tone() -> None:
+def test_change_below_its_threshold_has_no_tone() -> None:
     latency = METRICS["latency_ms"]
     tones = [
         found.tone for new in (10.1, 11.0) if (found := quiet(change(latency, 10.0, new), latency))
@@ -156,13 +154,13 @@ def test_a_change_below_its_threshold_has_no_tone() -> None:
     assert tones == ["none", "bad"]
 
 
-def test_one_of_a_thing_is_no_plural() -> None:
+def test_one_thing_is_singular() -> None:
     assert plural(1, "core") == "1 core"
     assert plural(0, "job") == "0 jobs"
     assert plural(2, "process", "processes") == "2 processes"
 
 
-def test_a_comparison_asks_one_question() -> None:
+def test_comparison_asks_one_question() -> None:
     assert (
         question("2.11.0", "2.13.0", "on h100, track nightly")
         == "Move from 2.11.0 to 2.13.0? On h100, track nightly"

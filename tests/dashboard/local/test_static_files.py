@@ -11,8 +11,9 @@ from dashboard.local import project, static_files
 def collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder in which the static files of a copy of a tiny site were collected."""
     site = tmp_path / "site" / "dashboard"
-    (site / "static").mkdir(parents=True)
-    for path in (site / "static" / "style.css", site / "settings.py", site / "staticfiles.py"):
+    sources = ("static/style.css", "settings.py", "site/staticfiles.py")
+    for path in (site / source for source in sources):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("before")
     (tmp_path / "requirements.txt").write_text("before")
     monkeypatch.setattr(project, "ROOT", site.parent)

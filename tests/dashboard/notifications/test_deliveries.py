@@ -26,7 +26,7 @@ def hook() -> Iterator[Receiver]:
         yield made
 
 
-def refusing(*, permanent: bool = False) -> deliveries.Transport:
+def refusing(*, permanent: bool = False) -> deliveries.Send:
     def transport(to: Address, message: Message, delivery: str) -> str:
         raise NotSent("the box is full", permanent=permanent)
 
@@ -39,8 +39,7 @@ def state_of(delivery: Delivery) -> str:
 
 
 # --- From events to deliveries
-# ----------------------------------------------------------------------------------------
-def test_a_confirmed_group_is_told_once_to_each_channel_however_many_rules_want_it() -> None:
+def test_each_channel_gets_one_delivery_even_if_two_rules_match() -> None:
     ops, team = channel(), channel()
     rule(ops, team)
     rule(ops)
@@ -50,7 +49,7 @@ def test_a_confirmed_group_is_told_once_to_each_channel_however_many_rules_want_
     assert set(Delivery.objects.values_list("channel", flat=True)) == {ops.pk, team.pk}
 
 
-def test_a_suspicion_is_told_to_who_asks_for_it_alone() -> None:
+def test_only_a_rule_for_suspected_selects_a_suspicion() -> None:
     quiet, nosy = channel(), channel()
     rule(quiet)
     rule(nosy, states=["suspected"])
@@ -60,28 +59,27 @@ def test_a_suspicion_is_told_to_who_asks_for_it_alone() -> None:
     assert [delivery.channel for delivery in Delivery.objects.all()] == [nosy]
 
 
-def test_a_rule_that_is_off_tells_nobody() -> None:
+def test_disabled_rule_makes_no_delivery() -> None:
     rule(channel(), enabled=False)
     confirmed()
     assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
-def test_a_rule_that_comes_later_does_not_tell_of_what_was() -> None:
+def test_new_rule_ignores_earlier_events() -> None:
     confirmed()
     deliveries.enqueue_deliveries(now=NOW)
     rule(channel())
     assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
-def test_a_rule_for_other_families_hears_nothing() -> None:
+def test_rule_for_another_family_makes_no_delivery() -> None:
     rule(channel(), families=["vision"])
     confirmed()
     assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
 # --- Sending
-# ----------------------------------------------------------------------------------------------------------
-def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) -> None:
+def test_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) -> None:
     alerting.measured([2.0] * 6 + [2.2] * 6)
     rule(channel(inbox.url))
     event = confirmed()
@@ -97,7 +95,7 @@ def test_a_mail_arrives_with_its_chart_and_the_answer_is_logged(inbox: Mailbox) 
     assert "took it" in sent.answer
 
 
-def test_a_webhook_gets_the_event(hook: Receiver) -> None:
+def test_webhook_receives_the_event(hook: Receiver) -> None:
     rule(channel(hook.url, secret="s3cret"))
     confirmed()
     deliveries.enqueue_deliveries(now=NOW)
@@ -105,24 +103,24 @@ def test_a_webhook_gets_the_event(hook: Receiver) -> None:
     assert b'"schema":"webhook.v1"' in hook.requests[0][1]
 
 
-def test_the_beat_task_tells_what_happened(hook: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scheduled_task_notifies_once(hook: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         tasks.send_delivery, "apply_async", lambda args, expires: tasks.send_delivery(*args)
     )
     rule(channel(hook.url))
     confirmed()
-    tasks.tell()
-    tasks.tell()
+    tasks.notify()
+    tasks.notify()
     assert len(hook.requests) == 1
 
 
-def test_a_delivery_that_was_sent_is_not_sent_again() -> None:
+def test_sent_delivery_is_not_sent_again() -> None:
     delivery = waiting()
     assert deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
     assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
 
 
-def test_a_channel_that_says_no_is_asked_again_later_and_later() -> None:
+def test_refused_delivery_is_retried_at_growing_intervals() -> None:
     delivery, now = waiting(), NOW
     for wait_s in deliveries.RETRY_AFTER_S:
         deliveries.send(delivery_id=delivery.pk, now=now, transport=refusing())
@@ -133,7 +131,7 @@ def test_a_channel_that_says_no_is_asked_again_later_and_later() -> None:
     assert delivery.answer == "the box is full"
 
 
-def test_a_channel_whose_tries_are_spent_is_switched_off_with_the_reason() -> None:
+def test_channel_is_switched_off_when_its_tries_are_spent() -> None:
     delivery = waiting(attempts=len(deliveries.RETRY_AFTER_S))
     deliveries.send(delivery_id=delivery.pk, now=NOW, transport=refusing())
     assert state_of(delivery) == "failed"
@@ -142,14 +140,14 @@ def test_a_channel_whose_tries_are_spent_is_switched_off_with_the_reason() -> No
     assert "after 6 tries: the box is full" in switched_off.problem
 
 
-def test_a_refusal_for_good_ends_it_at_once() -> None:
+def test_permanent_refusal_ends_the_delivery_at_once() -> None:
     delivery = waiting()
     deliveries.send(delivery_id=delivery.pk, now=NOW, transport=refusing(permanent=True))
     assert state_of(delivery) == "failed"
     assert not Channel.objects.get().enabled
 
 
-def test_what_waits_for_a_channel_that_is_off_goes_out_when_it_is_on_again() -> None:
+def test_delivery_waits_while_its_channel_is_off() -> None:
     delivery = waiting(channel=channel(enabled=False))
     assert deliveries.due(now=NOW) == []
     assert not deliveries.send(delivery_id=delivery.pk, now=NOW, transport=taken)
@@ -157,7 +155,7 @@ def test_what_waits_for_a_channel_that_is_off_goes_out_when_it_is_on_again() -> 
     assert deliveries.due(now=NOW) == [delivery.pk]
 
 
-def test_a_sender_that_was_killed_in_the_middle_leaves_a_delivery_that_is_not_sent_twice() -> None:
+def test_delivery_of_a_killed_sender_is_not_sent_twice() -> None:
     delivery = waiting()
 
     def killed(to: Address, message: Message, key: str) -> str:
@@ -171,45 +169,44 @@ def test_a_sender_that_was_killed_in_the_middle_leaves_a_delivery_that_is_not_se
     assert delivery.answer == deliveries.KILLED
 
 
-def test_nothing_outward_happens_in_a_transaction() -> None:
-    seen = []
+def test_message_is_sent_outside_of_a_transaction() -> None:
+    savepoints = []
 
     def watching(to: Address, message: Message, key: str) -> str:
-        seen.append(len(connection.savepoint_ids))
+        savepoints.append(len(connection.savepoint_ids))
         return "taken"
 
     delivery = waiting()
     before = len(connection.savepoint_ids)
     deliveries.send(delivery_id=delivery.pk, now=NOW, transport=watching)
-    assert seen == [before]
+    assert savepoints == [before]
 
 
-def test_a_failed_delivery_is_sent_again_by_a_person() -> None:
+def test_failed_delivery_can_be_sent_again_by_hand() -> None:
     delivery = waiting(state="failed", attempts=6)
     assert deliveries.send_again(deliveries=[delivery], now=NOW) == 1
     assert deliveries.due(now=NOW) == [delivery.pk]
 
 
-def test_a_test_tells_the_answer_even_of_a_channel_that_is_off(hook: Receiver) -> None:
+def test_test_message_reports_the_answer_of_a_disabled_channel(hook: Receiver) -> None:
     sent = deliveries.send_test(channel=channel(hook.url, enabled=False), now=NOW)
     assert sent.state == "sent"
     assert sent.answer == "200 OK: thank you"
 
 
-def test_a_test_that_fails_switches_nothing_off() -> None:
+def test_failed_test_message_does_not_switch_the_channel_off() -> None:
     sent = deliveries.send_test(channel=channel("carrier://pigeon"), now=NOW)
     assert sent.state == "failed"
     assert Channel.objects.get().enabled
 
 
 # --- Digests
-# ----------------------------------------------------------------------------------------------------------
 def digest(*channels: Channel, **fields: Any) -> Rule:
     made = {"when": "daily", "at": time(8), "last_digest_at": NOW - timedelta(days=2), **fields}
     return rule(*channels, **made)
 
 
-def test_a_digest_holds_what_its_period_brought_and_each_group_once(hook: Receiver) -> None:
+def test_digest_contains_each_group_of_its_period_once(hook: Receiver) -> None:
     digest(channel(hook.url))
     event = confirmed()
     triage.move(group=event.group, to=AlertState.RECOVERED)
@@ -221,7 +218,7 @@ def test_a_digest_holds_what_its_period_brought_and_each_group_once(hook: Receiv
     assert body.count(b'"state":"confirmed"') == 0
 
 
-def test_a_digest_is_made_once() -> None:
+def test_digest_is_made_once() -> None:
     digest(channel())
     confirmed()
     AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))
@@ -229,7 +226,7 @@ def test_a_digest_is_made_once() -> None:
     assert deliveries.make_digests(now=NOW) == 0
 
 
-def test_a_digest_of_nothing_is_not_sent() -> None:
+def test_empty_digest_is_not_sent() -> None:
     made = digest(channel())
     assert deliveries.make_digests(now=NOW) == 0
     made.refresh_from_db()
@@ -237,20 +234,20 @@ def test_a_digest_of_nothing_is_not_sent() -> None:
     assert made.last_digest_at > NOW - timedelta(days=1, seconds=1)
 
 
-def test_a_new_digest_begins_with_its_first_period() -> None:
+def test_new_digest_begins_with_its_first_period() -> None:
     digest(channel(), last_digest_at=None)
     confirmed()
     AlertEvent.objects.update(at=NOW - timedelta(days=3))
     assert deliveries.make_digests(now=NOW) == 0
 
 
-def test_events_of_a_digest_rule_are_not_told_at_once() -> None:
+def test_digest_rule_makes_no_immediate_delivery() -> None:
     digest(channel())
     confirmed()
     assert deliveries.enqueue_deliveries(now=NOW) == 0
 
 
-def test_the_digest_of_a_rule_that_was_deleted_is_ended() -> None:
+def test_digest_of_a_deleted_rule_is_ended() -> None:
     digest(channel())
     confirmed()
     AlertEvent.objects.update(at=NOW - timedelta(days=1, hours=2))

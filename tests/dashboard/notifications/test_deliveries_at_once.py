@@ -1,6 +1,4 @@
-"""Two that tell at the same time: of two senders one sends, of two schedulers one makes the
-deliveries.
-"""
+"""At the same time: one of two senders sends, one of two schedulers makes the deliveries."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -17,7 +15,7 @@ from tests.builders.notifications import NOW, channel, confirmed, rule, taken, w
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_of_two_senders_at_once_one_sends() -> None:
+def test_only_one_of_two_concurrent_senders_sends() -> None:
     delivery, start, sent = waiting(), Barrier(2), []
 
     def count(to: Address, message: Message, key: str) -> str:
@@ -36,7 +34,7 @@ def test_of_two_senders_at_once_one_sends() -> None:
     assert len(sent) == 1
 
 
-def test_a_sender_that_waited_for_another_ones_claim_does_not_send() -> None:
+def test_sender_that_waited_for_a_claim_does_not_send() -> None:
     delivery = waiting()
 
     def sender() -> bool:
@@ -62,7 +60,7 @@ def wait_for_a_lock() -> None:
             sleep(0.01)
 
 
-def test_of_two_schedulers_at_once_one_makes_the_deliveries() -> None:
+def test_only_one_of_two_concurrent_schedulers_makes_deliveries() -> None:
     rule(channel())
     confirmed()
     start = Barrier(2)

@@ -19,9 +19,9 @@ BODY = b'{"schema": "webhook.v1"}'
 
 
 def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", DOCS, re.DOTALL)
-    assert found
-    return found[1]
+    fence = re.search(rf"```{language}\n(.*?)```", DOCS, re.DOTALL)
+    assert fence
+    return fence[1]
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def is_genuine() -> Any:
     return names["is_genuine"]
 
 
-def test_the_lines_that_verify_a_signature_accept_ours(is_genuine: Any) -> None:
+def test_documented_verification_accepts_our_signature(is_genuine: Any) -> None:
     headers = webhook.headers_for(BODY, "s3cret", "5", int(time.time()))
     assert is_genuine(BODY, headers, "s3cret")
 
@@ -39,25 +39,25 @@ def test_the_lines_that_verify_a_signature_accept_ours(is_genuine: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "secret", "age_s"), [(b"{}", "s3cret", 0), (BODY, "other", 0), (BODY, "s3cret", 900)]
 )
-def test_they_refuse_another_body_another_secret_and_what_is_old(
+def test_documented_verification_refuses_forged_and_old_deliveries(
     is_genuine: Any, body: bytes, secret: str, age_s: int
 ) -> None:
     headers = webhook.headers_for(BODY, "s3cret", "5", int(time.time()) - age_s)
     assert not is_genuine(body, headers, secret)
 
 
-def test_the_example_fits_the_schema() -> None:
+def test_documented_example_fits_the_schema() -> None:
     jsonschema.validate(
         json.loads(block("json")), SCHEMA, format_checker=jsonschema.FormatChecker()
     )
 
 
-def test_every_key_of_the_inbox_is_told() -> None:
+def test_every_key_of_the_inbox_is_documented() -> None:
     for keys, about in KEYS:
         for key in keys.split(", "):
             assert re.search(rf"`{re.escape(key)}`.*", DOCS), (key, about)
 
 
-def test_the_times_of_the_retries_are_those_of_the_code() -> None:
+def test_documented_retry_times_are_those_of_the_code() -> None:
     assert RETRY_AFTER_S == (60, 300, 1800, 7200, 21600)
     assert "after 1 and 5 minutes, half an hour, 2 and 6 hours" in DOCS

@@ -1,4 +1,4 @@
-"""The page that tells who is told."""
+"""The page that shows who is notified."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -6,7 +6,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.models import Delivery
-from dashboard.notifications.selectors.channels import wishes
+from dashboard.notifications.selectors.channels import conditions
 from tests.builders.notifications import channel, confirmed, rule
 from tests.builders.reading import text
 
@@ -14,26 +14,26 @@ pytestmark = pytest.mark.django_db
 RULES = "/alerts/rules/"
 
 
-def test_without_rules_it_says_how_to_begin(reader: Client) -> None:
+def test_page_without_rules_says_how_to_begin(reader: Client) -> None:
     assert "An administrator makes both" in text(reader, RULES)
 
 
-def test_who_may_is_led_to_the_first_channel(admin_client: Client) -> None:
+def test_administrator_is_led_to_the_first_channel(admin_client: Client) -> None:
     assert "/admin/dashboard/channel/add/" in text(admin_client, RULES)
 
 
-def test_a_rule_is_told_in_words() -> None:
+def test_rule_is_described_in_words() -> None:
     made = rule(
         families=["llm"], minimum_severity="high", minimum_effect_percent=5, states=["suspected"]
     )
-    assert wishes(made) == ["suspected", "of high severity or worse", "by 5 % or more", "llm"]
+    assert conditions(made) == ["suspected", "of high severity or worse", "by 5 % or more", "llm"]
 
 
-def test_a_rule_without_choices_wants_what_is_confirmed_or_recovered() -> None:
-    assert wishes(rule(improvements=True)) == ["confirmed or recovered", "improvements too"]
+def test_rule_without_choices_selects_confirmed_and_recovered() -> None:
+    assert conditions(rule(improvements=True)) == ["confirmed or recovered", "improvements too"]
 
 
-def test_a_channel_that_is_off_and_a_rule_for_nobody_stand_out(reader: Client) -> None:
+def test_disabled_channel_and_rule_without_channels_stand_out(reader: Client) -> None:
     rule(channel(name="ops", enabled=False))
     rule()
     shown = text(reader, RULES)
@@ -41,7 +41,9 @@ def test_a_channel_that_is_off_and_a_rule_for_nobody_stand_out(reader: Client) -
     assert '<b class="bad">nobody</b>' in shown
 
 
-def test_answers_are_for_who_may_see_the_log(reader: Client, admin_user: User) -> None:
+def test_answers_are_shown_only_to_those_who_may_see_the_log(
+    reader: Client, admin_user: User
+) -> None:
     made = channel(name="ops", url="mailto://user:hunter2@smtp.example.org?to=a@example.org")
     rule(made)
     Delivery.objects.create(

@@ -1,4 +1,4 @@
-"""Which events a rule wants, and when a digest is due."""
+"""Which events a rule selects, and when a digest is due."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, time
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.notifications.core.rules import EventFacts, RuleSelection, last_due, wants
+from dashboard.notifications.core.rules import EventFacts, RuleSelection, last_due, selects
 
 CONFIRMED = EventFacts(
     action="state",
@@ -24,7 +24,7 @@ CONFIRMED = EventFacts(
 
 
 @pytest.mark.parametrize(
-    ("wanted", "event", "answer"),
+    ("selection", "event", "answer"),
     [
         ({}, {}, True),
         ({}, {"state": "suspected"}, False),
@@ -62,10 +62,10 @@ CONFIRMED = EventFacts(
         ({"machines": {3}}, {"machine": None}, False),
     ],
 )
-def test_a_rule_hears_what_it_wants(
-    wanted: dict[str, Any], event: dict[str, Any], answer: bool
+def test_rule_selects_events(
+    selection: dict[str, Any], event: dict[str, Any], answer: bool
 ) -> None:
-    assert wants(RuleSelection(**wanted), replace(CONFIRMED, **event)) is answer
+    assert selects(RuleSelection(**selection), replace(CONFIRMED, **event)) is answer
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,12 @@ def test_a_rule_hears_what_it_wants(
         ("2026-11-16T08:00", "weekly", "UTC", "2026-11-16T08:00"),
     ],
 )
-def test_a_digest_is_due_at_its_time_in_its_zone(now: str, when: Any, zone: str, due: str) -> None:
+def test_digest_is_due_at_its_time_in_its_zone(now: str, when: Any, zone: str, due: str) -> None:
     moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
     assert last_due(moment, when, time(8), zone) == datetime.fromisoformat(due).replace(tzinfo=UTC)
 
 
-def test_a_time_that_spring_skips_counts_as_the_moment_after() -> None:
+def test_time_that_spring_skips_counts_as_the_moment_after() -> None:
     now = datetime(2026, 3, 29, 12, tzinfo=UTC)
-    assert last_due(now, "daily", time(2, 30), "Europe/Berlin") == datetime(
-        2026, 3, 29, 1, 30, tzinfo=UTC
-    )
+    expected = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
+    assert last_due(now, "daily", time(2, 30), "Europe/Berlin") == expected

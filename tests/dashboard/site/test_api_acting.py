@@ -26,8 +26,7 @@ def caller() -> Caller:
 
 
 # --- Runs
-# -------------------------------------------------------------------------------------------------------------
-def test_a_run_is_triggered_by_whom_the_token_belongs_to(caller: Caller) -> None:
+def test_run_is_triggered_by_the_owner_of_the_token(caller: Caller) -> None:
     site.worker()
     site.track()
     made = caller.post("runs", {"build": site.BUILD, "benchmarks": [site.MLP]}, expect=201)
@@ -37,14 +36,14 @@ def test_a_run_is_triggered_by_whom_the_token_belongs_to(caller: Caller) -> None
     assert Run.objects.get().pk == made["id"]
 
 
-def test_a_run_that_cannot_be_planned_says_what_there_is(caller: Caller) -> None:
+def test_unplannable_run_lists_the_alternatives(caller: Caller) -> None:
     site.worker()
     site.track()
-    told = caller.post("runs", {"build": site.BUILD, "benchmarks": [site.MLP[:-1]]}, expect=422)
-    assert f"Did you mean {site.MLP}" in told["detail"]
+    error = caller.post("runs", {"build": site.BUILD, "benchmarks": [site.MLP[:-1]]}, expect=422)
+    assert f"Did you mean {site.MLP}" in error["detail"]
 
 
-def test_a_plan_measures_nothing(caller: Caller) -> None:
+def test_plan_measures_nothing(caller: Caller) -> None:
     site.worker()
     site.build()
     plan = caller.post("runs/plan", {"build": site.BUILD, "families": ["llm"]})
@@ -52,7 +51,7 @@ def test_a_plan_measures_nothing(caller: Caller) -> None:
     assert not Run.objects.exists()
 
 
-def test_a_run_is_followed_and_cancelled(caller: Caller) -> None:
+def test_run_is_followed_and_cancelled(caller: Caller) -> None:
     run = site.run(site.MLP, configs=["eager", "inductor"])
     assert caller.get(f"runs/{run.pk}")["jobs"]["total"] == 2
     assert caller.post(f"runs/{run.pk}/cancel") == {"jobs": 2}
@@ -62,7 +61,7 @@ def test_a_run_is_followed_and_cancelled(caller: Caller) -> None:
     assert not after["is_active"]
 
 
-def test_what_brought_no_result_is_queued_again(caller: Caller) -> None:
+def test_jobs_without_a_result_are_requeued(caller: Caller) -> None:
     run = site.run()
     Job.objects.update(state=JobState.LOST)
     assert caller.post(f"runs/{run.pk}/retry") == {"jobs": 1}
@@ -75,23 +74,22 @@ def test_runs_are_filtered_as_on_their_page(caller: Caller) -> None:
 
 
 # --- Comparisons
-# ------------------------------------------------------------------------------------------------------
-def test_a_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
+def test_comparison_is_started_for_the_models_that_are_named(caller: Caller) -> None:
     site.worker()
     site.build(comparisons.BASE)
     site.build(comparisons.NEW)
-    asked = {"base": "2.11.0", "new": "2.13.0", "models": ["gpt2"], "repeats": 2}
-    made = caller.post("comparisons", asked, expect=201)
+    request = {"base": "2.11.0", "new": "2.13.0", "models": ["gpt2"], "repeats": 2}
+    made = caller.post("comparisons", request, expect=201)
     assert made["base"] == comparisons.BASE
     assert made["new"] == comparisons.NEW
     assert made["jobs"]["total"] == 8
     assert set(Job.objects.values_list("benchmark__name", flat=True)) == {site.GPT2}
 
 
-def test_an_unknown_model_is_told_with_what_is_near(caller: Caller) -> None:
+def test_unknown_model_is_refused_with_similar_names(caller: Caller) -> None:
     site.worker()
-    told = caller.post("comparisons", {"base": "a", "new": "b", "models": ["gtp2"]}, expect=422)
-    assert "Did you mean gpt2?" in told["detail"]
+    error = caller.post("comparisons", {"base": "a", "new": "b", "models": ["gtp2"]}, expect=422)
+    assert "Did you mean gpt2?" in error["detail"]
 
 
 def finished(*latencies: float) -> str:
@@ -104,7 +102,7 @@ def finished(*latencies: float) -> str:
     return str(comparison.uuid)
 
 
-def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
+def test_comparison_is_followed_to_its_report(caller: Caller) -> None:
     pk = finished()
     assert caller.get(f"comparisons/{pk}")["state"] == "completed"
     assert caller.get(f"comparisons/{pk}/report")["answer"] == "No"
@@ -112,7 +110,7 @@ def test_a_comparison_is_followed_to_its_report(caller: Caller) -> None:
     assert text.startswith(f"# Move from {comparisons.BASE} to {comparisons.NEW}? On cpu-2c")
 
 
-def test_the_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
+def test_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
     gate = caller.get(f"comparisons/{finished()}/gate")
     assert gate["state"] == "regression"
     assert gate["exit_code"] == 1
@@ -120,23 +118,22 @@ def test_the_gate_of_a_comparison_finds_the_regression(caller: Caller) -> None:
     assert "10.0 % slower" in gate["markdown"]
 
 
-def test_a_gate_on_an_unknown_metric_is_refused(caller: Caller) -> None:
-    told = caller.get(f"comparisons/{finished()}/gate", expect=422, metric="latency")
-    assert "latency_ms" in told["detail"]
+def test_gate_on_an_unknown_metric_is_refused(caller: Caller) -> None:
+    error = caller.get(f"comparisons/{finished()}/gate", expect=422, metric="latency")
+    assert "latency_ms" in error["detail"]
 
 
-def test_more_is_measured_and_cancelled(caller: Caller) -> None:
+def test_comparison_is_extended_and_cancelled(caller: Caller) -> None:
     pk = comparisons.started_comparison(repeats=1).uuid
     assert caller.post(f"comparisons/{pk}/more", {"repeats": 2})["jobs"]["total"] == 12
     assert caller.post(f"comparisons/{pk}/cancel") == {"jobs": 12}
 
 
 # --- Bisections
-# -------------------------------------------------------------------------------------------------------
 SEARCH = {"base": "2.11.0", "new": "2.13.0", "benchmark": site.MLP, "config": "inductor"}
 
 
-def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
+def test_bisection_is_started_followed_and_cancelled(caller: Caller) -> None:
     comparisons.three_builds()
     made = caller.post("bisections", SEARCH, expect=201)
     assert made["low"] == comparisons.BASE
@@ -152,15 +149,14 @@ def test_a_search_is_started_followed_and_cancelled(caller: Caller) -> None:
     ]
 
 
-def test_a_search_with_nothing_between_its_builds_is_refused(caller: Caller) -> None:
+def test_bisection_without_builds_in_between_is_refused(caller: Caller) -> None:
     comparisons.three_builds()
-    told = caller.post("bisections", {**SEARCH, "new": "2.12.0"}, expect=422)
-    assert "No build lies between" in told["detail"]
+    error = caller.post("bisections", {**SEARCH, "new": "2.12.0"}, expect=422)
+    assert "No build lies between" in error["detail"]
 
 
 # --- Schedules
-# --------------------------------------------------------------------------------------------------------
-def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None:
+def test_schedule_is_read_and_triggered_at_once(caller: Caller) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     [found] = caller.all("schedules")
     assert found["name"] == schedule.name
@@ -171,15 +167,14 @@ def test_what_is_scheduled_is_read_and_triggered_at_once(caller: Caller) -> None
     assert run["label"] == schedule.name
 
 
-def test_a_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
+def test_schedule_whose_run_has_not_ended_says_so(caller: Caller) -> None:
     schedule = ensure_nightly(machine=site.worker().machine, track=site.track())
     run = caller.post(f"schedules/{schedule.pk}/trigger", expect=201)
-    told = caller.post(f"schedules/{schedule.pk}/trigger", expect=422)
-    assert f"Run {run['id']} of this schedule has not ended" in told["detail"]
+    error = caller.post(f"schedules/{schedule.pk}/trigger", expect=422)
+    assert f"Run {run['id']} of this schedule has not ended" in error["detail"]
 
 
 # --- Results
-# ----------------------------------------------------------------------------------------------------------
 def posted(caller: Caller, body: bytes, query: str = "", kind: str = "application/json") -> Any:
     return caller.client.post(f"{API}results{query}", body, content_type=kind)
 
@@ -191,10 +186,10 @@ def lines() -> bytes:
         releases.document(rng, releases.BASE, "gpt2", "training", "eager", passed, number)
         for number in range(2)
     ]
-    return b"\n".join(json.dumps(one).encode() for one in made)
+    return b"\n".join(json.dumps(document).encode() for document in made)
 
 
-def test_a_result_is_taken_in_once(caller: Caller) -> None:
+def test_result_is_imported_once(caller: Caller) -> None:
     body = lines().splitlines()[0]
     assert posted(caller, body, "?machine=lab").json() == {
         "added": 1,
@@ -211,19 +206,19 @@ def test_a_result_is_taken_in_once(caller: Caller) -> None:
     assert Result.objects.get().job.state == JobState.DONE
 
 
-def test_many_results_are_taken_in_line_by_line_and_a_wrong_one_is_told(caller: Caller) -> None:
+def test_results_are_imported_line_by_line_and_an_invalid_one_is_reported(caller: Caller) -> None:
     body = lines() + b'\n{"schema": "result.v1"}\n'
     taken = posted(caller, body, kind="application/x-ndjson").json()
     assert taken["added"] == 2
-    assert [one["source"] for one in taken["refused"]] == ["body, line 3"]
+    assert [refusal["source"] for refusal in taken["refused"]] == ["body, line 3"]
 
 
-def test_a_dry_run_changes_nothing(caller: Caller) -> None:
+def test_dry_run_changes_nothing(caller: Caller) -> None:
     assert posted(caller, lines(), "?dry_run=true", "application/x-ndjson").json()["added"] == 2
     assert not Result.objects.exists()
 
 
-def test_another_tools_file_is_taken_in_with_what_it_does_not_say(caller: Caller) -> None:
+def test_file_of_another_tool_is_imported_with_the_missing_fields(caller: Caller) -> None:
     body = (IMPORTS / "torchao_first.json").read_bytes()
     said = {"machine": "lab", "build": "2.13.0", "at": "2026-11-20T22:00", "config": "inductor"}
     named = {"metric": ["Quantized Fwd Time (ms)=latency_ms", "Fwd Speedup (x)=speedup"]}
@@ -235,20 +230,20 @@ def test_another_tools_file_is_taken_in_with_what_it_does_not_say(caller: Caller
     }
 
 
-def test_a_csv_of_pytorch_is_taken_in_under_its_name(caller: Caller) -> None:
+def test_csv_of_pytorch_is_imported_under_its_name(caller: Caller) -> None:
     name = "inductor_torchbench_amp_training_cuda_performance.csv"
     query = urlencode({"file": name, "build": "2.13.0", "at": "2026-11-20", "machine": "lab"})
     assert posted(caller, (IMPORTS / name).read_bytes(), f"?{query}").json()["added"] == 3
 
 
-def test_a_metric_that_there_is_not_is_refused_with_what_is_near(caller: Caller) -> None:
+def test_unknown_metric_is_refused_with_similar_names(caller: Caller) -> None:
     answer = posted(caller, lines(), f"?{urlencode({'metric': 'time=latency'})}")
     assert answer.status_code == 422
     assert "Did you mean latency_ms" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\x1f\x8b\x08broken", b"\xff"])
-def test_what_is_no_result_is_refused_with_the_reason(caller: Caller, body: bytes) -> None:
+def test_invalid_result_is_refused_with_the_reason(caller: Caller, body: bytes) -> None:
     answer = posted(caller, body)
     assert answer.status_code == 422
     assert bool(answer.json()["detail"])

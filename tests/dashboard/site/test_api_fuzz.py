@@ -61,7 +61,7 @@ def tokens(one_connection: None) -> dict[str, str]:
     suppress_health_check=PATIENT,
     phases=[Phase.generate],
 )
-def test_nothing_that_is_sent_makes_the_api_fail(case: "Case[Any]", tokens: dict[str, str]) -> None:
+def test_no_request_makes_the_api_fail(case: "Case[Any]", tokens: dict[str, str]) -> None:
     token = tokens["worker" if "/worker/" in case.path else "person"]
     answer: Any = case.call(headers={"Authorization": f"Bearer {token}"})
     assert answer.status_code < 500, f"{case.as_curl_command()}\n{answer.text}"

@@ -15,27 +15,27 @@ def caller() -> Caller:
     return Caller(token("read"))
 
 
-def test_the_catalog_has_what_workers_brought(caller: Caller) -> None:
+def test_catalog_has_what_workers_brought(caller: Caller) -> None:
     site.worker()
     assert caller.get("benchmarks/" + site.MLP)["default_configs"] == ["eager", "inductor"]
     assert names(caller.all("benchmarks", family="llm"), "name") == [site.GPT2, site.GPT2_STANDARD]
     assert names(caller.all("configs"), "name") == ["eager", "inductor", "regional"]
 
 
-def test_a_build_is_found_by_its_label(caller: Caller) -> None:
+def test_build_is_found_by_its_label(caller: Caller) -> None:
     site.track()
     assert caller.get("builds/2.13.0+cpu")["version"] == site.BUILD
     assert caller.all("tracks")[0]["build"] == site.BUILD
 
 
-def test_a_metric_tells_its_unit_and_direction(caller: Caller) -> None:
+def test_metric_has_its_unit_and_direction(caller: Caller) -> None:
     latency = caller.get("metrics")[0]
     assert latency["key"] == "latency_ms"
     assert latency["unit"] == "ms"
     assert latency["lower_is_better"]
 
 
-def test_a_series_tells_its_newest_datum_and_its_page(caller: Caller) -> None:
+def test_series_has_its_newest_datum_and_its_page(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     alerting.measure({"latency_ms": 3.0}, 1)
     [found] = caller.all("series", benchmark=site.MLP, config="inductor", metric="latency_ms")
@@ -47,13 +47,13 @@ def test_a_series_tells_its_newest_datum_and_its_page(caller: Caller) -> None:
     )
 
 
-def test_the_data_of_a_series_come_oldest_first_with_their_failures(caller: Caller) -> None:
+def test_data_of_a_series_come_oldest_first_with_their_failures(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     alerting.measure(None, 1)
     alerting.measure({"latency_ms": 3.0}, 2)
     [series] = caller.all("series", metric="latency_ms")
     data = caller.all(f"series/{series['id']}/data", page_size=2)
-    assert [(one["value"], one["status"]) for one in data] == [
+    assert [(datum["value"], datum["status"]) for datum in data] == [
         (2.0, "pass"),
         (None, "timeout"),
         (3.0, "pass"),
@@ -71,21 +71,21 @@ def test_data_are_narrowed_by_time_and_status(caller: Caller) -> None:
     assert caller.all(path, status="oom") == []
 
 
-def test_a_figure_is_what_plotly_draws(caller: Caller) -> None:
+def test_figure_is_valid_for_plotly(caller: Caller) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     figure = caller.get(f"benchmarks/{site.MLP}/figure", metric="latency_ms", config="inductor")
     assert figure["layout"]["yaxis"]["title"]["text"] == "Latency, ms"
     assert [2.0] in [trace["y"] for trace in figure["data"]]
 
 
-def test_a_job_tells_its_result_and_how_to_repeat_it(caller: Caller) -> None:
+def test_job_has_its_result_and_the_command_to_repeat_it(caller: Caller) -> None:
     job = alerting.measure({"latency_ms": 2.0}, 0)
-    found = caller.get(f"jobs/{job.pk}")
-    assert found["result"]["metrics"]["latency_ms"]["value"] == 2.0
-    assert "benchmarks_suite run job.json" in found["reproduce"]
+    document = caller.get(f"jobs/{job.pk}")
+    assert document["result"]["metrics"]["latency_ms"]["value"] == 2.0
+    assert "benchmarks_suite run job.json" in document["reproduce"]
 
 
-def test_the_raw_samples_of_a_job_are_told_by_arm(caller: Caller) -> None:
+def test_raw_samples_of_a_job_are_grouped_by_arm(caller: Caller) -> None:
     job = alerting.measure({"latency_ms": 2.0}, 0)
     [eager] = caller.get(f"jobs/{job.pk}/samples")
     assert eager["arm"] == "eager"
@@ -111,16 +111,16 @@ def test_alerts_are_filtered_as_on_their_page(caller: Caller) -> None:
     ]
 
 
-def test_a_filter_of_alerts_that_there_is_not_is_told_with_what_is_near(caller: Caller) -> None:
+def test_unknown_filter_of_alerts_is_refused_with_similar_names(caller: Caller) -> None:
     assert "Did you mean high?" in caller.get("alerts", expect=422, severity="hihg")["detail"]
 
 
-def test_an_alert_tells_what_changed_in_words_and_numbers(caller: Caller) -> None:
+def test_alert_describes_its_change_in_words_and_numbers(caller: Caller) -> None:
     group = alerting.group()
     alerting.alert(group)
-    found = caller.get(f"alerts/{group.pk}")
-    [change] = found["changes"]
+    document = caller.get(f"alerts/{group.pk}")
+    [change] = document["changes"]
     assert "6.2 % slower (5.1 to 7.4 %)" in change["sentence"]
     assert change["effect"] == 6.2
     assert change["unit"] == "percent"
-    assert found["series"] == 1
+    assert document["series"] == 1

@@ -66,11 +66,11 @@ def back_up(files: Path, tmp_path: Path) -> str:
 
 def counts(at: str) -> list[int]:
     with psycopg.connect(at) as server:
-        found = [server.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES]
-    return [row[0] for row in found if row]
+        counts = [server.execute(f"SELECT count(*) FROM {table}").fetchone() for table in TABLES]
+    return [row[0] for row in counts if row]
 
 
-def test_a_restored_backup_holds_the_same_rows_and_files(
+def test_restored_backup_has_the_same_rows_and_files(
     files: Path, empty_database: str, tmp_path: Path
 ) -> None:
     backup = back_up(files, tmp_path)
@@ -83,7 +83,7 @@ def test_a_restored_backup_holds_the_same_rows_and_files(
     assert [path.read_bytes() for path in restored.rglob("*") if path.is_file()] == [b"generated"]
 
 
-def test_a_database_with_tables_in_it_is_not_restored_over(files: Path, tmp_path: Path) -> None:
+def test_restore_refuses_a_database_with_tables(files: Path, tmp_path: Path) -> None:
     backup = back_up(files, tmp_path)
     own = address()
     before = counts(own)
@@ -93,7 +93,7 @@ def test_a_database_with_tables_in_it_is_not_restored_over(files: Path, tmp_path
     assert counts(own) == before
 
 
-def test_a_backup_that_failed_has_no_name_of_a_whole_one(files: Path, tmp_path: Path) -> None:
+def test_failed_backup_does_not_get_the_name_of_a_complete_one(files: Path, tmp_path: Path) -> None:
     gone = address("no_such_database")
     assert (
         script("backup.sh", DATABASE_URL=gone, FILES=files, BACKUPS=tmp_path / "backups").returncode
@@ -102,7 +102,7 @@ def test_a_backup_that_failed_has_no_name_of_a_whole_one(files: Path, tmp_path: 
     assert all(path.suffix == ".unfinished" for path in (tmp_path / "backups").iterdir())
 
 
-def test_a_folder_that_is_no_backup_is_named(tmp_path: Path) -> None:
+def test_folder_without_a_backup_is_named_in_the_error(tmp_path: Path) -> None:
     done = script("restore.sh", str(tmp_path), DATABASE_URL="postgresql://x", FILES=tmp_path)
     assert done.returncode == 2
     assert done.stderr == f"{tmp_path} holds no database.dump: is it a whole backup?\n"

@@ -52,7 +52,7 @@ def setup(tmp_path: Path) -> Sequence[str]:
     return "setup_local", "--catalog", str(catalog), "--build", str(build), "--json"
 
 
-def test_setup_local_makes_all_that_a_machine_needs(setup: Sequence[str]) -> None:
+def test_setup_local_creates_everything_that_a_machine_needs(setup: Sequence[str]) -> None:
     made = json.loads(call(*setup))
     assert User.objects.get(username="admin").check_password(made["admin_password"])
     assert fleet.worker_of_token(made["worker_token"]) == Worker.objects.get(
@@ -76,7 +76,7 @@ def test_setup_local_again_changes_nothing(
     assert Schedule.objects.count() == 1
 
 
-def test_setup_local_plans_nothing_where_it_is_told_so(setup: Sequence[str]) -> None:
+def test_setup_local_without_runs_plans_nothing(setup: Sequence[str]) -> None:
     made = json.loads(call(*setup, "--without-runs"))
     assert made["first_run"] is None
     assert Run.objects.count() == 0
@@ -91,7 +91,7 @@ def test_setup_local_follows_a_newly_installed_torch(setup: Sequence[str]) -> No
     assert str(Track.objects.get().build) == "2.14.0+cpu"
 
 
-def test_setup_local_gives_a_new_token_when_the_old_one_is_unknown(
+def test_setup_local_replaces_an_unknown_token(
     setup: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     call(*setup)
@@ -120,8 +120,8 @@ def test_setup_local_names_the_file_that_it_cannot_read(setup: Sequence[str], co
 def test_trigger_run_prints_its_run() -> None:
     site.worker()
     site.track()
-    told = call("trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--family", "toy")
-    assert told == f"run {Run.objects.get().pk}: 2 jobs\n"
+    output = call("trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--family", "toy")
+    assert output == f"run {Run.objects.get().pk}: 2 jobs\n"
 
 
 def test_trigger_run_says_what_is_unknown() -> None:
@@ -129,13 +129,13 @@ def test_trigger_run_says_what_is_unknown() -> None:
         call("trigger_run", "--build", "9", "--machine", "cpu-2c")
 
 
-def test_a_dry_run_plans_nothing() -> None:
+def test_dry_run_plans_nothing() -> None:
     site.worker()
-    told = call(
+    output = call(
         "trigger_run", "--build", site.BUILD, "--machine", "cpu-2c", "--dry-run"
     ).splitlines()
-    assert told[0] == f"{site.MLP} eager"
-    assert told[-1].startswith("4 jobs, about ")
+    assert output[0] == f"{site.MLP} eager"
+    assert output[-1].startswith("4 jobs, about ")
     assert not Run.objects.exists()
 
 
@@ -153,7 +153,7 @@ def test_add_worker_says_when_the_name_is_taken() -> None:
         call("add_worker", "w1", "--machine", "cpu-2c")
 
 
-def test_result_files_of_the_suite_are_taken_in_once() -> None:
+def test_result_files_of_the_suite_are_imported_once() -> None:
     assert (
         call("import_results", *GOLDEN).strip() == f"{len(GOLDEN)} added, 0 here already, 0 refused"
     )
@@ -188,7 +188,7 @@ def test_results_recorded_on_a_gpu_become_series_of_its_machine() -> None:
     assert TorchBuild.objects.get().label == "2.11.0+cu130"
 
 
-def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
+def test_two_recorded_releases_meet_in_the_same_series() -> None:
     assert (
         call("import_results", H100_TWO_RELEASES).strip() == "39 added, 0 here already, 0 refused"
     )
@@ -217,7 +217,9 @@ def test_the_two_recorded_releases_meet_in_the_same_series() -> None:
         ("h200_two_gpus", 9, "h200"),
     ],
 )
-def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int, gpu: str) -> None:
+def test_recordings_of_later_sessions_are_imported_completely(
+    folder: str, count: int, gpu: str
+) -> None:
     assert (
         call("import_results", H100[0].with_name(folder)).strip()
         == f"{count} added, 0 here already, 0 refused"
@@ -225,9 +227,7 @@ def test_what_later_sessions_recorded_is_taken_in_whole(folder: str, count: int,
     assert all(gpu in machine.key for machine in Machine.objects.all())
 
 
-def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_builds_series() -> (
-    None
-):
+def test_recorded_variant_is_a_separate_build_with_separate_series() -> None:
     call("import_results", H100_TWO_RELEASES)
     variant = TorchBuild.objects.get(base__label="2.13.0+cu130")
     assert variant.label.startswith("2.13.0+cu130~no-epilogue_fusion.max_fusion_size-1-")
@@ -237,20 +237,18 @@ def test_a_recorded_variant_is_a_build_of_its_own_and_stays_out_of_the_plain_bui
     }
 
 
-def test_a_recorded_variant_is_the_one_with_the_same_settings_that_is_known_here() -> None:
+def test_recorded_variant_matches_the_existing_one_with_the_same_settings() -> None:
     settings = {"inductor": {"max_fusion_size": 1, "epilogue_fusion": False}}
     base = TorchBuild.objects.create(label="2.13.0+cu130", version="2.13.0+cu130")
-    known = TorchBuild.objects.create(
+    existing = TorchBuild.objects.create(
         label="2.13.0+cu130~ours", version="2.13.0+cu130", base=base, variant=settings
     )
     call("import_results", H100_TWO_RELEASES)
-    assert TorchBuild.objects.get(base=base) == known
-    assert known.runs.exists()
+    assert TorchBuild.objects.get(base=base) == existing
+    assert existing.runs.exists()
 
 
-def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_control_in_the_plain_one() -> (
-    None
-):
+def test_h100_drill_has_a_build_for_each_injection_and_its_control_in_the_plain_build() -> None:
     assert call("import_results", H100_DRILL).strip() == "44 added, 0 here already, 0 refused"
     drift = Datum.objects.filter(
         series__metric="drift", series__benchmark__name__startswith="swiglu"
@@ -263,7 +261,7 @@ def test_the_drill_of_the_h100_comes_with_a_build_for_each_injection_and_its_con
     assert TorchBuild.objects.filter(base__label="2.11.0+cu130").count() == 4
 
 
-def test_what_no_suite_here_can_measure_is_shown_once_it_is_imported(client: Client) -> None:
+def test_imported_benchmark_that_no_local_suite_has_is_shown(client: Client) -> None:
     call("import_results", H100_TWO_RELEASES)
     client.force_login(User.objects.create_user("reader"))
     matrix = page_text(client.get("/benchmarks/"))
@@ -272,7 +270,7 @@ def test_what_no_suite_here_can_measure_is_shown_once_it_is_imported(client: Cli
     assert "Every case passed" in page_text(client.get("/"))
 
 
-def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path) -> None:
+def test_setup_demo_adds_recordings_and_an_account_once(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.json"
     catalog.write_text(json.dumps(site.catalog()))
     demo = "setup_demo", *H100, "--catalog", str(catalog), "--json"
@@ -283,21 +281,21 @@ def test_setup_demo_brings_what_was_recorded_and_an_account_once(tmp_path: Path)
     assert again["admin_password"] is None
 
 
-def test_a_dry_run_imports_nothing() -> None:
+def test_dry_run_imports_nothing() -> None:
     assert call("import_results", "--dry-run", *GOLDEN).startswith(f"{len(GOLDEN)} would be added")
     assert not Job.objects.exists()
 
 
 def documents(count: int) -> list[dict[str, Any]]:
     job = site.run().jobs.get()
-    found = [site.result(job, {"latency_ms": 1.0 + number}) for number in range(count)]
+    results = [site.result(job, {"latency_ms": 1.0 + number}) for number in range(count)]
     return [
-        {**one, "job": {**one["job"], "job_id": f"by-hand-{number}"}}
-        for number, one in enumerate(found)
+        {**result, "job": {**result["job"], "job_id": f"by-hand-{number}"}}
+        for number, result in enumerate(results)
     ]
 
 
-def test_archives_and_lines_are_taken_in(tmp_path: Path) -> None:
+def test_archives_and_lines_are_imported(tmp_path: Path) -> None:
     first, second = documents(2)
     with gzip.open(tmp_path / "a.jsonl.gz", "wt") as lines:
         lines.write(json.dumps(first) + "\n\n")
@@ -307,14 +305,14 @@ def test_archives_and_lines_are_taken_in(tmp_path: Path) -> None:
     assert call("import_results", tmp_path).strip() == "2 added, 1 here already, 0 refused"
 
 
-def test_a_bad_file_is_named_and_the_others_are_taken_in(tmp_path: Path) -> None:
+def test_bad_file_is_named_and_the_others_are_imported(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}")
     (tmp_path / "huge.json").write_text(json.dumps({**documents(1)[0], "benchmark": {**vast()}}))
     (tmp_path / "good.json").write_text(json.dumps(documents(1)[0]))
-    told = call("import_results", tmp_path)
-    assert "bad.json: refused: it is none of what can be imported" in told
-    assert "huge.json: refused: it cannot be stored" in told
-    assert "1 added, 0 here already, 2 refused" in told
+    output = call("import_results", tmp_path)
+    assert "bad.json: refused: it is none of what can be imported" in output
+    assert "huge.json: refused: it cannot be stored" in output
+    assert "1 added, 0 here already, 2 refused" in output
 
 
 def vast() -> dict[str, Any]:
@@ -327,7 +325,7 @@ def vast() -> dict[str, Any]:
     return {**described, "version": 10**12}
 
 
-def test_a_gpus_name_makes_the_machine(tmp_path: Path) -> None:
+def test_machine_is_named_after_its_gpu(tmp_path: Path) -> None:
     document = documents(1)[0]
     document["environment"]["machine"]["gpu"] = "NVIDIA H200"
     (tmp_path / "r.json").write_text(json.dumps(document))
@@ -335,7 +333,7 @@ def test_a_gpus_name_makes_the_machine(tmp_path: Path) -> None:
     assert Machine.objects.get(key="h200").device_kind == "cuda"
 
 
-def test_an_exported_result_of_a_job_that_is_here_is_left_out(tmp_path: Path) -> None:
+def test_exported_result_of_an_existing_job_is_skipped(tmp_path: Path) -> None:
     from dashboard.results.services.ingest import ingest
 
     worker = site.worker()
@@ -345,18 +343,18 @@ def test_an_exported_result_of_a_job_that_is_here_is_left_out(tmp_path: Path) ->
     assert call("import_results", tmp_path).strip() == "0 added, 1 here already, 0 refused"
 
 
-def test_an_import_without_anything_usable_fails(tmp_path: Path) -> None:
+def test_import_without_anything_usable_fails(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(CommandError, match="Nothing could be imported"):
         call("import_results", tmp_path)
 
 
-def test_a_build_is_known_by_the_results_torch() -> None:
+def test_build_is_identified_by_the_torch_of_the_result() -> None:
     call("import_results", *GOLDEN)
     assert TorchBuild.objects.filter(version__startswith="2.").exists()
 
 
-def test_a_run_is_cancelled_by_its_number() -> None:
+def test_run_is_cancelled_by_its_number() -> None:
     run = site.run()
     assert call("cancel_run", run.pk).strip() == "1 job cancelled"
     with pytest.raises(CommandError, match="There is no run 0"):

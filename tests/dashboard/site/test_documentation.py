@@ -60,7 +60,7 @@ def test_every_setting_that_the_code_reads_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("script", ["docs/reference.py", "docs/results.py"])
-def test_the_generated_pages_are_current(script: str, tmp_path: Path) -> None:
+def test_generated_pages_are_current(script: str, tmp_path: Path) -> None:
     of_a_shell = {name: value for name, value in os.environ.items() if name not in OURS}
     subprocess.run([sys.executable, script, str(tmp_path)], cwd=ROOT, env=of_a_shell, check=True)
     for made in tmp_path.iterdir():
@@ -85,7 +85,7 @@ def test_links_between_files_lead_to_pages(tmp_path: Path) -> None:
     )
 
 
-def test_a_link_to_the_words_leads_to_the_glossary(tmp_path: Path) -> None:
+def test_link_to_the_words_leads_to_the_glossary(tmp_path: Path) -> None:
     assert (
         f'href="{reverse("glossary")}"'
         in page_of(tmp_path, "# T\n\n[words](reference-words.md)\n").html
@@ -109,7 +109,7 @@ def test_search_finds_the_part_that_has_every_word(tmp_path: Path) -> None:
     assert [hit.heading.text for hit in hits] == ["Beta", "Two"]
 
 
-def test_a_changed_page_is_read_anew(tmp_path: Path) -> None:
+def test_changed_page_is_read_again(tmp_path: Path) -> None:
     assert page_of(tmp_path, "# One\n").title == "One"
     assert page_of(tmp_path, "# Another\n").title == "Another"
 
@@ -136,7 +136,7 @@ def test_the_search_page_shows_what_it_finds_escaped(reader: Client) -> None:
 @pytest.mark.parametrize(
     "path", ["/docs/nothing/", "/docs/screenshots/none.png", "/docs/screenshots/..%2Fa.md"]
 )
-def test_what_is_not_there_is_404(reader: Client, path: str) -> None:
+def test_missing_page_or_picture_is_404(reader: Client, path: str) -> None:
     assert reader.get(path).status_code == 404
 
 

@@ -53,8 +53,7 @@ NOT_RUN = {  # pattern -> why no test takes the command from its page
     r"\S*python (-m )?tests[./]perf": "a yardstick that takes minutes and prints figures",
     r"python manage.py import_results out/": "the files of offline.md's own job: import.md's "
     "commands are run here",
-    r"DATABASE_URL=|\S*python manage.py (createsuperuser|add_worker)": "make up with servers of your "
-    "own",
+    r"DATABASE_URL=|\S*python manage.py (createsuperuser|add_worker)": "make up with your servers",
 }
 
 
@@ -102,18 +101,18 @@ def test_every_command_of_a_page_exists_with_its_options(file: Path) -> None:
 
 
 def check_options(parser: ArgumentParser, words: list[str]) -> None:
-    known = {option for action in parser._actions for option in action.option_strings}
-    asked = {word.partition("=")[0] for word in words if word.startswith("--")}
-    assert asked <= known, f"{' '.join(words)}: no option {asked - known}"
+    options = {option for action in parser._actions for option in action.option_strings}
+    used = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert used <= options, f"{' '.join(words)}: no option {used - options}"
 
 
-def test_the_make_targets_of_the_pages_exist() -> None:
+def test_make_targets_of_the_pages_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {
-        found
+        target
         for file in FILES
         for line in commands(file)
-        for found in re.findall(r"^make ([a-z-]+)", line)
+        for target in re.findall(r"^make ([a-z-]+)", line)
     }
     assert named <= targets
 
@@ -135,14 +134,14 @@ def test_every_command_is_run_by_a_test_or_says_why_not() -> None:
     assert unknown == [], "run it in a test, or say in NOT_RUN why not"
 
 
-def test_no_reason_is_left_of_a_command_that_went() -> None:
+def test_no_reason_remains_of_a_removed_command() -> None:
     lines = [line for file in FILES for line in not_run(file)]
     assert [reason for reason in NOT_RUN if not any(re.match(reason, line) for line in lines)] == []
     assert all((ROOT / file).exists() for file in RUN_BY.values())
 
 
 @pytest.mark.django_db
-def test_the_commands_that_import_do_as_the_page_says(
+def test_commands_that_import_do_as_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "results").mkdir()
@@ -168,7 +167,7 @@ def test_the_commands_that_import_do_as_the_page_says(
 
 
 @pytest.mark.django_db
-def test_the_advice_on_its_page_is_what_the_command_above_it_brings(
+def test_advice_on_its_page_is_what_the_command_above_it_brings(
     reader: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (ROOT / "docs" / "advisor.md").read_text()
@@ -183,9 +182,9 @@ def test_the_advice_on_its_page_is_what_the_command_above_it_brings(
 
 
 @pytest.mark.django_db
-def test_the_address_of_the_export_is_answered(reader: Client) -> None:
+def test_address_of_the_export_is_answered(reader: Client) -> None:
     alerting.measure({"latency_ms": 2.0}, 0)
     [line] = (line for line in commands(ROOT / "docs" / "export.md") if line.startswith("curl"))
     address = shlex.split(line)[1].removeprefix("http://127.0.0.1:8000")
-    told = b"".join(reader.get(address).streaming_content)  # type: ignore[attr-defined]
-    assert b"latency_ms,2.0," in told
+    content = b"".join(reader.get(address).streaming_content)  # type: ignore[attr-defined]
+    assert b"latency_ms,2.0," in content

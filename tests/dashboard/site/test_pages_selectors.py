@@ -26,31 +26,30 @@ LATENCY = METRICS["latency_ms"]
 
 
 # --- Geomeans and movers
-# ------------------------------------------------------------------------------------------
-def test_the_geomean_leaves_failures_out_and_counts_them() -> None:
-    found = [
+def test_geomean_leaves_failures_out_and_counts_them() -> None:
+    cases = [
         case({"speedup": newest(2.0)}),
         case({"speedup": newest(0.5)}),
         case({"speedup": newest(9.0, "oom")}),
     ]
-    mean = rollup.geomean(found, "speedup")
+    mean = rollup.geomean(cases, "speedup")
     assert mean.value == pytest.approx(1.0)
     assert mean.matched == 2
     assert mean.cases == 3
     assert mean.failed == 1
 
 
-def test_a_geomean_of_nothing_has_no_value() -> None:
+def test_geomean_of_nothing_has_no_value() -> None:
     assert rollup.geomean([case({})], "speedup").value is None
 
 
-def test_a_case_has_the_status_of_its_last_job_whatever_that_brought() -> None:
+def test_case_has_the_status_of_its_last_job() -> None:
     failing = case({"speedup": newest(1.5, at_s=1), "latency_ms": newest(None, "oom", at_s=2)})
     assert failing.status == "oom"
     assert failing.failed
 
 
-def test_what_got_worse_comes_before_what_got_better() -> None:
+def test_regressions_come_before_improvements() -> None:
     better = case({"latency_ms": newest(50.0, previous=100.0)}, benchmark="better")
     worse = case({"latency_ms": newest(110.0, previous=100.0)}, benchmark="worse")
     assert [mover.case.benchmark for mover in overview.movers([better, worse])] == [
@@ -68,47 +67,45 @@ def test_what_got_worse_comes_before_what_got_better() -> None:
     ],
     ids=["within the interval", "without a previous point", "failed"],
 )
-def test_what_is_no_movement(unmoved: Newest) -> None:
+def test_unmoved_cases_are_left_out(unmoved: Newest) -> None:
     assert overview.movers([case({"latency_ms": unmoved})]) == []
 
 
 # --- A trend in words
-# -------------------------------------------------------------------------------------------------
-def test_a_change_within_the_spread_has_no_tone() -> None:
+def test_change_within_the_spread_has_no_tone() -> None:
     values = list(10 + np.random.default_rng(1).normal(0, 0.5, 40))
-    told = trend.summary(line(values), LATENCY).since_first
-    assert told
-    assert told.tone == "none"
+    change = trend.summary(line(values), LATENCY).since_first
+    assert change
+    assert change.tone == "none"
 
 
-def test_a_step_is_told_as_a_change_since_the_first() -> None:
-    told = trend.summary(
+def test_step_is_a_change_since_the_first_value() -> None:
+    summary = trend.summary(
         line([10.0] * 10 + [12.0] * 10, build=["2.12"] * 10 + ["2.13"] * 10), LATENCY
     ).since_first
-    assert told
-    assert told.text == "20.0 % slower"
-    assert told.tone == "bad"
+    assert summary
+    assert summary.text == "20.0 % slower"
+    assert summary.tone == "bad"
 
 
-def test_the_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
+def test_spread_between_processes_comes_from_repeated_builds_and_ignores_outliers() -> None:
     values = 10 * np.exp(np.random.default_rng(1).normal(0, 0.01, 400))
     values[::50] *= 3
-    told = trend.summary(line(list(values), build=[f"b{i // 4}" for i in range(400)]), LATENCY)
-    assert told.between_percent == pytest.approx(1.0, rel=0.2)
+    summary = trend.summary(line(list(values), build=[f"b{i // 4}" for i in range(400)]), LATENCY)
+    assert summary.between_percent == pytest.approx(1.0, rel=0.2)
 
 
 def test_without_repeats_the_spread_between_processes_is_unknown() -> None:
     assert trend.summary(line([10.0, 11.0], build=["a", "b"]), LATENCY).between_percent is None
 
 
-def test_the_newest_value_is_that_of_the_last_job_that_brought_one() -> None:
-    told = trend.summary(line([10.0, 11.0, float("nan")]), LATENCY)
-    assert told.newest == 11.0
-    assert told.failed == 1
+def test_newest_value_is_that_of_the_last_job_with_one() -> None:
+    summary = trend.summary(line([10.0, 11.0, float("nan")]), LATENCY)
+    assert summary.newest == 11.0
+    assert summary.failed == 1
 
 
 # --- Time left
-# -------------------------------------------------------------------------------------------------------
 def job(state: str, minutes: float = 0, took_s: float | None = None, benchmark_id: int = 1) -> Job:
     """A job that was claimed so long ago, and took so long."""
     claimed = NOW - timedelta(minutes=minutes) if minutes else None
@@ -122,17 +119,17 @@ def job(state: str, minutes: float = 0, took_s: float | None = None, benchmark_i
     )
 
 
-def test_time_left_is_what_the_cases_took_before_shared_by_the_workers() -> None:
+def test_time_left_is_the_cases_earlier_time_shared_by_the_workers() -> None:
     jobs = [job(JobState.QUEUED), job(JobState.QUEUED, benchmark_id=2)]
     assert runs.seconds_left(jobs, {(1, 1): 60.0, (2, 1): 100.0}, 2, NOW) == pytest.approx(80)
 
 
-def test_a_case_that_was_never_measured_counts_as_those_of_this_run() -> None:
+def test_case_that_was_never_measured_counts_as_those_of_this_run() -> None:
     jobs = [job(JobState.DONE, minutes=9, took_s=30.0), job(JobState.QUEUED, benchmark_id=5)]
     assert runs.seconds_left(jobs, {}, 1, NOW) == pytest.approx(30)
 
 
-def test_what_a_running_job_has_spent_is_not_left() -> None:
+def test_time_spent_by_a_running_job_is_subtracted() -> None:
     assert runs.seconds_left(
         [job(JobState.RUNNING, minutes=1)], {(1, 1): 100.0}, 1, NOW
     ) == pytest.approx(40)
@@ -146,9 +143,8 @@ def test_time_left_is_unknown(expected: dict[tuple[int, int], float], workers: i
 
 
 # --- With the database
-# ------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
+def test_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
     worker = site.worker()
     measured = site.running_job(worker)
     ingest(
@@ -157,19 +153,19 @@ def test_an_ingested_result_is_read_back_as_a_case_and_a_trend() -> None:
         body=site.delivery(measured, site.result(measured, {"latency_ms": 2.0})),
     )
     (place,) = rollup.series_locations()
-    (found,) = rollup.case_rollups(place, ["latency_ms"])
-    assert found.benchmark == site.MLP
-    assert found.value("latency_ms") == 2.0
-    assert found.status == "pass"
-    known = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
-    (drawn,) = known.lines(known.choose("latency_ms", ["eager"]))
+    (rollup_row,) = rollup.case_rollups(place, ["latency_ms"])
+    assert rollup_row.benchmark == site.MLP
+    assert rollup_row.value("latency_ms") == 2.0
+    assert rollup_row.status == "pass"
+    series = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
+    (drawn,) = series.lines(series.choose("latency_ms", ["eager"]))
     assert list(drawn.value) == [2.0]
     assert drawn.build == (site.BUILD,)
     assert drawn.job == (str(measured.pk),)
 
 
 @pytest.mark.django_db
-def test_a_crash_is_in_the_trend_of_latency() -> None:
+def test_crash_is_in_the_trend_of_latency() -> None:
     worker = site.worker()
     crashed = site.running_job(worker)
     ingest(
@@ -178,8 +174,8 @@ def test_a_crash_is_in_the_trend_of_latency() -> None:
         body=site.delivery(crashed, status="crashed", message="signal 11"),
     )
     (place,) = rollup.series_locations()
-    known = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
-    (drawn,) = known.lines(known.choose("latency_ms", []))
+    series = trend.recorded_series(Benchmark.objects.get(name=site.MLP), place)
+    (drawn,) = series.lines(series.choose("latency_ms", []))
     assert list(drawn.status) == ["crashed"]
     assert np.isnan(drawn.value).all()
     assert rollup.case_rollups(place, ["speedup"])[0].status == "crashed"
@@ -194,7 +190,7 @@ def test_a_crash_is_in_the_trend_of_latency() -> None:
         ({"last_seen": NOW - timedelta(hours=1)}, "silent"),
     ],
 )
-def test_a_worker_is_shown_as_what_it_does(fields: dict[str, Any], state: str) -> None:
+def test_worker_has_its_current_state(fields: dict[str, Any], state: str) -> None:
     Worker.objects.create(
         name="w", machine=site.machine(), token_hash="1", **{"last_seen": NOW, **fields}
     )
@@ -202,16 +198,16 @@ def test_a_worker_is_shown_as_what_it_does(fields: dict[str, Any], state: str) -
     assert row.state == state
 
 
-def test_another_machine_is_chosen_where_the_track_of_before_has_no_data() -> None:
-    known = [
+def test_machine_is_chosen_even_if_the_track_has_no_data_there() -> None:
+    places = [
         SeriesLocation(NamedRow(1, machine, ""), NamedRow(1, track, ""), "", NOW)
         for machine, track in (("a", "x"), ("b", "y"))
     ]
-    assert locations.choose_location(known, "b", "x") is known[1]
+    assert locations.choose_location(places, "b", "x") is places[1]
 
 
 @pytest.mark.django_db
-def test_a_generated_history_reads_like_one_that_was_ingested() -> None:
+def test_generated_history_reads_like_one_that_was_ingested() -> None:
     call_command("generate_history", series=60, points=5, stdout=StringIO())
     assert Series.objects.count() == 60
     assert Run.objects.filter(machine__key="generated", state="completed").count() == 5
@@ -222,7 +218,7 @@ def test_a_generated_history_reads_like_one_that_was_ingested() -> None:
 
 
 @pytest.mark.django_db
-def test_a_generated_history_is_removed_without_a_trace() -> None:
+def test_generated_history_is_removed_without_a_trace() -> None:
     site.run()
     kept = Benchmark.objects.count()
     call_command("generate_history", series=20, points=3, stdout=StringIO())
@@ -235,7 +231,7 @@ def test_a_generated_history_is_removed_without_a_trace() -> None:
 
 
 @pytest.mark.django_db
-def test_a_second_generated_history_is_refused_with_what_to_do() -> None:
+def test_second_generated_history_is_refused_with_advice() -> None:
     pages.history(series=10, points=2)
     with pytest.raises(CommandError, match="--remove"):
         call_command("generate_history", stdout=StringIO())
@@ -249,7 +245,7 @@ def test_made_up_numbers_are_the_same_for_the_same_seed() -> None:
     assert np.array_equal(first.value["latency_ms"], second.value["latency_ms"], equal_nan=True)
 
 
-def test_a_made_up_failure_has_no_numbers() -> None:
+def test_made_up_failure_has_no_numbers() -> None:
     made = synthetic.history(np.random.default_rng(1), np.arange(2000), 20.0, 1.5, 1.0)
     failed = np.array([status != "pass" for status in made.status])
     assert failed.any()

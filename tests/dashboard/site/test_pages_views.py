@@ -36,34 +36,32 @@ def full_job() -> Job:
 
 
 # --- An empty site
-# ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("url", PLAIN_PAGES)
-def test_a_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
+def test_page_of_an_empty_site_opens(reader: Client, url: str) -> None:
     assert "Compilewatch" in text(reader, url)
 
 
-def test_the_empty_overview_says_where_to_press(operator: Client) -> None:
+def test_empty_overview_says_where_to_press(operator: Client) -> None:
     shown = text(operator, "/")
     assert "No result has come in yet" in shown
     assert 'href="/admin/dashboard/run/add/"' in shown
 
 
-def test_the_overview_of_a_first_run_points_to_it(reader: Client) -> None:
+def test_overview_of_a_first_run_points_to_it(reader: Client) -> None:
     run = site.run()
     assert f'href="/runs/{run.pk}/"' in text(reader, "/")
 
 
-def test_a_benchmark_that_was_not_measured_says_so(reader: Client) -> None:
+def test_benchmark_that_was_not_measured_says_so(reader: Client) -> None:
     site.run()
     assert "not measured yet" in text(reader, f"/series/{site.MLP}/")
 
 
 # --- Each page with data, in few queries
-# ------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "url", [*PLAIN_PAGES, "/benchmarks/?family=llm&status=failed", "/runs/?state=completed&page=2"]
 )
-def test_a_page_needs_ten_queries_at_most(
+def test_page_needs_ten_queries_at_most(
     busy_site: Run, reader: Client, url: str, django_assert_max_num_queries: MaxQueries
 ) -> None:
     """The fleet's has two more: it tells of ten kinds of things, one query each."""
@@ -85,72 +83,65 @@ def test_pages_of_one_thing_need_ten_queries_at_most(
             text(reader, url)
 
 
-def test_a_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
-    job, told = full_job(), "ahead of the job, beside other cases"
-    assert told not in text(reader, f"/jobs/{job.pk}/")
+def test_job_whose_case_was_compiled_ahead_says_so(busy_site: Run, reader: Client) -> None:
+    job, note = full_job(), "ahead of the job, beside other cases"
+    assert note not in text(reader, f"/jobs/{job.pk}/")
     Result.objects.filter(job=job).update(
         document=job.result.document | {"starts": {"ahead": {"status": "pass"}}}
     )
-    assert told in text(reader, f"/jobs/{job.pk}/")
+    assert note in text(reader, f"/jobs/{job.pk}/")
 
 
-def test_the_overview_tells_how_every_family_stands_what_runs_and_who_works(
-    busy_site: Run, reader: Client
-) -> None:
+def test_overview_shows_families_runs_and_workers(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
     assert shown.count('class="spark"') >= 10
-    for told in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
-        assert told in shown
+    for part in ("Families, over every compiled config", "Running now", "measuring", "30 days"):
+        assert part in shown
 
 
-def test_the_overview_begins_with_what_needs_somebody(busy_site: Run, reader: Client) -> None:
+def test_overview_begins_with_what_needs_attention(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/")
     assert "This needs somebody." in shown
     assert "Not heard of: worker gone." in shown
 
 
-def test_the_families_of_one_config_are_chosen_in_the_address(
-    busy_site: Run, reader: Client
-) -> None:
+def test_families_of_one_config_are_chosen_in_the_address(busy_site: Run, reader: Client) -> None:
     assert "Families, in regional" in text(reader, "/?config=regional")
 
 
-def test_the_runs_at_work_refresh_without_the_rest_of_the_page(
-    busy_site: Run, reader: Client
-) -> None:
+def test_active_runs_refresh_without_the_rest_of_the_page(busy_site: Run, reader: Client) -> None:
     shown = text(reader, "/overview/active/")
     assert "Run now: llm" in shown
     assert "<html" not in shown
 
 
-def test_the_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: Client) -> None:
+def test_matrix_shows_a_failure_as_its_status_word(busy_site: Run, reader: Client) -> None:
     failing = pages.fail_newest("oom")
     shown = text(reader, "/benchmarks/?status=oom")
     assert f'href="/series/{failing.benchmark}/?' in shown
     assert ">oom<" in shown
 
 
-def test_the_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(
+def test_matrix_with_a_filter_that_fits_nothing_says_how_to_go_on(
     busy_site: Run, reader: Client
 ) -> None:
     assert "Show all of them" in text(reader, "/benchmarks/?status=eager_two_runs_differ")
 
 
-def test_an_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Client) -> None:
+def test_unknown_machine_in_the_address_is_named(busy_site: Run, reader: Client) -> None:
     response = reader.get("/benchmarks/?machine=nowhere")
     assert response.status_code == 404
     assert "“nowhere”" in page_text(response)
 
 
 # --- Series
-# -----------------------------------------------------------------------------------------------------------
-def test_the_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
+def test_series_page_lists_what_the_chart_shows(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/series/{full_job().benchmark}/?config=eager&metric=latency_ms")
     assert "All 12, newest first" in shown
     assert 'data-figure="/series/' in shown
 
 
-def test_the_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client) -> None:
+def test_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client) -> None:
     figure = reader.get(
         f"/series/{full_job().benchmark}/data.json?config=eager&config=regional"
     ).json()
@@ -160,7 +151,7 @@ def test_the_figure_has_the_chosen_configs_alone(busy_site: Run, reader: Client)
     }
 
 
-def test_the_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
+def test_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
     response = reader.get(f"/series/{full_job().benchmark}/export.csv?config=eager")
     rows = list(csv.DictReader(io.StringIO(response.getvalue().decode())))
     assert len(rows) == 12
@@ -177,14 +168,14 @@ def test_the_csv_has_every_datum(busy_site: Run, reader: Client) -> None:
     }
 
 
-def test_the_json_export_says_unit_and_direction(busy_site: Run, reader: Client) -> None:
+def test_json_export_says_unit_and_direction(busy_site: Run, reader: Client) -> None:
     exported = reader.get(f"/series/{full_job().benchmark}/export.json?metric=speedup").json()
     assert exported["metric"] == "speedup"
     assert exported["unit"] == "×"
     assert not exported["lower_is_better"]
 
 
-def test_a_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: Client) -> None:
+def test_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: Client) -> None:
     failing = pages.fail_newest("oom")
     figure = reader.get(
         f"/series/{failing.benchmark}/data.json?metric=speedup&config={failing.config}"
@@ -197,17 +188,16 @@ def test_a_failed_case_is_in_the_trend_of_every_metric(busy_site: Run, reader: C
     )
 
 
-def test_an_unknown_benchmark_is_not_found(reader: Client) -> None:
+def test_unknown_benchmark_is_not_found(reader: Client) -> None:
     assert reader.get("/series/no.such.thing/").status_code == 404
 
 
 # --- Runs and jobs
-# ----------------------------------------------------------------------------------------------------
-def test_a_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> None:
+def test_run_at_work_asks_for_itself_again(busy_site: Run, reader: Client) -> None:
     assert 'hx-trigger="every 3s"' in text(reader, f"/runs/{busy_site.pk}/")
 
 
-def test_a_run_that_has_ended_does_not_poll(busy_site: Run, reader: Client) -> None:
+def test_run_that_has_ended_does_not_poll(busy_site: Run, reader: Client) -> None:
     ended = Run.objects.filter(state="completed").latest("created_at")
     assert 'hx-trigger="every' not in text(reader, f"/runs/{ended.pk}/")
 
@@ -222,11 +212,11 @@ def test_failures_come_first(busy_site: Run, reader: Client) -> None:
     assert [job.state for job in jobs[:3]] == [JobState.DONE, JobState.TIMED_OUT, JobState.RUNNING]
 
 
-def test_a_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> None:
+def test_run_says_how_long_it_will_take(busy_site: Run, reader: Client) -> None:
     assert 0 < reader.get(f"/runs/{busy_site.pk}/").context["seconds_left"] < 600
 
 
-def test_the_job_page_shows_everything_that_the_result_told(busy_site: Run, reader: Client) -> None:
+def test_job_page_shows_everything_in_the_result(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/jobs/{full_job().pk}/")
     document = pages.result_document()
     reasons = (
@@ -236,18 +226,18 @@ def test_the_job_page_shows_everything_that_the_result_told(busy_site: Run, read
         "size mismatch",
         "needs 1,000 single",
     )
-    for told in (
+    for part in (
         *reasons,
         "1.171 to 1.197×",
         document["reproduce"],
         "transformers",
         document["accuracy"]["reference"],
     ):
-        assert told in shown
+        assert part in shown
 
 
 @pytest.mark.parametrize("figure", ["distribution", "order"])
-def test_the_samples_of_both_arms_are_drawn(busy_site: Run, reader: Client, figure: str) -> None:
+def test_samples_of_both_arms_are_drawn(busy_site: Run, reader: Client, figure: str) -> None:
     drawn = reader.get(f"/jobs/{full_job().pk}/samples/{figure}.json").json()
     assert [trace["name"] for trace in drawn["data"]] == ["eager", "compiled"]
 
@@ -258,13 +248,13 @@ def test_samples_that_are_no_longer_kept_are_not_found(busy_site: Run, reader: C
     assert reader.get(f"/jobs/{job.pk}/samples/order.json").status_code == 404
 
 
-def test_a_job_without_a_result_shows_the_job_file_that_repeats_it(reader: Client) -> None:
+def test_job_without_a_result_shows_the_job_file_that_repeats_it(reader: Client) -> None:
     shown = text(reader, f"/jobs/{site.queued_job().pk}/")
     assert "python -m benchmarks_suite run job.json result.json" in shown
     assert "waits for a worker" in shown
 
 
-def test_a_job_that_has_ended_makes_its_open_page_load_the_result(
+def test_job_that_has_ended_makes_its_open_page_load_the_result(
     busy_site: Run, reader: Client
 ) -> None:
     response = reader.get(f"/jobs/{full_job().pk}/", headers={"HX-Request": "true"})
@@ -276,8 +266,7 @@ def test_an_unknown_job_is_not_found(reader: Client) -> None:
 
 
 # --- What may be done, and by whom
-# ------------------------------------------------------------------------------------
-def test_an_operator_cancels_a_run(operator: Client) -> None:
+def test_operator_cancels_a_run(operator: Client) -> None:
     run = site.run()
     response = operator.post(f"/runs/{run.pk}/cancel", follow=True)
     assert "1 job will not be measured" in page_text(response)
@@ -285,30 +274,30 @@ def test_an_operator_cancels_a_run(operator: Client) -> None:
     assert run.state == "cancelled"
 
 
-def test_an_operator_queues_cancelled_jobs_again(operator: Client) -> None:
+def test_operator_queues_cancelled_jobs_again(operator: Client) -> None:
     run = site.run()
     operator.post(f"/runs/{run.pk}/cancel")
     operator.post(f"/runs/{run.pk}/retry")
     assert run.jobs.get().state == JobState.QUEUED
 
 
-def test_a_reader_sees_no_button_that_changes_a_run(reader: Client) -> None:
+def test_reader_sees_no_button_that_changes_a_run(reader: Client) -> None:
     assert "<dialog" not in text(reader, f"/runs/{site.run().pk}/")
 
 
 @pytest.mark.parametrize("what", ["cancel", "retry"])
-def test_a_reader_may_not_change_a_run(reader: Client, what: str) -> None:
+def test_reader_may_not_change_a_run(reader: Client, what: str) -> None:
     response = reader.post(f"/runs/{site.run().pk}/{what}")
     assert response.status_code == 403
     assert "lacks the permission" in page_text(response)
 
 
-def test_a_link_does_not_cancel_a_run(operator: Client) -> None:
+def test_link_does_not_cancel_a_run(operator: Client) -> None:
     assert operator.get(f"/runs/{site.run().pk}/cancel").status_code == 405
 
 
 @pytest.mark.parametrize("url", PLAIN_PAGES)
-def test_a_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
+def test_stranger_is_asked_to_sign_in(client: Client, url: str) -> None:
     response = client.get(url)
     assert response.status_code == 302
     assert response.headers["Location"] == f"/sign-in/?next={url}"
@@ -320,14 +309,13 @@ def test_wrong_passwords_are_explained(client: Client) -> None:
 
 
 # --- Every page
-# -------------------------------------------------------------------------------------------------------
-def test_a_page_that_does_not_exist_leads_back(reader: Client) -> None:
+def test_page_that_does_not_exist_leads_back(reader: Client) -> None:
     response = reader.get("/nothing/")
     assert response.status_code == 404
     assert 'href="/benchmarks/"' in page_text(response)
 
 
-def test_the_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
+def test_page_of_a_server_error_needs_nothing_that_may_be_broken(rf: Any) -> None:
     from django.views.defaults import server_error
 
     assert "The site made a mistake" in server_error(rf.get("/")).content.decode()
@@ -347,7 +335,7 @@ def test_pages_carry_no_inline_script_or_style(busy_site: Run, operator: Client)
         assert "<script>" not in shown
 
 
-def test_a_link_in_a_chat_shows_what_the_page_says(busy_site: Run, reader: Client) -> None:
+def test_link_in_a_chat_shows_what_the_page_says(busy_site: Run, reader: Client) -> None:
     shown = text(reader, f"/series/{full_job().benchmark}/?config=inductor")
     assert f'<meta property="og:title" content="Latency of {full_job().benchmark}">' in shown
     assert '<meta property="og:description" content="inductor: ' in shown

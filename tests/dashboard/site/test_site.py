@@ -42,13 +42,13 @@ def test_djangos_deploy_checks_find_nothing_under_production_settings(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "DATABASE_URL", "BROKER_URL"])
-def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
+def test_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
     done = manage("check", tmp_path=tmp_path, **{name: ""})
     assert f"{name} is not set" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "reason"),
     [
         (
             {"DATABASE_URL": "sqlite:///x"},
@@ -72,24 +72,24 @@ def test_the_site_refuses_to_start_without(name: str, tmp_path: Path) -> None:
         ({"SECRET_KEY": "abc" * 30}, "SECRET_KEY is too short or too regular"),
     ],
 )
-def test_a_wrong_setting_is_named(setting: dict[str, str], told: str, tmp_path: Path) -> None:
-    assert told in manage("check", tmp_path=tmp_path, **setting).stderr
+def test_wrong_setting_is_named(setting: dict[str, str], reason: str, tmp_path: Path) -> None:
+    assert reason in manage("check", tmp_path=tmp_path, **setting).stderr
 
 
-def test_what_is_not_in_the_environment_comes_from_local_env(tmp_path: Path) -> None:
+def test_missing_variable_is_read_from_local_env(tmp_path: Path) -> None:
     (tmp_path / "local.env").write_text(
         "SECRET_KEY=from-a-file-that-make-up-has-written-0123456789-abcdef\n"
     )
     assert manage("check", tmp_path=tmp_path, SECRET_KEY="").returncode == 0
 
 
-def test_without_a_time_zone_the_machines_own_is_taken(tmp_path: Path) -> None:
+def test_machines_time_zone_is_the_default(tmp_path: Path) -> None:
     done = manage("diffsettings", tmp_path=tmp_path, TIME_ZONE="", TZ="Europe/Lisbon")
     assert "TIME_ZONE = 'Europe/Lisbon'" in done.stdout
 
 
 @pytest.mark.django_db
-def test_the_models_and_the_migrations_agree() -> None:
+def test_models_and_the_migrations_agree() -> None:
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 
 
@@ -98,7 +98,7 @@ def test_postgres_is_as_new_as_it_has_to_be() -> None:
     call_command("check", databases=["default"])
 
 
-def test_a_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> None:
+def test_database_server_that_is_cut_off_is_not_waited_for(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"postgresql://nobody@127.0.0.1:{mute.getsockname()[1]}/none"
         done = manage("check", "--database", "default", tmp_path=tmp_path, DATABASE_URL=url)
@@ -125,7 +125,7 @@ def test_readyz_is_503_and_names_the_broker_that_is_down() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/", "/runs/", "/admin/", "/artifacts/1/"])
-def test_a_stranger_is_sent_to_the_sign_in(path: str) -> None:
+def test_stranger_is_sent_to_the_sign_in(path: str) -> None:
     assert (
         "sign-in" in Client().get(path, follow=True).redirect_chain[0][0]
         or "login" in Client().get(path)["Location"]
@@ -140,7 +140,7 @@ def test_pages_allow_no_script_but_our_own(admin_client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_the_admin_alone_may_evaluate_scripts(admin_client: Client) -> None:
+def test_admin_alone_may_evaluate_scripts(admin_client: Client) -> None:
     assert "'unsafe-eval'" in admin_client.get("/admin/").headers["Content-Security-Policy"]
 
 

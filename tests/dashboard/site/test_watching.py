@@ -46,12 +46,12 @@ def scrape() -> dict[tuple[str, ...], float]:
 
 
 @pytest.mark.django_db
-def test_a_stranger_reads_no_metrics() -> None:
+def test_stranger_reads_no_metrics() -> None:
     assert Client().get("/metrics").status_code == 401
 
 
 @pytest.mark.django_db
-def test_a_wrong_token_reads_no_metrics() -> None:
+def test_wrong_token_reads_no_metrics() -> None:
     assert Client(headers={"Authorization": "Bearer another"}).get("/metrics").status_code == 401
 
 
@@ -67,7 +67,7 @@ def test_signed_in_staff_reads_metrics(admin_client: Client) -> None:
 
 
 @pytest.mark.django_db
-def test_somebody_signed_in_who_is_no_staff_reads_no_metrics(
+def test_signed_in_user_without_staff_status_reads_no_metrics(
     client: Client, django_user_model: Any
 ) -> None:
     client.force_login(django_user_model.objects.create_user("viewer"))
@@ -75,23 +75,23 @@ def test_somebody_signed_in_who_is_no_staff_reads_no_metrics(
 
 
 @pytest.mark.django_db
-def test_the_depth_of_each_machines_queue_is_told() -> None:
+def test_metrics_have_the_queue_of_each_machine() -> None:
     site.run(site.MLP, configs=["eager", "inductor"])
     site.queued_job()
-    found = scrape()
-    assert found["open_jobs", "cpu-2c", "planned"] == 2
-    assert found["open_jobs", "cpu-2c", "queued"] == 1
+    figures = scrape()
+    assert figures["open_jobs", "cpu-2c", "planned"] == 2
+    assert figures["open_jobs", "cpu-2c", "queued"] == 1
 
 
 @pytest.mark.django_db
-def test_how_long_the_oldest_job_waits_is_told() -> None:
+def test_metrics_have_the_age_of_the_oldest_job() -> None:
     job = site.queued_job()
     type(job).objects.update(planned_at=timezone.now() - timedelta(hours=2))
     assert scrape()["oldest_open_job_seconds", "cpu-2c", "queued"] == pytest.approx(7200, abs=60)
 
 
 @pytest.mark.django_db
-def test_the_states_of_the_last_days_jobs_are_told() -> None:
+def test_metrics_have_the_states_of_the_last_days_jobs() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
@@ -99,7 +99,7 @@ def test_the_states_of_the_last_days_jobs_are_told() -> None:
 
 
 @pytest.mark.django_db
-def test_how_late_a_result_came_in_is_told() -> None:
+def test_metrics_have_the_ingest_lag() -> None:
     worker = site.worker()
     job = site.running_job(worker)
     ended = (timezone.now() - timedelta(minutes=5)).isoformat()
@@ -110,31 +110,31 @@ def test_how_late_a_result_came_in_is_told() -> None:
 
 
 @pytest.mark.django_db
-def test_what_waits_to_be_judged_is_told() -> None:
+def test_metrics_have_the_series_that_wait_for_detection() -> None:
     worker = site.worker()
     job = site.running_job(worker, purpose="scheduled")
     ingest.ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
-    found = scrape()
-    assert found["detection_due_series",] >= 1
-    assert 0 <= found["detection_lag_seconds",] < 60
+    figures = scrape()
+    assert figures["detection_due_series",] >= 1
+    assert 0 <= figures["detection_lag_seconds",] < 60
 
 
 @pytest.mark.django_db
-def test_since_when_a_worker_is_silent_is_told() -> None:
+def test_metrics_have_the_age_of_each_heartbeat() -> None:
     site.worker("quick")
     Worker.objects.update(last_seen=timezone.now() - timedelta(seconds=90))
     assert scrape()["worker_heartbeat_age_seconds", "cpu-2c", "quick"] == pytest.approx(90, abs=30)
 
 
 @pytest.mark.django_db
-def test_a_worker_that_was_never_heard_of_is_infinitely_silent() -> None:
+def test_heartbeat_of_a_worker_that_never_reported_is_infinitely_old() -> None:
     site.worker("new")
     Worker.objects.update(last_seen=None)
     assert scrape()["worker_heartbeat_age_seconds", "cpu-2c", "new"] == float("inf")
 
 
 @pytest.mark.django_db
-def test_messages_that_could_not_be_delivered_are_told() -> None:
+def test_metrics_have_failed_deliveries() -> None:
     Delivery.objects.create(
         channel=notifications.channel(), state=Delivery.State.FAILED, next_at=timezone.now()
     )
@@ -142,13 +142,13 @@ def test_messages_that_could_not_be_delivered_are_told() -> None:
 
 
 @pytest.mark.django_db
-def test_refused_results_are_told() -> None:
+def test_metrics_have_refused_results() -> None:
     RefusedResult.objects.create(source="w1", reason="no JSON", body=b"x")
     assert scrape()["refused_results_last_day",] == 1
 
 
 @pytest.mark.django_db
-def test_reading_the_metrics_costs_a_few_queries_however_much_there_is(
+def test_metrics_need_few_queries_for_any_amount_of_data(
     django_assert_max_num_queries: Any,
 ) -> None:
     for number in range(3):
@@ -159,7 +159,7 @@ def test_reading_the_metrics_costs_a_few_queries_however_much_there_is(
 
 
 @pytest.mark.django_db
-def test_a_refused_claim_is_logged_with_its_job(
+def test_refused_claim_is_logged_with_its_job(
     caplog: pytest.LogCaptureFixture, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(log_context, "SLOW_S", 0.0)  # every request is told of
@@ -172,7 +172,7 @@ def test_a_refused_claim_is_logged_with_its_job(
 
 
 @pytest.mark.parametrize(
-    ("view", "arguments", "told"),
+    ("view", "arguments", "expected"),
     [
         ("run_cancel", {"pk": 7}, {"run": "7"}),
         ("job", {"uuid": "u"}, {"job": "u"}),
@@ -181,13 +181,13 @@ def test_a_refused_claim_is_logged_with_its_job(
         ("claim", {"job_id": "j"}, {"job": "j"}),
     ],
 )
-def test_the_ids_of_an_address_are_found(
-    view: str, arguments: dict[str, Any], told: dict[str, str]
+def test_ids_of_an_address_are_logged(
+    view: str, arguments: dict[str, Any], expected: dict[str, str]
 ) -> None:
-    assert log_context.ids(view, arguments) == told
+    assert log_context.ids(view, arguments) == expected
 
 
-def test_a_tasks_lines_carry_its_name_and_what_it_is_about() -> None:
+def test_log_lines_of_a_task_have_its_name_and_ids() -> None:
     log_context.begin_task(task_id="t1", task=trigger_schedule, args=[9], kwargs={})
     carried = structlog.contextvars.get_contextvars()
     log_context.end_task(task=trigger_schedule)
@@ -195,14 +195,14 @@ def test_a_tasks_lines_carry_its_name_and_what_it_is_about() -> None:
     assert structlog.contextvars.get_contextvars() == {}
 
 
-def test_without_a_file_in_the_settings_nothing_is_touched(settings: Any) -> None:
+def test_no_file_is_touched_without_the_setting(settings: Any) -> None:
     settings.ALIVE_FILE = None
-    liveness.show()
+    liveness.touch_file()
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("target", ["dashboard-worker", "scheduler"])
-def test_a_celery_program_shows_that_it_is_alive(
+def test_celery_program_shows_that_it_is_alive(
     target: str, broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     process = start(target, broker, tmp_path / "alive")

@@ -28,13 +28,13 @@ def test_few_points_are_all_kept() -> None:
 
 
 @given(st.integers(0, 9_999), st.sampled_from([-50.0, 50.0]))
-def test_a_single_spike_survives_downsampling(place: int, height: float) -> None:
+def test_single_spike_survives_downsampling(place: int, height: float) -> None:
     values = np.random.default_rng(1).normal(0, 1, 10_000)
     values[place] = height
     assert place in downsample(values, values, values, most=600)
 
 
-def test_the_widest_interval_survives_downsampling() -> None:
+def test_widest_interval_survives_downsampling() -> None:
     values = np.zeros(10_000)
     high = values + 1
     high[7_777] = 9
@@ -54,13 +54,13 @@ def test_first_and_last_point_survive_downsampling() -> None:
     assert kept[-1] == 10_000
 
 
-def test_a_gap_survives_downsampling() -> None:
+def test_gap_survives_downsampling() -> None:
     values = np.zeros(10_000)
     values[5_003] = np.nan
     assert 5_003 in downsample(values, values, values, most=100)
 
 
-def test_a_failed_case_is_a_cross_below_the_trend_and_a_gap_in_it() -> None:
+def test_failed_case_is_a_cross_below_the_trend_and_a_gap_in_it() -> None:
     figure = charts.series_figure([line([1.0, np.nan, 1.2])], LATENCY)
     failure = figure["data"][roles(figure).index("failure")]
     assert list(failure["x"]) == [DAY_MS]
@@ -68,31 +68,31 @@ def test_a_failed_case_is_a_cross_below_the_trend_and_a_gap_in_it() -> None:
     assert np.isnan(figure["data"][roles(figure).index("line")]["y"][1])
 
 
-def test_a_case_that_failed_with_a_number_is_marked_and_kept_in_the_trend() -> None:
+def test_case_that_failed_with_a_number_is_marked_and_kept_in_the_trend() -> None:
     figure = charts.series_figure([line([1.0, 1.1], status=["pass", "fail_accuracy"])], LATENCY)
     assert list(figure["data"][roles(figure).index("failure")]["x"]) == [DAY_MS]
     assert list(figure["data"][roles(figure).index("line")]["y"]) == [1.0, 1.1]
 
 
-def test_a_trend_without_failures_has_no_lane_for_them() -> None:
+def test_trend_without_failures_has_no_lane_for_them() -> None:
     assert "yaxis2" not in charts.series_figure([line([1.0, 1.1])], LATENCY)["layout"]
 
 
-def test_the_band_does_not_bridge_a_gap() -> None:
+def test_band_does_not_bridge_a_gap() -> None:
     figure = charts.series_figure([line([1.0, 1.1, np.nan, 1.2])], LATENCY)
     band = figure["data"][roles(figure).index("band")]
     assert np.isnan(band["y"]).sum() == 2  # two polygons, each closed by a NaN
     assert list(band["y"][:4]) == pytest.approx([0.9, 1.0, 1.2, 1.1])
 
 
-def test_a_series_without_intervals_has_no_band() -> None:
+def test_series_without_intervals_has_no_band() -> None:
     nothing = np.full(2, np.nan)
     assert "band" not in roles(
         charts.series_figure([line([1.0, 1.1], low=nothing, high=nothing)], LATENCY)
     )
 
 
-def test_a_confirmation_is_a_mark_of_its_own_and_not_in_the_trend() -> None:
+def test_confirmation_is_a_separate_mark_outside_the_trend() -> None:
     figure = charts.series_figure(
         [line([1.0, 5.0, 1.1], purpose=["scheduled", "confirmation", "scheduled"])], LATENCY
     )
@@ -102,7 +102,7 @@ def test_a_confirmation_is_a_mark_of_its_own_and_not_in_the_trend() -> None:
     assert mark["marker"]["symbol"] == ["diamond-open"]
 
 
-def test_a_manual_point_of_a_long_trend_keeps_its_own_symbol() -> None:
+def test_manual_point_of_a_long_trend_keeps_its_own_symbol() -> None:
     purpose = ["scheduled"] * 200 + ["manual"]
     figure = charts.series_figure([line([1.0] * 201, purpose=purpose)], LATENCY)
     assert figure["data"][-1]["marker"]["symbol"] == ["circle-open"]
@@ -113,7 +113,7 @@ def test_every_point_knows_its_job() -> None:
     assert figure["data"][roles(figure).index("line")]["customdata"] == ["job-0", "job-1"]
 
 
-def test_a_build_is_marked_where_it_is_first_seen() -> None:
+def test_build_is_marked_where_it_is_first_seen() -> None:
     later = line([1.0, 1.1, 1.2], build=["2.12.0", "2.13.0", "2.13.0"])
     assert charts.first_seen([later, line([1.0], build=["2.12.0"])]) == [
         (0, "2.12.0"),
@@ -126,13 +126,13 @@ def test_configs_of_one_colour_differ_in_dash() -> None:
     assert line([1.0], position=1).dash != line([1.0], position=9).dash
 
 
-def test_a_figure_is_json_with_null_for_a_gap() -> None:
+def test_figure_is_json_with_null_for_a_gap() -> None:
     figure = charts.series_figure([line([1.0, np.nan])], LATENCY)
     read = orjson.loads(orjson.dumps(figure, option=orjson.OPT_SERIALIZE_NUMPY))
     assert read["data"][1]["y"] == [1.0, None]
 
 
-def test_the_histogram_counts_every_sample() -> None:
+def test_histogram_counts_every_sample() -> None:
     values = np.append(np.random.default_rng(1).normal(20, 0.1, 999), 900.0)
     figure = sample_charts.distribution_figure([ChartArm("eager", 0, values)])
     assert figure["data"][0]["y"].sum() == 1000
@@ -167,7 +167,7 @@ def test_steps_timed_one_by_one_are_not_mixed_with_interleaved_samples() -> None
     ]
 
 
-def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> None:
+def test_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> None:
     figure = charts.series_figure([line([2.0])], LATENCY)
     whiskers = next(trace["error_y"] for trace in figure["data"] if "error_y" in trace)
     assert whiskers["array"] == pytest.approx([0.1])
@@ -177,13 +177,13 @@ def test_a_first_point_shows_its_interval_and_stands_on_an_axis_of_hours() -> No
 
 
 @pytest.mark.parametrize("minutes", [2, 24 * 60])
-def test_minutes_of_points_like_days_set_the_time_axis_themselves(minutes: int) -> None:
+def test_points_minutes_or_days_apart_set_the_time_axis(minutes: int) -> None:
     first, second = line([1.0]), replace(line([2.0]), at_ms=line([2.0]).at_ms + 60_000 * minutes)
     assert "range" not in charts.series_figure([first, second], LATENCY)["layout"]["xaxis"]
 
 
-def test_builds_that_came_close_together_have_one_label_and_a_mark_each() -> None:
+def test_close_builds_have_a_mark_each_and_one_label() -> None:
     builds = ["2.11.0", "2.13.0", *["2.13.0"] * 38, *["2.14.0"] * 10]
     layout = charts.series_figure([line([1.0] * 50, build=builds)], LATENCY)["layout"]
-    assert [one["text"] for one in layout["annotations"]] == ["2.11.0", "2.14.0"]
+    assert [annotation["text"] for annotation in layout["annotations"]] == ["2.11.0", "2.14.0"]
     assert len(layout["shapes"]) == 3

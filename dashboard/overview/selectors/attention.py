@@ -1,0 +1,71 @@
+"""What a person should look at, in the order in which it matters."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+
+from dashboard.language.wording import duration, plural
+from dashboard.overview.selectors.overview import OpenAlerts, ScheduleLine, WorkerLine
+from dashboard.ui.locations import SeriesLocation
+
+_OLD = timedelta(hours=36)  # a nightly schedule has missed a night
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that a person should look at, and where."""
+
+    text: str
+    url: str
+
+
+def attention(
+    now: datetime,
+    place: SeriesLocation | None,
+    alerts: OpenAlerts,
+    workers: Sequence[WorkerLine],
+    schedules: Sequence[ScheduleLine],
+) -> list[Attention]:
+    """Severe alerts, then silent workers, then schedules, then results that are old."""
+    notes = [*_severe(alerts), *_silent(workers), *_overdue(schedules, now)]
+    if place and schedules and now - place.at > _OLD:
+        notes.append(
+            Attention(f"The newest result here is {_ago(now, place.at)} old.", reverse("runs"))
+        )
+    return notes
+
+
+def _severe(alerts: OpenAlerts) -> Iterable[Attention]:
+    high = sum(number for severity, number, _ in alerts.tally.rows if severity == "high")
+    if high:
+        text = f"{plural(high, 'open alert')} of high severity."
+        yield Attention(text, f"{reverse('alerts')}?severity=high")
+
+
+def _silent(workers: Sequence[WorkerLine]) -> Iterable[Attention]:
+    if workers and not any(line.name for line in workers):
+        yield Attention("No worker has signed in: nothing is measured.", reverse("fleet"))
+    silent = [line.name for line in workers if line.state == "silent"]
+    if not silent:
+        return
+    names = ", ".join(silent[:3])
+    if len(silent) > 3:
+        names += f" and {len(silent) - 3} more"
+    noun = "workers" if len(silent) > 1 else "worker"
+    yield Attention(f"Not heard of: {noun} {names}.", reverse("fleet"))
+
+
+def _overdue(schedules: Sequence[ScheduleLine], now: datetime) -> Iterable[Attention]:
+    for line in schedules:
+        name = line.schedule.name
+        if line.is_late and line.due:
+            text = f"Schedule {name} was due {_ago(now, line.due)} ago and did not begin."
+            yield Attention(text, "#schedules")
+        elif line.schedule.problem:
+            yield Attention(f"Schedule {name}: {line.schedule.problem}", "#schedules")
+
+
+def _ago(now: datetime, then: datetime) -> str:
+    return duration((now - then).total_seconds())

@@ -1,0 +1,65 @@
+"""Checks of configured values, for settings.py: a wrong one raises ImproperlyConfigured."""
+
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+from tzlocal import get_localzone_name
+
+from dashboard.results.core import artifact_store
+
+DATABASE_TIMEOUT_S = 5  # for a new connection; `?connect_timeout=` in DATABASE_URL says otherwise
+_PLACEHOLDERS = ("changeme", "change-me", "change_me", "your-secret", "example")
+
+
+def refuse_guessable_key(key: str) -> None:
+    """Whoever knows the key can sign in as anybody: no key from a tutorial or a template."""
+    if key.startswith("django-insecure-"):
+        problem = "is one that Django made for development"
+    elif any(placeholder in key.lower() for placeholder in _PLACEHOLDERS):
+        problem = "is a placeholder"
+    elif len(key) < 50 or len(set(key)) < 10:
+        problem = "is too short or too regular"
+    else:
+        return
+    raise ImproperlyConfigured(
+        f"SECRET_KEY {problem}: set it to what `openssl rand -hex 32` prints, and keep it"
+    )
+
+
+def database(url: str) -> dict[str, Any]:
+    """Django's description of the Postgres server at `url`; anything but Postgres is refused."""
+    scheme = urlsplit(url).scheme
+    if scheme not in {"postgres", "postgresql"}:
+        raise ImproperlyConfigured(
+            f"DATABASE_URL begins with {scheme!r}: only postgresql:// is supported"
+        )
+    description: dict[str, Any] = environ.Env.db_url_config(url)
+    # A server that is cut off answers nothing: without a limit, every thread of the site would
+    # wait for it for minutes.
+    options = {"connect_timeout": DATABASE_TIMEOUT_S, **description.get("OPTIONS", {})}
+    return {**description, "OPTIONS": options, "CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
+
+
+def artifact_storage(address: str) -> dict[str, Any]:
+    """Django's description of the artifact store at `address`; of a local folder when empty."""
+    try:
+        description = artifact_store.description(address)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"ARTIFACT_STORE {error}") from None
+    if address and not (find_spec("storages") and find_spec("boto3")):
+        raise ImproperlyConfigured(
+            "ARTIFACT_STORE is set: install django-storages[s3], or leave it empty: a folder"
+        )
+    return description
+
+
+def local_time_zone() -> str:
+    """The machine's time zone; UTC where its configuration is missing or contradicts itself."""
+    try:
+        return ZoneInfo(get_localzone_name() or "UTC").key
+    except (ZoneInfoNotFoundError, ValueError):
+        return "UTC"
