@@ -281,8 +281,9 @@ def address(name: str, *args: Any, query: str = "", **parameters: Any) -> str:
     query: parameters that are an address's part already. A list gives its parameter once for each.
     """
     given = {key: value for key, value in parameters.items() if value not in (None, "")}
-    parts = [part for part in (query, urlencode(given, doseq=True)) if part]
-    return f"{reverse(name, args=args)}?{'&'.join(parts)}"
+    shown = "&".join(part for part in (query, urlencode(given, doseq=True)) if part)
+    page = reverse(name, args=args)
+    return f"{page}?{shown}" if shown else page
 
 
 @register.simple_tag

@@ -19,6 +19,7 @@ from dashboard.runs.services import fleet
 from tests.builders import site
 from tests.builders.archives import packed
 from tests.builders.local_site import free_port
+from tests.builders.reading import text
 from tests.builders.s3 import BUCKET, CREDENTIALS, S3Server, s3_server
 
 pytestmark = pytest.mark.django_db
@@ -174,7 +175,7 @@ def test_page_says_that_a_missing_file_is_no_longer_kept(
 
 
 def test_fleet_page_says_that_artifacts_are_in_a_bucket(store: S3Server, reader: Client) -> None:
-    assert "artifacts in S3" in reader.get("/fleet/").text
+    assert "artifacts in S3" in text(reader, "/fleet/")
 
 
 def test_without_an_address_files_are_in_a_folder() -> None:

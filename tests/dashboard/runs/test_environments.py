@@ -18,7 +18,6 @@ from dashboard.runs.services.environments import (
 )
 from dashboard.runs.services.leases import Stale
 from tests.builders import site
-from tests.builders.reading import page_text
 
 pytestmark = pytest.mark.django_db
 CPU = "linux_x86_64-cp311-cpu"
@@ -190,4 +189,4 @@ def test_the_jobs_page_shows_what_was_installed_for_it(
     job = job_on(worker, build())
     keep(job, worker)
     ingest(job_id=job.pk, worker=worker, body=site.delivery(job, site.result(job)))
-    assert PINNED in page_text(admin_client.get(job.get_absolute_url()))
+    assert PINNED in admin_client.get(job.get_absolute_url()).text
