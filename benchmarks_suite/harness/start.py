@@ -81,7 +81,6 @@ def measure(job: jobs.Job, spec: dict[str, Any]) -> dict[str, Any]:
     workload = loading.load(job.benchmark)
     device = torch.device(job.device)
     memory = PeakMemory(device)
-
     working_copy = WorkingCopy(job.benchmark, workload, job.device, job.measure.seed)
     torch_versions.set_options("inductor", job.inductor)
     arm = compiling.compiled_arm(working_copy, job.config)

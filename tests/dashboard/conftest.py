@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.test import Client
@@ -46,3 +46,15 @@ def empty_database(db: None) -> Iterator[str]:
         server.execute(f"CREATE DATABASE {name}")
         yield address(name)
         server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def two_releases(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """2.11 and 2.13 on one GPU, imported; made once for each file."""
+    from tests.builders import pages, releases
+
+    with django_db_blocker.unblock():
+        releases.import_two_releases()
+    yield
+    with django_db_blocker.unblock():
+        pages.remove()

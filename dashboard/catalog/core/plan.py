@@ -47,6 +47,14 @@ class Selection:
     benchmarks: tuple[str, ...] = ()
     configs: tuple[str, ...] = ()
 
+    def names(self) -> dict[str, list[str]]:
+        """As runs and comparisons keep it."""
+        return {
+            "families": [*self.families],
+            "benchmarks": [*self.benchmarks],
+            "configs": [*self.configs],
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

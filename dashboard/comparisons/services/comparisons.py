@@ -66,12 +66,7 @@ def start_comparison(
         repeats=repeats,
         created_by_id=user.pk if user else None,
         libraries=common_libraries([old, fresh], on) if libraries is None else dict(libraries),
-        request={
-            "families": [*selection.families],
-            "benchmarks": [*selection.benchmarks],
-            "configs": [*selection.configs],
-            "measure": {},
-        },
+        request={**selection.names(), "measure": {}},
     )
     with transaction.atomic():
         comparison.save()

@@ -56,12 +56,7 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
     Raises PlanError, naming what is wrong and what there is.
     """
     measure = measure or {}
-    request = {
-        "families": [*families],
-        "benchmarks": [*benchmarks],
-        "configs": [*configs],
-        "measure": measure,
-    }
+    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
     run = Run(
         build=find_build(build),
         machine=find_machine(machine),
@@ -70,10 +65,9 @@ def trigger_run(  # noqa: PLR0913 - each is one thing that a person may ask for
         schedule=schedule,
         label=label,
         created_by_id=user.pk if user else None,
-        request=request,
+        request={**selection.names(), "measure": measure},
         libraries=dict(libraries or {}),
     )
-    selection = Selection(tuple(families), tuple(benchmarks), tuple(configs))
     cases = plan_run(machine=machine, selection=selection)
     jobs = plan_jobs(run, cases, planned_at=planned_at or timezone.now(), measure=measure)
     _save(run, jobs)
